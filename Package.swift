@@ -29,7 +29,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: [.defaults, "YAML"]),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -146,7 +145,6 @@ let package = Package(
                 "MediaCore",
                 "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus", "MediaTransport",
                 "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes", argumentParser,
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict

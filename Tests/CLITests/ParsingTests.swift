@@ -39,26 +39,14 @@ import Testing
         #expect(
             flags
                 == SettingsFlags(
-                    server: "https://h",
-                    profile: "p",
-                    user: "uploader",
-                    pinnedKey: "sha256//x",
-                    insecure: true,
-                    allowHTTP: true,
-                    http2: true,
-                    connectTimeout: "5s",
-                    stallTimeout: "6s",
-                    responseTimeout: "7s",
-                    finishTimeout: "8s",
-                    settleTimeout: "9s",
-                    limitRate: "1M",
-                    retries: "0",
-                    color: "never",
-                    orgName: "Tus",
-                    eventType: "wedding",
-                    jobs: "8",
-                    transport: "multipart",
-                    chunkSize: "1M"
+                    [
+                        .server: "https://h", .user: "uploader", .pinnedKey: "sha256//x", .insecure: "true",
+                        .allowHTTP: "true", .http2: "true", .connectTimeout: "5s", .stallTimeout: "6s",
+                        .responseTimeout: "7s", .finishTimeout: "8s", .settleTimeout: "9s", .limitRate: "1M",
+                        .retries: "0", .color: "never", .orgName: "Tus", .eventType: "wedding", .jobs: "8",
+                        .transport: "multipart", .chunkSize: "1M",
+                    ],
+                    profile: "p"
                 )
         )
     }

@@ -41,7 +41,7 @@ struct CaptureConnectionOptions: ParsableArguments, ConnectionFlags {
 
     var flags: SettingsFlags {
         var flags = network.adding(to: choice.flags)
-        flags.captureProfile = captureProfile
+        flags[.captureProfile] = captureProfile
         return flags
     }
 }

@@ -95,7 +95,7 @@ struct LogIn: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         var flags = LogInFlags(flags: connection.flags)
-        flags.flags.user = identity.user
+        flags.flags[.user] = identity.user
         let settings = try await SettingsSession.open(console, global: global, connection: flags)
         let credentials = CredentialFlags(
             passwordStdin: mail.passwordStdin,
@@ -355,7 +355,7 @@ struct LoginRun: Sendable {
             }
             console.note(
                 "next: mediactl sync"
-                    + (session.settings.flags.server.map { " --server \(TerminalText.escaped($0))" } ?? "")
+                    + (session.settings.flags[.server].map { " --server \(TerminalText.escaped($0))" } ?? "")
             )
         }
         console.summary([

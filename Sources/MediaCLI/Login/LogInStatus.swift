@@ -29,7 +29,7 @@ struct LogInStatus: ContextCommand {
         for warning in library.warnings { console.warning(ErrorCatalogue.clean(warning)) }
         try console.requireOutput()
         var rows = try LoginList(logins: settings.logins, library: library).rows(now: console.context.now())
-        if settings.flags.server != nil || settings.flags.profile != nil {
+        if settings.flags[.server] != nil || settings.flags.profile != nil {
             let places = try LogOut.places(settings)
             rows = rows.filter { $0.service == "photo" ? $0.server == places.photo : $0.server == places.upload }
         }

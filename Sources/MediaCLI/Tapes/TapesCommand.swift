@@ -68,10 +68,7 @@ struct TapeLibraryOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var named: ProfileOptions
 
     var flags: SettingsFlags {
-        var flags = SettingsFlags(profile: named.profile)
-        flags.albumsLibrary = library
-        flags.libraryURL = libraryURL
-        return flags
+        SettingsFlags([.albumsLibrary: library, .libraryURL: libraryURL], profile: named.profile)
     }
 }
 

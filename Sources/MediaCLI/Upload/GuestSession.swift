@@ -135,7 +135,7 @@ struct GuestSession: Sendable {
     private static func server(ofLink text: String, settings: SettingsSession) throws -> ServerURL {
         guard let address = EventToken.server(ofLink: text) else { return try settings.requireServer() }
         let server = try ServerURL(address)
-        guard settings.flags.server != nil else { return server }
+        guard settings.flags[.server] != nil else { return server }
         let named = try settings.requireServer()
         guard named.origin == server.origin else {
             throw Diagnosis.usage(

@@ -50,7 +50,7 @@ struct UploadRun: Sendable {
             console,
             contact: contact,
             fileCount: entries.count,
-            namesServer: settings.flags.server != nil,
+            namesServer: settings.flags[.server] != nil,
             continuation: request.continuation(console.context.arguments)
         )
         // A signal between two files, or before a result is told, ends the loop and not the program.
@@ -240,7 +240,7 @@ extension UploadRun {
             console,
             contact: contact,
             fileCount: nil,
-            namesServer: settings.flags.server != nil,
+            namesServer: settings.flags[.server] != nil,
             continuation: request.continuation(console.context.arguments)
         )
         return await console.context.interruption.handling({ _ in }) {

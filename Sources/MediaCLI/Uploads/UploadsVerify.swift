@@ -125,7 +125,7 @@ extension PastReport {
     ///
     /// - Throws: `Diagnosis`, `ServerURLError`, `SettingsError`.
     fileprivate func server(else settings: SettingsSession) throws -> ServerURL {
-        guard settings.flags.server == nil, !server.isEmpty else { return try settings.requireServer() }
+        guard settings.flags[.server] == nil, !server.isEmpty else { return try settings.requireServer() }
         return try ServerURL(server)
     }
 

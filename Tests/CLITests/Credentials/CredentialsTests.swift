@@ -30,7 +30,7 @@ import Testing
             try await find(
                 flags,
                 file: profile == nil ? "" : file,
-                settingsFlags: SettingsFlags(profile: profile, user: "u"),
+                settingsFlags: SettingsFlags([.user: "u"], profile: profile),
                 environment
             )
         }
@@ -62,7 +62,7 @@ import Testing
             try await find(
                 CredentialFlags(),
                 file: file,
-                settingsFlags: SettingsFlags(profile: "p", user: "flag-user"),
+                settingsFlags: SettingsFlags([.user: "flag-user"], profile: "p"),
                 withVariable
             )
                 == basic("flag-user", "p")
@@ -137,7 +137,7 @@ import Testing
             try await find(
                 refusal.flags,
                 file: refusal.file,
-                settingsFlags: SettingsFlags(profile: refusal.file.isEmpty ? nil : "p", user: refusal.user),
+                settingsFlags: SettingsFlags([.user: refusal.user], profile: refusal.file.isEmpty ? nil : "p"),
                 refusal.environment.merging(["PATH": "/usr/bin:/bin"]) { $1 }
             )
         }
@@ -173,7 +173,7 @@ import Testing
         #expect(error?.exitCode == 2)
         #expect(error?.hint?.contains("--allow-http") == true)
         #expect(error?.hint?.contains("https") == true)
-        let allowed = SettingsFlags(user: "u", allowHTTP: true)
+        let allowed = SettingsFlags([.user: "u", .allowHTTP: "true"])
         #expect(
             try await find(CredentialFlags(), settingsFlags: allowed, environment, server: server) == basic("u", "p")
         )
@@ -210,7 +210,7 @@ import Testing
     ) async throws -> String {
         let settings = try await resolve(
             file: file,
-            flags: settingsFlags ?? SettingsFlags(user: user),
+            flags: settingsFlags ?? SettingsFlags([.user: user]),
             environment: environment
         )
         var surroundings = CredentialSurroundings(standardInput: standardInput, warn: warn)

@@ -44,7 +44,7 @@ import Testing
         #expect(video.frameCount == 450 && video.durationMilliseconds == 15_000 && command.media.kind == .video)
         let settings = command.privacy.overriding(PrivacySettings())
         #expect(settings.location == .precise && settings.timestamp == .dayOnly && settings.deviceInfo == .full)
-        #expect(command.connection.flags.captureProfile == "reference" && !command.sendMedia)
+        #expect(command.connection.flags[.captureProfile] == "reference" && !command.sendMedia)
     }
 
     @Test func levelsThatAreNotNamedStay() {

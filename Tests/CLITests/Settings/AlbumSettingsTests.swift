@@ -50,7 +50,7 @@ import Testing
         #expect(
             try await settings(text, environment: ["MEDIACTL_LIBRARY_URL": "https://h"]).albumsLibrary.value == .immich
         )
-        let flags = SettingsFlags(libraryURL: "https://h", albumsLibrary: "folder")
+        let flags = SettingsFlags([.libraryURL: "https://h", .albumsLibrary: "folder"])
         #expect(try await settings("", flags: flags).albumsLibrary == Setting(value: .folder, origin: .flag))
     }
 

@@ -20,11 +20,11 @@ import Testing
         var testDescription: String { name }
     }
 
-    static let all = SettingsFlags(user: "u", pinnedKey: pin, insecure: true, allowHTTP: true)
+    static let all = SettingsFlags([.user: "u", .pinnedKey: pin, .insecure: "true", .allowHTTP: "true"])
 
     static func flags(server: String? = nil, profile: String? = nil) -> SettingsFlags {
         var flags = all
-        flags.server = server
+        flags[.server] = server
         flags.profile = profile
         return flags
     }
@@ -63,14 +63,14 @@ import Testing
         ),
         Case(
             name: "the environment is for MEDIACTL_SERVER although --server is another",
-            flags: SettingsFlags(server: b),
+            flags: SettingsFlags([.server: b]),
             environment: variables.merging(["MEDIACTL_SERVER": a]) { $1 },
             isForA: [false, true, true, false, true, true],
             isForB: [true, false, false, false, false, false]
         ),
         Case(
             name: "the environment is for --server where it has no server",
-            flags: SettingsFlags(server: a),
+            flags: SettingsFlags([.server: a]),
             environment: variables,
             isForA: [true, true, true, false, true, true],
             isForB: [false, false, false, false, false, false]
@@ -85,21 +85,21 @@ import Testing
         ),
         Case(
             name: "a profile is for its own server",
-            flags: SettingsFlags(server: b, profile: "p"),
+            flags: SettingsFlags([.server: b], profile: "p"),
             file: "profiles: {p: {server: '\(a)', \(section)}}",
             isForA: [false, false, true, true, true, true],
             isForB: [true, true, false, false, false, false]
         ),
         Case(
             name: "a profile that is not in use is for its own server",
-            flags: SettingsFlags(server: b),
+            flags: SettingsFlags([.server: b]),
             file: "profiles: {p: {uploads_url: '\(a)', \(section)}, q: {server: 'https://c.example', \(section)}}",
             isForA: [false, false, true, true, true, true],
             isForB: [true, true, false, false, false, false]
         ),
         Case(
             name: "the top level of the settings file is for its own server",
-            flags: SettingsFlags(server: b),
+            flags: SettingsFlags([.server: b]),
             file: "{server: '\(a)', \(section)}",
             isForA: [false, false, true, true, true, true],
             isForB: [true, true, false, false, false, false]
@@ -155,7 +155,7 @@ import Testing
 
     @Test func twoProfilesOfOneOtherServerAreRefused() async throws {
         let file = "profiles: {p: {server: '\(Self.b)'}, q: {server: '\(Self.b)'}}"
-        let settings = try await resolve(file: file, flags: SettingsFlags(server: Self.a))
+        let settings = try await resolve(file: file, flags: SettingsFlags([.server: Self.a]))
         let error = #expect(throws: SettingsError.self) {
             try settings.server(ServerURL(Self.b).origin, of: .uploadsURL)
         }
@@ -180,7 +180,7 @@ import Testing
 
     @Test func aServerThatIsNamedComesBeforeTheDefaultProfile() async throws {
         let file = "{default_profile: p, profiles: {p: {server: '\(Self.a)', user: u}}}"
-        let flagged = try await resolve(file: file, flags: SettingsFlags(server: Self.b))
+        let flagged = try await resolve(file: file, flags: SettingsFlags([.server: Self.b]))
         #expect(flagged.profile == nil && flagged.user == nil && flagged.uploadsURL?.value == Self.b)
         let inEnvironment = try await resolve(file: file, environment: ["MEDIACTL_SERVER": Self.b])
         #expect(inEnvironment.profile == nil)
@@ -189,7 +189,7 @@ import Testing
     @Test(arguments: ["default_profile: q", "{default_profile: q, profiles: {p: {}}}", "default_profile: [p]"])
     func anUnknownDefaultProfileIsAnError(file: String) async throws {
         let error = await #expect(throws: SettingsError.self) {
-            try await resolve(file: file, flags: SettingsFlags(server: Self.a))
+            try await resolve(file: file, flags: SettingsFlags([.server: Self.a]))
         }
         #expect(error?.message.contains("default_profile") == true)
     }

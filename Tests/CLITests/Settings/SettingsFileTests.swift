@@ -99,7 +99,7 @@ import Testing
         let global = try await resolve(file: text)
         #expect(global.stallTimeout.value == .seconds(90))
         #expect(global.limitRate.value == 20_971_520)
-        let stage = try await resolve(file: text, flags: SettingsFlags(server: "stage.example.org:8443"))
+        let stage = try await resolve(file: text, flags: SettingsFlags([.server: "stage.example.org:8443"]))
         #expect(stage.user == Setting(value: "admin", origin: .profile("stage")))
         #expect(stage.caFile?.value.hasSuffix("/stage-ca.pem") == true)
         let lan = try await resolve(file: text, flags: SettingsFlags(profile: "lan"))

@@ -54,13 +54,13 @@ func resolve(
 
     /// One source is taken away after the other.
     @Test func theStrongestSourceWins() async throws {
-        var flags = SettingsFlags(profile: "work", retries: "4")
+        var flags = SettingsFlags([.retries: "4"], profile: "work")
         var environment = ["MEDIACTL_RETRIES": "3"]
         #expect(
             try await resolve(file: Self.file, flags: flags, environment: environment).retries
                 == Setting(value: 4, origin: .flag)
         )
-        flags.retries = nil
+        flags[.retries] = nil
         #expect(
             try await resolve(file: Self.file, flags: flags, environment: environment).retries
                 == Setting(value: 3, origin: .environment("MEDIACTL_RETRIES"))
@@ -107,9 +107,9 @@ func resolve(
 
     @Test(
         arguments: [
-            (SettingsFlags(retries: "-1"), [:], "--retries"),
-            (SettingsFlags(stallTimeout: "soon"), [:], "--stall-timeout"),
-            (SettingsFlags(caFile: ""), [:], "--cacert"),
+            (SettingsFlags([.retries: "-1"]), [:], "--retries"),
+            (SettingsFlags([.stallTimeout: "soon"]), [:], "--stall-timeout"),
+            (SettingsFlags([.caFile: ""]), [:], "--cacert"),
             (SettingsFlags(), ["MEDIACTL_LIMIT_RATE": "fast"], "MEDIACTL_LIMIT_RATE"),
             (SettingsFlags(), ["MEDIACTL_INSECURE": "maybe"], "MEDIACTL_INSECURE"),
             (SettingsFlags(profile: "wrok"), [:], "--profile"),
@@ -138,7 +138,7 @@ func resolve(
         ] as [(String, String?)]
     )
     func theServerInUseSelectsItsProfile(server: String, profile: String?) async throws {
-        let settings = try await resolve(file: Self.file, flags: SettingsFlags(server: server))
+        let settings = try await resolve(file: Self.file, flags: SettingsFlags([.server: server]))
         #expect(settings.profile?.value == profile)
         let byEnvironment = try await resolve(file: Self.file, environment: ["MEDIACTL_SERVER": server])
         #expect(byEnvironment.profile?.value == profile)
@@ -147,10 +147,10 @@ func resolve(
     @Test func twoProfilesForOneServerAreAQuestion() async throws {
         let file = "profiles: {a: {server: x.example}, b: {server: 'https://x.example'}}"
         let error = await #expect(throws: SettingsError.self) {
-            try await resolve(file: file, flags: SettingsFlags(server: "x.example"))
+            try await resolve(file: file, flags: SettingsFlags([.server: "x.example"]))
         }
         #expect(error?.rule.contains("a and b") == true)
-        let settings = try await resolve(file: file, flags: SettingsFlags(server: "x.example", profile: "b"))
+        let settings = try await resolve(file: file, flags: SettingsFlags([.server: "x.example"], profile: "b"))
         #expect(settings.profile?.value == "b")
     }
 
@@ -161,7 +161,7 @@ func resolve(
         #expect(settings.captureURL?.value == "https://global.example")
         let overridden = try await resolve(
             file: Self.file,
-            flags: SettingsFlags(server: "https://flag.example", profile: "upload")
+            flags: SettingsFlags([.server: "https://flag.example"], profile: "upload")
         )
         #expect(overridden.uploadsURL == Setting(value: "https://flag.example", origin: .flag))
     }
@@ -186,7 +186,7 @@ func resolve(
         let other = try ServerURL("https://other.example").origin
         let settings = try await resolve(
             file: Self.file,
-            flags: SettingsFlags(server: "https://other.example", profile: "work")
+            flags: SettingsFlags([.server: "https://other.example"], profile: "work")
         )
         func command(_ settings: Settings, _ origin: Origin) throws -> Setting<[String]>? {
             try settings.server(origin, of: .uploadsURL).passwordCommand
@@ -195,7 +195,7 @@ func resolve(
         #expect(try command(settings, other) == nil)
         let anywhere = try await resolve(
             file: "profiles: {p: {password_command: [x]}}",
-            flags: SettingsFlags(server: "https://other.example", profile: "p")
+            flags: SettingsFlags([.server: "https://other.example"], profile: "p")
         )
         #expect(try command(anywhere, other)?.origin == .profile("p"))
         #expect(try command(anywhere, work) == nil, "a profile without a server is for the command's server")

@@ -57,7 +57,7 @@ import Testing
             case let command as LogOut: command.connection.flags
             default: SettingsFlags()
             }
-        #expect(flags == SettingsFlags(server: "h", profile: "p"))
+        #expect(flags == SettingsFlags([.server: "h"], profile: "p"))
     }
 
     @Test func claimTakesManyIDs() throws {

@@ -22,7 +22,7 @@ import Testing
         #expect(command.adding.strictAlbums && command.adding.noChecksum && command.adding.dryRun)
         let flags = command.connection.flags
         #expect(flags.albumsLibrary == "immich" && flags.libraryURL == "https://h" && flags.profile == "p")
-        #expect(flags.retries == "0" && flags.server == nil)
+        #expect(flags[.retries] == "0" && flags[.server] == nil)
     }
 
     @Test func setTakesEveryFlag() throws {

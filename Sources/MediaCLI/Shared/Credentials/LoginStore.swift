@@ -87,19 +87,6 @@ struct LoginStore: Sendable {
         }
     }
 
-    /// Removes every token, and returns the origins that had one. Which servers require a login stays known.
-    ///
-    /// - Throws: `StoreError`; nothing changed then.
-    func removeAllLogins() throws(StoreError) -> [String] {
-        var removed: [String] = []
-        try update { entries in
-            removed = entries.filter { $0.value.login != nil }.keys.sorted()
-            for origin in removed { entries[origin]?.login = nil }
-            entries = entries.filter { $0.value != Entry() }
-        }
-        return removed
-    }
-
     // MARK: The file
 
     @discardableResult

@@ -32,9 +32,7 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 
     var flags: SettingsFlags {
         var flags = network.adding(to: choice.flags)
-        flags.user = identity.user
-        flags.finishTimeout = finishTimeout
-        flags.settleTimeout = settleTimeout
+        flags.add([.user: identity.user, .finishTimeout: finishTimeout, .settleTimeout: settleTimeout])
         return flags
     }
 }
@@ -80,7 +78,7 @@ struct ServerOptions: ParsableArguments {
 
     @OptionGroup var named: ProfileOptions
 
-    var flags: SettingsFlags { SettingsFlags(server: server, profile: named.profile) }
+    var flags: SettingsFlags { SettingsFlags([.server: server], profile: named.profile) }
 }
 
 /// Which profile of the settings. One type for all commands: the parser hands on by type what stood before the command.
@@ -163,17 +161,13 @@ struct NetworkOptions: ParsableArguments {
     /// The given flags with these.
     func adding(to flags: SettingsFlags) -> SettingsFlags {
         var flags = flags
-        flags.caFile = caFile
-        flags.pinnedKey = pinnedKey
-        flags.insecure = insecure ? true : nil
-        flags.allowHTTP = allowHTTP ? true : nil
-        flags.http2 = http2 ? true : nil
-        flags.connectTimeout = connectTimeout
-        flags.stallTimeout = stallTimeout
-        flags.responseTimeout = responseTimeout
-        flags.answerTimeout = answerTimeout
-        flags.limitRate = limitRate
-        flags.retries = retries
+        flags.add([
+            .caFile: caFile, .pinnedKey: pinnedKey, .insecure: insecure ? "true" : nil,
+            .allowHTTP: allowHTTP ? "true" : nil, .http2: http2 ? "true" : nil, .connectTimeout: connectTimeout,
+            .stallTimeout: stallTimeout, .responseTimeout: responseTimeout ?? answerTimeout, .limitRate: limitRate,
+            .retries: retries,
+        ])
+        if answerTimeout != nil { flags.deprecated.append("--answer-timeout is deprecated; use --response-timeout") }
         return flags
     }
 }

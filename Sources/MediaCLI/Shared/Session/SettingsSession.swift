@@ -39,7 +39,7 @@ struct SettingsSession: Sendable {
             locations: locations
         )
         console.use(settings.color.value)
-        console.use(HintOptions(server: flags.server, user: flags.user, dataDirectory: global.dataDir))
+        console.use(HintOptions(server: flags[.server], user: flags[.user], dataDirectory: global.dataDir))
         for note in settings.notes { console.note(note) }
         for warning in settings.warnings {
             console.warning(warning.message, hint: warning.hint)

@@ -16,8 +16,8 @@ struct ServerSettings: Sendable {
     var passwordCommand: Setting<[String]>?
     var caFile: Setting<String>?
     var pinnedKey: Setting<String>?
-    var insecure = Setting(value: false, origin: SettingOrigin.builtIn)
-    var allowHTTP = Setting(value: false, origin: SettingOrigin.builtIn)
+    var insecure = Setting(default: false)
+    var allowHTTP = Setting(default: false)
 
     /// How the server is verified.
     var trust: ServerTrust {
@@ -96,8 +96,8 @@ extension Settings {
             }.first,
             caFile: try (layers + authorities).find(.caFile, SettingValue.text),
             pinnedKey: try layers.find(.pinnedKey, SettingValue.pin),
-            insecure: try layers.find(.insecure, or: false, SettingValue.boolean),
-            allowHTTP: try layers.find(.allowHTTP, or: false, SettingValue.boolean)
+            insecure: try layers.find(.insecure, SettingValue.boolean) ?? Setting(default: false),
+            allowHTTP: try layers.find(.allowHTTP, SettingValue.boolean) ?? Setting(default: false)
         )
     }
 

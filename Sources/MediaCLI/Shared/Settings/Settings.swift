@@ -2,7 +2,8 @@ internal import CaptureSubmission
 internal import GigHive
 internal import MediaTransport
 
-/// Every setting of one run, each with its origin.
+/// Every setting of one run, each with its origin; first with its default. Limits and names are the gighive contract's
+/// (2.1, 2.6). `table` says how each is read.
 struct Settings: Sendable {
     /// The default server of all services; nil when nothing names one.
     var server: Setting<String>?
@@ -22,47 +23,47 @@ struct Settings: Sendable {
     /// A PEM file of certificate authorities.
     var caFile: Setting<String>?
     var pinnedKey: Setting<String>?
-    var insecure: Setting<Bool>
-    var allowHTTP: Setting<Bool>
-    var http2: Setting<Bool>
-    var connectTimeout: Setting<Duration>
-    var stallTimeout: Setting<Duration>
-    var responseTimeout: Setting<Duration>
-    var finishTimeout: Setting<Duration>
+    var insecure = Setting<Bool>(default: false)
+    var allowHTTP = Setting<Bool>(default: false)
+    var http2 = Setting<Bool>(default: false)
+    var connectTimeout = Setting<Duration>(default: .seconds(30))
+    var stallTimeout = Setting<Duration>(default: .seconds(60))
+    var responseTimeout = Setting<Duration>(default: .seconds(600))
+    var finishTimeout = Setting<Duration>(default: .seconds(30))
     /// How long a server is asked for a file whose answer was lost.
-    var settleTimeout: Setting<Duration>
+    var settleTimeout = Setting<Duration>(default: .seconds(330))
     /// Bytes a second; nil for no limit.
-    var limitRate: Setting<Int64?>
-    var retries: Setting<Int>
+    var limitRate = Setting<Int64?>(default: nil)
+    var retries = Setting<Int>(default: 3)
     /// The largest upload the server takes, in bytes.
-    var maxBytes: Setting<Int64>
+    var maxBytes = Setting<Int64>(default: 6 << 30)
     /// Whom to ask for a manual deletion.
-    var contact: Setting<String>
-    var orgName: Setting<String>
-    var eventType: Setting<String>
-    var color: Setting<ColorMode>
+    var contact = Setting<String>(default: "contactgighive@gmail.com")
+    var orgName = Setting<String>(default: "Band")
+    var eventType = Setting<String>(default: "band")
+    var color = Setting<ColorMode>(default: .auto)
     /// Files that are sent at a time.
-    var jobs: Setting<Int>
+    var jobs = Setting<Int>(default: 4)
     /// How the bytes go.
-    var transport: Setting<UploadOptions.TransportChoice>
+    var transport = Setting<UploadOptions.TransportChoice>(default: .auto)
     /// Bytes of the first request of a resumable upload.
-    var chunkSize: Setting<Int64>
+    var chunkSize = Setting<Int64>(default: 8 << 20)
     /// How the server of captures reads and checks them.
-    var captureProfile: Setting<CaptureProfile>
+    var captureProfile = Setting<CaptureProfile>(default: .mediactl1)
     /// The relying party id of the server of captures; nil for that of its profile.
     var captureRPID: Setting<String>?
     /// Whether tapes have albums at all.
-    var albumsEnabled: Setting<Bool>
+    var albumsEnabled = Setting<Bool>(default: true)
     /// What holds the albums: what the strongest source says that names it or the address of a library, which is Immich's.
-    var albumsLibrary: Setting<AlbumLibraryChoice>
+    var albumsLibrary = Setting<AlbumLibraryChoice>(default: .folder)
     /// Where the folder library is; nil for the directory of pictures.
     var albumsFolderRoot: Setting<String>?
     /// Whether originals may be sent to a library that has not got them.
-    var albumsUpload: Setting<Bool>
+    var albumsUpload = Setting<Bool>(default: true)
     /// What the library's server calls directories of this machine.
     private(set) var albumsPathMap: Setting<[PathPrefix]>?
     /// Whether the album of a tape goes with it.
-    var deleteAssociatedAlbum: Setting<Bool>
+    var deleteAssociatedAlbum = Setting<Bool>(default: false)
     /// The command that prints the key of the vault: program and arguments, no shell. nil when the key is a file.
     private(set) var vaultKeyCommand: Setting<[String]>?
     /// What is said of names that are no settings: in the settings file, then in the environment.
@@ -76,58 +77,19 @@ struct Settings: Sendable {
     /// Profiles that are not in use. Each still applies to its own servers.
     private(set) var otherProfiles: [String: SettingsFile.Section] = [:]
 
-    /// Puts the sources together, the strongest first. Defaults: design of the command line; limits and names are the
-    /// gighive contract's (2.1, 2.6).
+    /// Puts the sources together, the strongest first.
     init(layers: [SettingsLayer]) throws(SettingsError) {
-        server = try layers.find(.server, SettingValue.addressBelowPath)
-        _ = try layers.find(.uploadsURL, SettingValue.address)
-        uploadsURL = try layers.findAddress(.uploadsURL, SettingValue.addressBelowPath)
-        do {
-            _ = try layers.findAddress(.uploadsURL, SettingValue.address)
-        } catch {
-            uploadsURLFault = error
-        }
-        syncURL = try layers.findAddress(.syncURL, SettingValue.addressBelowPath)
-        captureURL = try layers.findAddress(.captureURL, SettingValue.addressBelowPath)
-        libraryURL = try layers.findAddress(.libraryURL, SettingValue.addressBelowPath)
-        user = try layers.find(.user, SettingValue.text)
-        caFile = try layers.find(.caFile, SettingValue.text)
-        pinnedKey = try layers.find(.pinnedKey, SettingValue.pin)
-        insecure = try layers.find(.insecure, or: false, SettingValue.boolean)
-        allowHTTP = try layers.find(.allowHTTP, or: false, SettingValue.boolean)
-        http2 = try layers.find(.http2, or: false, SettingValue.boolean)
-        connectTimeout = try layers.find(.connectTimeout, or: .seconds(30), SettingValue.timeout)
-        stallTimeout = try layers.find(.stallTimeout, or: .seconds(60), SettingValue.timeout)
-        responseTimeout = try layers.find(.responseTimeout, or: .seconds(600), SettingValue.timeout)
-        finishTimeout = try layers.find(.finishTimeout, or: .seconds(30), SettingValue.timeoutOrZero)
-        settleTimeout = try layers.find(.settleTimeout, or: .seconds(330), SettingValue.timeout)
-        limitRate = try layers.find(.limitRate, or: nil, SettingValue.rate)
-        retries = try layers.find(.retries, or: 3, SettingValue.count)
-        maxBytes = try layers.find(.maxBytes, or: 6 << 30, SettingValue.size)
-        contact = try layers.find(.contact, or: "contactgighive@gmail.com", SettingValue.text)
-        orgName = try layers.find(.orgName, or: "Band", SettingValue.text)
-        eventType = try layers.find(.eventType, or: "band", SettingValue.text)
-        color = try layers.find(.color, or: .auto, SettingValue.color)
-        jobs = try layers.find(.jobs, or: 4, SettingValue.jobs)
-        transport = try layers.find(.transport, or: .auto, SettingValue.transport)
-        chunkSize = try layers.find(.chunkSize, or: 8 << 20, SettingValue.chunkSize)
-        captureProfile = try layers.find(.captureProfile, or: .mediactl1, SettingValue.captureProfile)
-        captureRPID = try layers.find(.captureRPID, SettingValue.text)
-        albumsEnabled = try layers.find(.albumsEnabled, or: true, SettingValue.boolean)
-        albumsLibrary = try Self.library(in: layers)
-        albumsFolderRoot = try layers.find(.albumsFolderRoot, SettingValue.absolutePath)
-        albumsUpload = try layers.find(.albumsUpload, or: true, SettingValue.boolean)
-        deleteAssociatedAlbum = try layers.find(.deleteAssociatedAlbum, or: false, SettingValue.boolean)
+        for row in Self.table { try row.read(&self, layers) }
     }
 
-    private static func library(in layers: [SettingsLayer]) throws(SettingsError) -> Setting<AlbumLibraryChoice> {
+    private static func library(in layers: [SettingsLayer]) throws(SettingsError) -> Setting<AlbumLibraryChoice>? {
         for layer in layers {
             if let choice = try layer.find(.albumsLibrary, SettingValue.albumLibrary) { return choice }
             if let address = try layer.find(.libraryURL, SettingValue.addressBelowPath) {
                 return Setting(value: .immich, origin: address.origin)
             }
         }
-        return Setting(value: .folder, origin: .builtIn)
+        return nil
     }
 
     /// Reads the settings file, if there is one, and puts flags, `MEDIACTL_*`, profile, file and defaults together.
@@ -176,8 +138,7 @@ struct Settings: Sendable {
         environment: [String: String],
         file: SettingsFile
     ) -> [String] {
-        var notes: [String] = []
-        if flags.answerTimeout != nil { notes.append("--answer-timeout is deprecated; use --response-timeout") }
+        var notes = flags.deprecated
         for key in SettingKey.allCases {
             guard let old = key.deprecatedVariable, environment[old]?.isEmpty == false else { continue }
             notes.append("\(old) is deprecated; use \(key.environmentVariable)")
@@ -202,60 +163,130 @@ struct PathPrefix: Sendable, Equatable {
     var server: String
 }
 
+/// What mediactl knows of a setting of one value. Its names are those of its key, its default that of its property.
+private struct SettingRow: Sendable {
+    var key: SettingKey
+    /// Takes the value of the strongest source that has one.
+    var read: @Sendable (inout Settings, [SettingsLayer]) throws(SettingsError) -> Void
+    /// Value and origin, for `config show`; nil where there is none.
+    var show: @Sendable (Settings) -> (value: String, origin: SettingOrigin)?
+
+    init<Value>(
+        _ key: SettingKey,
+        _ place: any (WritableKeyPath<Settings, Setting<Value>> & Sendable),
+        _ parse: @escaping @Sendable (String) throws(InvalidValue) -> Value,
+        text: @escaping @Sendable (Value) -> String = { "\($0)" }
+    ) {
+        self.key = key
+        read = { settings, layers throws(SettingsError) in
+            if let found = try layers.find(key, parse) { settings[keyPath: place] = found }
+        }
+        show = { (text($0[keyPath: place].value), $0[keyPath: place].origin) }
+    }
+
+    /// A setting without a default.
+    init(
+        _ key: SettingKey,
+        _ place: any (WritableKeyPath<Settings, Setting<String>?> & Sendable),
+        _ parse: @escaping @Sendable (String) throws(InvalidValue) -> String
+    ) {
+        self.key = key
+        read = { settings, layers throws(SettingsError) in settings[keyPath: place] = try layers.find(key, parse) }
+        show = { settings in settings[keyPath: place].map { ($0.value, $0.origin) } }
+    }
+
+    /// The address of a service, or the server of all.
+    init(address key: SettingKey, _ place: any (WritableKeyPath<Settings, Setting<String>?> & Sendable)) {
+        self.init(key, place, SettingValue.addressBelowPath)
+        read = { settings, layers throws(SettingsError) in
+            settings[keyPath: place] = try layers.findAddress(key, SettingValue.addressBelowPath)
+        }
+    }
+}
+
 extension Settings {
+    /// Every setting of one value, in the order of `config show`.
+    private static let table: [SettingRow] = [
+        SettingRow(.server, \.server, SettingValue.addressBelowPath),
+        uploadsURL,
+        SettingRow(address: .syncURL, \.syncURL),
+        SettingRow(address: .captureURL, \.captureURL),
+        SettingRow(address: .libraryURL, \.libraryURL),
+        SettingRow(.user, \.user, SettingValue.text),
+        SettingRow(.caFile, \.caFile, SettingValue.text),
+        SettingRow(.pinnedKey, \.pinnedKey, SettingValue.pin),
+        SettingRow(.insecure, \.insecure, SettingValue.boolean),
+        SettingRow(.allowHTTP, \.allowHTTP, SettingValue.boolean),
+        SettingRow(.http2, \.http2, SettingValue.boolean),
+        SettingRow(.connectTimeout, \.connectTimeout, SettingValue.timeout, text: text),
+        SettingRow(.stallTimeout, \.stallTimeout, SettingValue.timeout, text: text),
+        SettingRow(.responseTimeout, \.responseTimeout, SettingValue.timeout, text: text),
+        SettingRow(.finishTimeout, \.finishTimeout, SettingValue.timeoutOrZero, text: text),
+        SettingRow(.settleTimeout, \.settleTimeout, SettingValue.timeout, text: text),
+        SettingRow(.limitRate, \.limitRate, SettingValue.rate, text: { $0.map { String($0) } ?? "none" }),
+        SettingRow(.retries, \.retries, SettingValue.count),
+        SettingRow(.maxBytes, \.maxBytes, SettingValue.size),
+        SettingRow(.contact, \.contact, SettingValue.text),
+        SettingRow(.orgName, \.orgName, SettingValue.text),
+        SettingRow(.eventType, \.eventType, SettingValue.text),
+        SettingRow(.color, \.color, SettingValue.color, text: \.rawValue),
+        SettingRow(.jobs, \.jobs, SettingValue.jobs),
+        SettingRow(.transport, \.transport, SettingValue.transport, text: \.rawValue),
+        SettingRow(.chunkSize, \.chunkSize, SettingValue.chunkSize),
+        SettingRow(.captureProfile, \.captureProfile, SettingValue.captureProfile, text: \.rawValue),
+        SettingRow(.captureRPID, \.captureRPID, SettingValue.text),
+        SettingRow(.albumsEnabled, \.albumsEnabled, SettingValue.boolean),
+        albumsLibrary,
+        SettingRow(.albumsFolderRoot, \.albumsFolderRoot, SettingValue.absolutePath),
+        SettingRow(.albumsUpload, \.albumsUpload, SettingValue.boolean),
+        SettingRow(.deleteAssociatedAlbum, \.deleteAssociatedAlbum, SettingValue.boolean),
+    ]
+
+    /// A server of uploads lives at the root of its host; the address of all services may not.
+    private static let uploadsURL: SettingRow = {
+        var row = SettingRow(address: .uploadsURL, \.uploadsURL)
+        row.read = { settings, layers throws(SettingsError) in
+            _ = try layers.find(.uploadsURL, SettingValue.address)
+            settings.uploadsURL = try layers.findAddress(.uploadsURL, SettingValue.addressBelowPath)
+            do throws(SettingsError) {
+                _ = try layers.findAddress(.uploadsURL, SettingValue.address)
+            } catch {
+                settings.uploadsURLFault = error
+            }
+        }
+        return row
+    }()
+
+    private static let albumsLibrary: SettingRow = {
+        var row = SettingRow(.albumsLibrary, \.albumsLibrary, SettingValue.albumLibrary, text: \.rawValue)
+        row.read = { settings, layers throws(SettingsError) in
+            if let found = try library(in: layers) { settings.albumsLibrary = found }
+        }
+        return row
+    }()
+
     /// Name, value and origin of each setting, for `config show`. No secret is ever a setting, and of a
     /// command only the program is shown.
     var rows: [(name: String, value: String, origin: SettingOrigin)] {
-        var rows: [(name: String, value: String, origin: SettingOrigin)] = []
-        func add<Value>(_ name: String, _ setting: Setting<Value>?, _ text: (Value) -> String) {
-            guard let setting else { return }
-            rows.append((name, text(setting.value), setting.origin))
+        var rows = profile.map { [("profile", $0.value, $0.origin)] } ?? []
+        for row in Self.table {
+            if let (value, origin) = row.show(self) { rows.append((row.key.rawValue, value, origin)) }
+            switch row.key {
+            case .user:
+                rows += passwordCommands.compactMap { section in
+                    section.passwordCommand.map { ("password_command", Self.brief($0), section.origin) }
+                }
+            case .albumsUpload:
+                guard let map = albumsPathMap else { continue }
+                let text = map.value.map { "\($0.local) = \($0.server)" }.joined(separator: ", ")
+                rows.append(("albums.path_map", text, map.origin))
+            default: break
+            }
         }
-        func add(_ key: SettingKey, _ setting: Setting<String>?) { add(key.rawValue, setting) { $0 } }
-        func add(_ key: SettingKey, _ setting: Setting<Bool>) { add(key.rawValue, setting) { String($0) } }
-        func add(_ key: SettingKey, _ setting: Setting<Duration>) { add(key.rawValue, setting, Self.text) }
-
-        add("profile", profile) { $0 }
-        add(.server, server)
-        add(.uploadsURL, uploadsURL)
-        add(.syncURL, syncURL)
-        add(.captureURL, captureURL)
-        add(.libraryURL, libraryURL)
-        add(.user, user)
-        for section in passwordCommands {
-            guard let command = section.passwordCommand else { continue }
-            rows.append(("password_command", Self.brief(command), section.origin))
+        if let command = vaultKeyCommand {
+            rows.append(("vault_key_command", Self.brief(command.value), command.origin))
         }
-        add(.caFile, caFile)
-        add(.pinnedKey, pinnedKey)
-        add(.insecure, insecure)
-        add(.allowHTTP, allowHTTP)
-        add(.http2, http2)
-        add(.connectTimeout, connectTimeout)
-        add(.stallTimeout, stallTimeout)
-        add(.responseTimeout, responseTimeout)
-        add(.finishTimeout, finishTimeout)
-        add(.settleTimeout, settleTimeout)
-        add(SettingKey.limitRate.rawValue, limitRate) { $0.map { String($0) } ?? "none" }
-        add(SettingKey.retries.rawValue, retries) { String($0) }
-        add(SettingKey.maxBytes.rawValue, maxBytes) { String($0) }
-        add(.contact, contact)
-        add(.orgName, orgName)
-        add(.eventType, eventType)
-        add(SettingKey.color.rawValue, color) { $0.rawValue }
-        add(SettingKey.jobs.rawValue, jobs) { String($0) }
-        add(SettingKey.transport.rawValue, transport) { $0.rawValue }
-        add(SettingKey.chunkSize.rawValue, chunkSize) { String($0) }
-        add(SettingKey.captureProfile.rawValue, captureProfile) { $0.rawValue }
-        add(.captureRPID, captureRPID)
-        add(.albumsEnabled, albumsEnabled)
-        add(SettingKey.albumsLibrary.rawValue, albumsLibrary) { $0.rawValue }
-        add(.albumsFolderRoot, albumsFolderRoot)
-        add(.albumsUpload, albumsUpload)
-        add("albums.path_map", albumsPathMap) { $0.map { "\($0.local) = \($0.server)" }.joined(separator: ", ") }
-        add(.deleteAssociatedAlbum, deleteAssociatedAlbum)
-        add("vault_key_command", vaultKeyCommand) { Self.brief($0) }
-        return rows
+        return rows.map { (name: $0.0, value: $0.1, origin: $0.2) }
     }
 
     /// The program of a command, whose arguments may be telling.
@@ -264,7 +295,7 @@ extension Settings {
     }
 
     /// `30s`, or `0.5s`: what the settings file would take.
-    private static func text(_ duration: Duration) -> String {
+    @Sendable private static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let thousandths = attoseconds / 1_000_000_000_000_000
         guard thousandths != 0 else { return "\(seconds)s" }
@@ -280,6 +311,13 @@ struct Setting<Value: Sendable>: Sendable {
 }
 
 extension Setting: Equatable where Value: Equatable {}
+
+extension Setting {
+    /// mediactl's own choice.
+    init(default value: Value) {
+        self.init(value: value, origin: .builtIn)
+    }
+}
 
 /// The source of a setting, strongest first.
 enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {

@@ -1,19 +1,13 @@
-internal import Configuration
-
-/// One source of settings. The look-up is swift-configuration's; the place in the file is ours, because its providers
-/// know no lines.
+/// One source of settings: the text of each setting that it has, and where that stands.
 struct SettingsLayer: Sendable {
-    private let provider: any ConfigProvider
-    /// What the provider calls a setting.
-    private let name: @Sendable (SettingKey) -> String
+    private let values: [SettingKey: String]
     private let origin: @Sendable (SettingKey) -> SettingOrigin
     /// The error for a value of this source: everything but what is wrong.
     private let blame: @Sendable (SettingKey) -> SettingsError
 
     /// The command line.
     init(flags: SettingsFlags) {
-        provider = Self.provider(of: flags.values)
-        name = \.rawValue
+        values = flags.values
         origin = { _ in .flag }
         blame = { SettingsError(key: $0.flag, rule: "") }
     }
@@ -21,23 +15,20 @@ struct SettingsLayer: Sendable {
     /// The environment. An empty variable counts as absent.
     init(environment: [String: String]) {
         let environment = environment.filter { !$0.value.isEmpty }
-        provider = EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "mediactl")
         let variable = { @Sendable (key: SettingKey) -> String in
             guard environment[key.environmentVariable] == nil, let old = key.deprecatedVariable,
                 environment[old] != nil
             else { return key.environmentVariable }
             return old
         }
-        // The provider puts a prefix and capitals to it.
-        name = { String(variable($0).dropFirst("MEDIACTL_".count)).lowercased() }
+        values = SettingKey.allCases.reduce(into: [:]) { $0[$1] = environment[variable($1)] }
         origin = { .environment(variable($0)) }
         blame = { SettingsError(key: variable($0), rule: "") }
     }
 
     /// A section of the settings file.
     init(section: SettingsFile.Section) {
-        provider = Self.provider(of: section.values.mapValues(\.text))
-        name = \.rawValue
+        values = section.values.mapValues(\.text)
         origin = { _ in section.origin }
         blame = { key in
             SettingsError(
@@ -54,7 +45,7 @@ struct SettingsLayer: Sendable {
         _ key: SettingKey,
         _ parse: (String) throws(InvalidValue) -> Value
     ) throws(SettingsError) -> Setting<Value>? {
-        guard let text = text(key) else { return nil }
+        guard let text = values[key] else { return nil }
         do {
             return Setting(value: try parse(text), origin: origin(key))
         } catch {
@@ -64,20 +55,6 @@ struct SettingsLayer: Sendable {
             blamed.hint = error.hint
             throw blamed
         }
-    }
-
-    private func text(_ key: SettingKey) -> String? {
-        // Values are held as text, which every provider converts to text without failing.
-        let result = try? provider.value(forKey: AbsoluteConfigKey([name(key)]), type: .string)
-        guard case .string(let text)? = result?.value?.content else { return nil }
-        return text
-    }
-
-    private static func provider(of values: [SettingKey: String]) -> InMemoryProvider {
-        let pairs = values.map {
-            (AbsoluteConfigKey([$0.key.rawValue]), ConfigValue(.string($0.value), isSecret: false))
-        }
-        return InMemoryProvider(values: Dictionary(uniqueKeysWithValues: pairs))
     }
 }
 
@@ -109,66 +86,36 @@ extension [SettingsLayer] {
         }
         return try find(.server, parse)
     }
-
-    /// The same, with a default.
-    func find<Value>(
-        _ key: SettingKey,
-        or builtIn: Value,
-        _ parse: (String) throws(InvalidValue) -> Value
-    ) throws(SettingsError) -> Setting<Value> {
-        try find(key, parse) ?? Setting(value: builtIn, origin: .builtIn)
-    }
 }
 
-/// What the command line says about settings; nil where it says nothing.
-///
-/// Numbers, durations and rates stay text here, so that one parser and one kind of error serve flags, environment and
+/// What the command line says about settings, as text: one parser and one kind of error serve flags, environment and
 /// settings file alike.
 struct SettingsFlags: Sendable, Equatable {
-    var server: String?
+    /// `--profile`, which selects and does not set.
     var profile: String?
-    var user: String?
-    var caFile: String?
-    var pinnedKey: String?
-    var insecure: Bool?
-    var allowHTTP: Bool?
-    var http2: Bool?
-    var connectTimeout: String?
-    var stallTimeout: String?
-    var responseTimeout: String?
-    /// The old name of `responseTimeout`.
-    var answerTimeout: String?
-    var finishTimeout: String?
-    var settleTimeout: String?
-    var limitRate: String?
-    var retries: String?
-    var color: String?
-    var orgName: String?
-    var eventType: String?
-    var jobs: String?
-    var transport: String?
-    var chunkSize: String?
-    var captureProfile: String?
-    var libraryURL: String?
-    var albumsLibrary: String?
+    /// Old names that were used, each with its replacement.
+    var deprecated: [String] = []
+    private(set) var values: [SettingKey: String]
 
-    /// The given flags, except `--profile`, which selects and does not set.
-    var values: [SettingKey: String] {
-        let all: [SettingKey: String?] = [
-            .server: server, .user: user, .caFile: caFile, .pinnedKey: pinnedKey,
-            .insecure: insecure.map(String.init), .allowHTTP: allowHTTP.map(String.init),
-            .http2: http2.map(String.init), .connectTimeout: connectTimeout, .stallTimeout: stallTimeout,
-            .responseTimeout: responseTimeout ?? answerTimeout, .finishTimeout: finishTimeout,
-            .settleTimeout: settleTimeout, .limitRate: limitRate, .retries: retries, .color: color,
-            .orgName: orgName, .eventType: eventType, .jobs: jobs, .transport: transport, .chunkSize: chunkSize,
-            .captureProfile: captureProfile, .libraryURL: libraryURL, .albumsLibrary: albumsLibrary,
-        ]
-        return all.compactMapValues { $0 }
+    init(_ values: [SettingKey: String?] = [:], profile: String? = nil) {
+        self.profile = profile
+        self.values = values.compactMapValues { $0 }
+    }
+
+    /// The text of a flag; nil where it is not given.
+    subscript(key: SettingKey) -> String? {
+        get { values[key] }
+        set { values[key] = newValue }
+    }
+
+    /// Sets what is given.
+    mutating func add(_ given: [SettingKey: String?]) {
+        values.merge(given.compactMapValues { $0 }) { $1 }
     }
 }
 
 extension SettingsFlags {
-    /// What the option groups say, where nothing is said nil.
+    /// What the option groups say.
     init(
         global: GlobalOptions,
         connection: some ConnectionFlags,
@@ -176,12 +123,10 @@ extension SettingsFlags {
         sending: SendingFlags = SendingFlags()
     ) {
         self = connection.flags
-        color = global.color
-        orgName = details?.orgName
-        eventType = details?.eventType
-        jobs = sending.jobs
-        transport = sending.transport?.transport?.rawValue
-        chunkSize = sending.transport?.chunkSize
+        add([
+            .color: global.color, .orgName: details?.orgName, .eventType: details?.eventType, .jobs: sending.jobs,
+            .transport: sending.transport?.transport?.rawValue, .chunkSize: sending.transport?.chunkSize,
+        ])
     }
 }
 
