@@ -21,7 +21,6 @@ extension GigHiveError {
     ) -> GigHiveError {
         if case .guest = call {} else if let refused = refusedCredentials(head, message: message) { return refused }
         let status = head.status
-        let retryAfter = head.value(of: "Retry-After").flatMap { RetryAfter.parse($0, now: UnixTime.now()) }
         let outcome = OutcomeTable.outcome(of: status, from: .gigHive, to: call, mark: isJSON ? message : nil)
         var detail = message ?? ""
         if (300..<400).contains(status) {
@@ -38,7 +37,7 @@ extension GigHiveError {
             detail: detail,
             httpStatus: status,
             isRetryable: outcome.isRetryable,
-            retryAfterSeconds: retryAfter.map { Int($0.components.seconds) }
+            retryAfterSeconds: head.retryAfter.map { Int($0.components.seconds) }
         )
     }
 
