@@ -186,3 +186,13 @@ extension GigHiveError {
         return error
     }
 }
+
+extension Backoff {
+    /// Counts a failed attempt; only what an unavailable server (503) requests adds up.
+    ///
+    /// - Returns: The delay before the next attempt; nil if there is none.
+    mutating func next(after error: GigHiveError, attempt: Int? = nil) -> Duration? {
+        let isOutage = error.code == .serverUnavailable
+        return next(retryAfter: .seconds(error.retryAfterSeconds ?? 0), attempt: attempt, isOutage: isOutage)
+    }
+}

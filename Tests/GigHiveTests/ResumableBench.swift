@@ -62,9 +62,9 @@ struct ResumableBench {
             directory: directory,
             options: options,
             schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(20)], settledLooks: 2),
-            hookPauses: Array(repeating: .milliseconds(50), count: 40)
+            finalizeRetry: RetryPolicy(delays: Array(repeating: .milliseconds(50), count: 40))
         )
-        uploader.collisionRetries = CollisionRetries(base: .zero)
+        uploader.raceRetry.delays = [.zero]
         return uploader
     }
 
