@@ -23,6 +23,15 @@ TABLE = [
     ("a check of 64 hexadecimal digits", r"count == 64, .*(0x30|isHexDigit)", ["MediaCore/SHA256Text.swift"]),
     ("a table of hexadecimal digits", r'"0123456789abcdef', ["MediaCore/HexText.swift"]),
     ("a 32-bit cyclic check", r"0xedb8_?8320|0x82f6_?3b78", ["MediaCore/CyclicCheck.swift"]),
+    # The other two double the interval at which they look for the end of a program, and for a lock.
+    ("a backoff", r"(?i)(pause|wait|delay|backoff|interval|upcoming)\w* \*=? 2\b|\* \(1 << |pow\(2,|\.random\(in: 0\.?0?\.\.", [
+        "MediaTransport/RetryPolicy.swift", "MediaFiles/Programs/ProgramProcess.swift",
+        "MediaStore/Captures/CounterFile.swift",
+    ]),
+    ("a schedule of retries", r"RetryPolicy\((delays|base|retries: \d)|\]\.map \{ \.(milli)?seconds\(", [
+        "MediaTransport/RetryPolicy.swift",
+    ]),
+    ("a reader of Retry-After", r'(?i)"retry-after"|\bRetryAfter\.parse', ["MediaTransport/RetryPolicy.swift"]),
     # The library handles backslashes and zones; these read what other programs have written.
     ("a coder of JSON of its own", r"\bJSON(De|En)coder\(", [
         "MediaCLI/Upload/UploadReport.swift", "MediaCLI/Uploads/UploadsImport.swift",

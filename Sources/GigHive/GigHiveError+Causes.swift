@@ -21,7 +21,6 @@ extension GigHiveError {
     ) -> GigHiveError {
         if case .guest = call {} else if let refused = refusedCredentials(head, message: message) { return refused }
         let status = head.status
-        let retryAfter = head.value(of: "Retry-After").flatMap { RetryAfter.parse($0, now: UnixTime.now()) }
         let outcome = OutcomeTable.outcome(of: status, from: .gigHive, to: call, mark: isJSON ? message : nil)
         var detail = message ?? ""
         if (300..<400).contains(status) {
@@ -38,7 +37,7 @@ extension GigHiveError {
             detail: detail,
             httpStatus: status,
             isRetryable: outcome.isRetryable,
-            retryAfterSeconds: retryAfter.map { Int($0.components.seconds) }
+            retryAfterSeconds: head.retryAfter.map { Int($0.components.seconds) }
         )
     }
 
@@ -185,5 +184,15 @@ extension GigHiveError {
         error.detail = [detail, "querying the server: \(reason)"].filter { !$0.isEmpty }.joined(separator: "; ")
         if reason.code == .redirected { error.httpStatus = reason.httpStatus }
         return error
+    }
+}
+
+extension Backoff {
+    /// Counts a failed attempt; only what an unavailable server (503) requests adds up.
+    ///
+    /// - Returns: The delay before the next attempt; nil if there is none.
+    mutating func next(after error: GigHiveError, attempt: Int? = nil) -> Duration? {
+        let isOutage = error.code == .serverUnavailable
+        return next(retryAfter: .seconds(error.retryAfterSeconds ?? 0), attempt: attempt, isOutage: isOutage)
     }
 }

@@ -6,7 +6,7 @@ public final class HTTPClient: Sendable {
     public let configuration: HTTPClientConfiguration
 
     private let loop: TransferLoop
-    private let quiet: QuietPeriods
+    private let rateLimit: RateLimitGate
     /// Servers that have taken the last body they were sent.
     private let familiar = Mutex<Set<Origin>>([])
 
@@ -16,7 +16,7 @@ public final class HTTPClient: Sendable {
     public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) throws(TransportError) {
         self.configuration = configuration
         ProxyChoice.passwords().forEach(KnownSecrets.add)
-        quiet = QuietPeriods(policy: configuration.retry)
+        rateLimit = RateLimitGate(policy: configuration.retry)
         loop = try TransferLoop(configuration: configuration)
     }
 
@@ -47,17 +47,17 @@ public final class HTTPClient: Sendable {
     ) async throws(TransportError) -> HTTPResponse {
         let started = ContinuousClock.now
         KnownSecrets.add(request)
-        var attempt = 1
+        var backoff = Backoff(configuration.retry)
         while true {
-            while let wait = quiet.remaining(for: request.url.origin) {
+            let attempt = backoff.failures + 1
+            while let wait = rateLimit.remaining(for: request.url.origin) {
                 try await rest(wait, before: attempt, control: control, progress: progress, started: started)
             }
             let result = await perform(request, attempt: attempt, control: control, progress: progress)
-            guard let wait = delayBeforeRetry(of: request, after: result, attempt: attempt, control: control) else {
-                return try result.get(attempts: attempt, duration: started.duration(to: .now))
-            }
-            attempt += 1
-            try await rest(wait, before: attempt, control: control, progress: progress, started: started)
+            guard request.repeatability == .safe, !control.isStopRequested, request.isPassing(result),
+                let wait = backoff.next(retryAfter: try? result.get().head.retryAfter)
+            else { return try result.get(attempts: attempt, duration: started.duration(to: .now)) }
+            try await rest(wait, before: attempt + 1, control: control, progress: progress, started: started)
         }
     }
 
@@ -138,32 +138,13 @@ public final class HTTPClient: Sendable {
         switch result {
         case .success(let response):
             if request.verdict(response) != .final {
-                quiet.note(response.head, from: origin, requestedAt: startedAt)
+                rateLimit.note(response.head, from: origin, requestedAt: startedAt)
             }
             if request.body != nil, (200..<300).contains(response.status) {
                 familiar.withLock { _ = $0.insert(origin) }
             }
         case .failure:
             familiar.withLock { _ = $0.remove(origin) }
-        }
-    }
-
-    /// How long to wait before the next try; nil when there is none.
-    private func delayBeforeRetry(
-        of request: HTTPRequest,
-        after result: Result<HTTPResponse, TransportError>,
-        attempt: Int,
-        control: TransferControl
-    ) -> Duration? {
-        guard request.repeatability == .safe, attempt <= configuration.retry.retries, !control.isStopRequested else {
-            return nil
-        }
-        switch result {
-        case .success(let response):
-            guard request.isPassing(response) else { return nil }
-            return configuration.retry.delay(after: attempt, retryAfter: RetryAfter.wish(in: response.head))
-        case .failure(let error):
-            return error.isWorthRepeating ? configuration.retry.delay(after: attempt, retryAfter: nil) : nil
         }
     }
 
@@ -189,11 +170,15 @@ public final class HTTPClient: Sendable {
 
 extension HTTPRequest {
     /// Whether a second try may be answered better.
-    fileprivate func isPassing(_ response: HTTPResponse) -> Bool {
-        switch verdict(response) {
-        case .byStatus: [408, 429, 502, 503, 504].contains(response.status)
-        case .final: false
-        case .passing: true
+    fileprivate func isPassing(_ result: Result<HTTPResponse, TransportError>) -> Bool {
+        switch result {
+        case .failure(let error): error.isWorthRepeating
+        case .success(let response):
+            switch verdict(response) {
+            case .byStatus: [408, 429, 502, 503, 504].contains(response.status)
+            case .final: false
+            case .passing: true
+            }
         }
     }
 }

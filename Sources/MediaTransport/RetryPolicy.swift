@@ -1,39 +1,203 @@
-/// When and how often a repeatable request is tried again.
-public struct RetryPolicy: Sendable, Equatable {
-    /// Tries after the first; 0 means one try.
-    public var retries: Int
-    /// The first back-off bound; it doubles with each try.
-    public var base: Duration
-    /// The largest back-off bound.
-    public var cap: Duration
-    /// The longest `Retry-After` (RFC 9110 section 10.2.3) that is waited out; a longer one is cut to this.
-    public var retryAfterCap: Duration
+internal import Glibc
 
-    /// Makes a policy; the defaults are those of the command line.
+/// When and how often something is retried. No other file computes a delay or reads `Retry-After`.
+public struct RetryPolicy: Sendable, Equatable {
+    /// Retries after the first attempt; 0 means one attempt.
+    public var retries: Int
+    /// The largest delay.
+    public var cap: Duration
+    /// The longest `Retry-After` (RFC 9110 section 10.2.3) that is honored; a longer one is cut to this.
+    public var retryAfterCap: Duration
+    /// The time since the first failure after which there is no retry.
+    public var timeLimit: Duration?
+    /// Delays before the first retries; the last one doubles with each further retry.
+    package var delays: [Duration]
+    /// Whether a delay is random, from zero to its value (full jitter), so that clients do not retry in step.
+    package var hasJitter = true
+    /// All delays together; the last one is cut to what remains.
+    package var totalDelay: Duration?
+    /// All values of `Retry-After` together; there is no retry beyond it.
+    package var totalRetryAfter: Duration?
+
+    /// Makes a policy with full jitter; the defaults are those of the command line. `base` is the bound of the first delay.
     public init(
         retries: Int = 3,
         base: Duration = .milliseconds(500),
         cap: Duration = .seconds(30),
-        retryAfterCap: Duration = .seconds(120)
+        retryAfterCap: Duration = .seconds(120),
+        timeLimit: Duration? = nil
     ) {
         self.retries = retries
-        self.base = base
         self.cap = cap
         self.retryAfterCap = retryAfterCap
+        self.timeLimit = timeLimit
+        delays = [base]
     }
 
-    /// The wait before a try, with full jitter: uniform in [0, min(cap, base · 2^(attempt−1))], or what the server
-    /// asked for when that is longer, up to `retryAfterCap`.
+    /// Makes a policy of fixed delays: one retry after each of them or, with a cap, any number.
+    package init(
+        delays: [Duration],
+        cap: Duration? = nil,
+        retryAfterCap: Duration = .zero,
+        totalDelay: Duration? = nil
+    ) {
+        self.delays = delays
+        retries = cap == nil ? delays.count : .max
+        self.cap = cap ?? delays.max() ?? .zero
+        self.retryAfterCap = retryAfterCap
+        self.totalDelay = totalDelay
+        hasJitter = false
+    }
+
+    /// The delay before a retry: the schedule's, or what the server requests if that is longer, up to `retryAfterCap`.
     ///
     /// - Parameters:
-    ///   - attempt: The number of the try that has just failed, from 1.
-    ///   - retryAfter: The server's wish.
-    /// - Returns: The wait, never negative.
-    public func delay(after attempt: Int, retryAfter: Duration?) -> Duration {
-        let exponent = min(max(attempt - 1, 0), 30)
-        let bound = min(cap, base * (1 << exponent))
-        let jittered = bound * Double.random(in: 0...1)
-        guard let retryAfter else { return jittered }
-        return max(jittered, min(retryAfter, retryAfterCap))
+    ///   - count: How many attempts have failed.
+    ///   - retryAfter: What the server requests.
+    ///   - random: A number from 0 to 1.
+    /// - Returns: Never negative.
+    public func delay(after count: Int, retryAfter: Duration? = nil, random: Double = .random(in: 0...1)) -> Duration {
+        let doublings = min(max(count - delays.count, 0), 30)
+        let bound = min(cap, (delays.prefix(max(count, 1)).last ?? .zero) * (1 << doublings))
+        return max(hasJitter ? bound * random : bound, min(retryAfter ?? .zero, retryAfterCap))
+    }
+}
+
+/// The schedules of the contracts.
+extension RetryPolicy {
+    /// An upload that another request has locked (423): tusd keeps the lock of a dead connection until it notices.
+    public static let tusLock = RetryPolicy(delays: [.seconds(1)], cap: .seconds(30), totalDelay: .seconds(300))
+    /// Finalize before tusd's hook has notified the application of the last byte (gighive contract 4.4).
+    package static let finalize = RetryPolicy(delays: [0.2, 0.5, 1, 2, 5, 10].map { .seconds($0) })
+    /// Finalize of a complete upload that the server still reports as pending (gighive-d4 contract section 10).
+    package static let pendingFinalize = RetryPolicy(delays: [0.5, 1, 2, 5, 10].map { .seconds($0) })
+    /// An upload that the server lost in a race (gighive trap T19); random, so that processes do not collide again.
+    package static let serverRace = RetryPolicy(
+        retries: 10,
+        base: .milliseconds(200),
+        cap: .seconds(15),
+        timeLimit: .seconds(120)
+    )
+    /// Queries for the outcome of a request; the caller limits the time.
+    package static let outcomeQuery = RetryPolicy(delays: [1, 2, 5, 10, 20, 30].map { .seconds($0) })
+    /// A query in an outage (503) that an upload can do without: the upload itself waits for the server visibly.
+    package static let briefOutage = RetryPolicy(delays: [.seconds(1)])
+    /// A photo whose body was too slow for the server (photosync contract 3.4); seldom faster the next time.
+    package static let slowPhoto = RetryPolicy(retries: 1)
+    /// A clip that could not be added to its album (tapes contract R9): over hours, in later runs.
+    package static let album = RetryPolicy(
+        delays: [.seconds(60)],
+        cap: .seconds(24 * 60 * 60),
+        retryAfterCap: RetryAfter.longest
+    )
+
+    /// The same for a server that is unavailable (503): all its requests to wait may together be as long as one.
+    package var outage: RetryPolicy {
+        var policy = self
+        policy.totalRetryAfter = retryAfterCap
+        return policy
+    }
+}
+
+/// The failed attempts of one operation, and the delays between them.
+package struct Backoff: Sendable {
+    /// The clock.
+    package var now: @Sendable () -> ContinuousClock.Instant = { .now }
+    /// Numbers from 0 to 1.
+    package var random: @Sendable () -> Double = { .random(in: 0...1) }
+    private let policy: RetryPolicy
+    /// Failed attempts so far.
+    package private(set) var failures = 0
+    private var firstFailure: ContinuousClock.Instant?
+    private var delayed = Duration.zero
+    private var requested = Duration.zero
+
+    /// Starts with no failures.
+    package init(_ policy: RetryPolicy) {
+        self.policy = policy
+    }
+
+    /// Counts a failed attempt.
+    ///
+    /// - Parameters:
+    ///   - retryAfter: The delay that the server requests.
+    ///   - attempt: The number of the attempt, where failures of other kinds count as well.
+    ///   - isOutage: Whether the server is unavailable, so that its requests to wait add up.
+    /// - Returns: The delay before the next attempt; nil if there is none.
+    package mutating func next(retryAfter: Duration? = nil, attempt: Int? = nil, isOutage: Bool = true) -> Duration? {
+        failures = attempt ?? failures + 1
+        let time = now()
+        let first = firstFailure ?? time
+        firstFailure = first
+        guard failures <= policy.retries, policy.timeLimit.map({ time - first < $0 }) ?? true else { return nil }
+        if isOutage, let limit = policy.totalRetryAfter {
+            requested += retryAfter ?? .zero
+            guard requested <= limit else { return nil }
+        }
+        var delay = policy.delay(after: failures, retryAfter: retryAfter, random: random())
+        if let limit = policy.totalDelay {
+            guard delayed < limit else { return nil }
+            delay = min(delay, limit - delayed)
+            delayed += delay
+        }
+        return delay
+    }
+
+    /// Forgets the failures: there was progress.
+    package mutating func reset() {
+        (failures, firstFailure, delayed, requested) = (0, nil, .zero, .zero)
+    }
+
+    /// Runs an operation until it succeeds, or a retry cannot help or is not allowed.
+    ///
+    /// - Parameters:
+    ///   - pause: Waits, and returns whether a stop ended the wait.
+    ///   - canceled: What is thrown then.
+    ///   - retryAfter: The delay that the server requests, zero if none; nil if a retry cannot help.
+    ///   - onRetry: Called before each delay with the number of the failed attempt.
+    ///   - operation: One attempt.
+    /// - Returns: The value of the attempt that succeeded.
+    /// - Throws: The error of the last attempt.
+    package mutating func run<Value, Failure: Error>(
+        pausing pause: (Duration) async -> Bool,
+        canceled: @autoclosure () -> Failure,
+        retryAfter: (Failure) -> Duration?,
+        onRetry: (_ attempt: Int, _ delay: Duration, _ error: Failure) async throws(Failure) -> Void = { _, _, _ in },
+        _ operation: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        while true {
+            do throws(Failure) {
+                return try await operation()
+            } catch {
+                guard let wish = retryAfter(error), let delay = next(retryAfter: wish) else { throw error }
+                try await onRetry(failures, delay, error)
+                if await pause(delay) { throw canceled() }
+            }
+        }
+    }
+}
+
+/// `Retry-After` (RFC 9110 section 10.2.3).
+package enum RetryAfter {
+    /// Reads a field value: seconds, or an HTTP date of which only the distance to `now` (seconds since 1970) counts.
+    ///
+    /// - Returns: nil if the value is neither; never negative, at most a year.
+    package static func parse(_ value: String, now: Int64) -> Duration? {
+        let text = value.trimmingBlanks()
+        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            // More digits than an Int64 holds still mean "very long".
+            return min(.seconds(Int64(text) ?? .max), longest)
+        }
+        return HTTPDate.parse(text).map { min(.seconds(max(0, $0 - now)), longest) }
+    }
+
+    /// Keeps later arithmetic far from overflow.
+    fileprivate static let longest = Duration.seconds(31_536_000)
+}
+
+extension HTTPResponseHead {
+    /// The delay that the server requests with `Retry-After`.
+    package var retryAfter: Duration? {
+        value(of: "Retry-After").flatMap { RetryAfter.parse($0, now: Int64(time(nil))) }
     }
 }

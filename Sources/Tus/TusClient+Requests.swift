@@ -104,23 +104,21 @@ extension TusClient {
         )
     }
 
-    /// Does something again as long as the upload is locked and patience lasts.
+    /// Repeats something as long as the upload is locked and the policy lasts.
     func waitingForLocks<Value: Sendable>(
         _ control: TransferControl,
-        limit: Duration = .seconds(300),
+        _ policy: RetryPolicy = .tusLock,
         _ onLock: () -> Void = {},
         _ body: () async throws(TusError) -> Value
     ) async throws(TusError) -> Value {
-        var patience = LockPatience(limit: limit)
-        while true {
-            do throws(TusError) {
-                return try await body()
-            } catch  where error.kind == .locked {
-                guard let wait = patience.next() else { throw error }
-                onLock()
-                if await control.waitForStop(upTo: wait) { throw TusError(.cancelled) }
-            }
-        }
+        var locks = Backoff(policy)
+        return try await locks.run(
+            pausing: control.waitForStop(upTo:),
+            canceled: TusError(.cancelled),
+            retryAfter: { $0.kind == .locked ? .zero : nil },
+            onRetry: { (_, _, _) throws(TusError) in onLock() },
+            body
+        )
     }
 }
 

@@ -138,8 +138,10 @@ public struct TusClient: Sendable {
         onLock: () -> Void = {}
     ) async throws(TusError) {
         let request = request(.delete, try resource(id))
+        var lock = RetryPolicy.tusLock
+        lock.totalDelay = lockLimit
         do throws(TusError) {
-            try await waitingForLocks(control, limit: lockLimit, onLock) { () async throws(TusError) in
+            try await waitingForLocks(control, lock, onLock) { () async throws(TusError) in
                 _ = try await exchange(request, as: .delete, control)
             }
         } catch  where error.kind == .gone {

@@ -57,10 +57,8 @@ public struct TusSendOptions: Sendable {
     /// Faults in a row without any progress after which sending fails; each completed chunk starts the count anew. A cut
     /// after which the next chunk is smaller never ends it.
     public var retry: RetryPolicy
-    /// How long an upload that is locked by another request (423) is waited for.
-    public var lockLimit: Duration
-    /// The first wait for a locked upload; each further one is twice as long, up to 30 s.
-    public var lockBackOff: Duration
+    /// How an upload that is locked by another request (423) is waited for.
+    public var lock: RetryPolicy
     /// Says that the upload has just been created and holds nothing: spares the question how far it has got.
     public var isNew: Bool
     /// Sends a checksum with each chunk (extension "checksum"), for which every chunk is read twice; nil for none. See
@@ -76,8 +74,7 @@ public struct TusSendOptions: Sendable {
         minimumChunkBytes: Int64 = 256 << 10,
         maximumChunkBytes: Int64 = 64 << 20,
         retry: RetryPolicy = RetryPolicy(),
-        lockLimit: Duration = .seconds(300),
-        lockBackOff: Duration = .seconds(1),
+        lock: RetryPolicy = .tusLock,
         isNew: Bool = false,
         checksum: DigestAlgorithm? = nil,
         fixedChunkBytes: Int64? = nil
@@ -86,8 +83,7 @@ public struct TusSendOptions: Sendable {
         self.minimumChunkBytes = minimumChunkBytes
         self.maximumChunkBytes = maximumChunkBytes
         self.retry = retry
-        self.lockLimit = lockLimit
-        self.lockBackOff = lockBackOff
+        self.lock = lock
         self.isNew = isNew
         self.checksum = checksum
         self.fixedChunkBytes = fixedChunkBytes

@@ -17,7 +17,7 @@ extension TusError {
             Self.kind(of: answer, to: verb),
             detail: Self.words(of: answer),
             status: answer.status,
-            retryAfterSeconds: RetryAfter.wish(in: answer.head).map { Int($0.components.seconds) }
+            retryAfterSeconds: answer.head.retryAfter.map { Int($0.components.seconds) }
         )
         uploadOffset = answer.head.byteCount("Upload-Offset")
         refusal = answer.head.refusal

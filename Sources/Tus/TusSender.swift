@@ -16,9 +16,9 @@ struct TusSender {
     /// What the server is known to have.
     private var offset: Int64 = 0
     private var size: ChunkSize
-    private var patience: LockPatience
+    private var locks: Backoff
     /// Faults since the server last had more than before.
-    private var faultsInARow = 0
+    private var faultsInARow: Backoff
     /// Failed tries in that time, those against a lock and those with too large a chunk included.
     private var failedTries = 0
     private var faults = 0
@@ -42,7 +42,8 @@ struct TusSender {
         self.control = control
         self.onEvent = onEvent
         size = ChunkSize(options)
-        patience = LockPatience(limit: options.lockLimit, first: options.lockBackOff)
+        locks = Backoff(options.lock)
+        faultsInARow = Backoff(options.retry)
         pipeline = try HashPipeline.forContent()
     }
 
@@ -102,18 +103,15 @@ struct TusSender {
     ///   - isEased: Whether the next try asks less of the network, which makes it worth a try in any case.
     /// - Throws: The error itself when it cannot get better, or has not for too long.
     private mutating func waitOut(_ error: TusError, isEased: Bool = false) async throws(TusError) {
-        let wait: Duration
+        var wait: Duration?
         if error.kind == .locked {
-            guard let next = patience.next() else { throw error }
-            wait = next
-        } else {
-            faultsInARow += 1
-            guard error.isWorthAnotherTry, isEased || faultsInARow <= options.retry.retries else { throw error }
-            wait = options.retry.delay(
-                after: faultsInARow,
-                retryAfter: error.retryAfterSeconds.map { .seconds($0) }
-            )
+            wait = locks.next()
+        } else if error.isWorthAnotherTry {
+            let retryAfter = error.retryAfterSeconds.map { Duration.seconds($0) }
+            wait = faultsInARow.next(retryAfter: retryAfter)
+            if isEased { wait = wait ?? options.retry.delay(after: faultsInARow.failures, retryAfter: retryAfter) }
         }
+        guard let wait else { throw error }
         noteRetry(after: wait, because: error)
         if await control.waitForStop(upTo: wait) { throw TusError(.cancelled) }
     }
@@ -210,9 +208,9 @@ struct TusSender {
 
     private mutating func advance(to end: Int64) {
         offset = end
-        faultsInARow = 0
+        faultsInARow.reset()
         failedTries = 0
-        patience.reset()
+        locks.reset()
         pipeline.mark()
         onEvent(.acknowledged(offset: end))
     }

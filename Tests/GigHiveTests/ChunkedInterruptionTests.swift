@@ -33,7 +33,7 @@ import Tus
             ending: row.ending
         )
         var bench = try ResumableBench(sandbox, retries: 3, through: proxy.address)
-        bench.options.chunks = TusSendOptions(lockBackOff: .milliseconds(1))
+        bench.options.chunks = TusSendOptions(lock: .quickLock)
         let path = try bench.largeFile(42 * Self.mebibyte)
         let result = await bench.uploader.upload(try bench.prepare(path))
         #expect(proxy.cuts == 1)

@@ -39,7 +39,7 @@ import Tus
         var bench = try Workbench(try server(finalize: finalize))
         bench.options.transport = .tus
         var uploader = bench.uploader
-        uploader.pendingPauses = [.zero, .zero]
+        uploader.pendingRetry = RetryPolicy(delays: [.zero, .zero])
         let log = EventLog()
         let result = await uploader.upload(try bench.prepare(Self.content, name: "a.mp4"), onEvent: log.add)
         return (result, log, bench)

@@ -206,7 +206,7 @@ struct Workbench {
             options: options,
             schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(5)], settledLooks: 2)
         )
-        uploader.collisionRetries = CollisionRetries(base: .zero)
+        uploader.raceRetry.delays = [.zero]
         return uploader
     }
 

@@ -50,7 +50,7 @@ struct ResumableBench {
                 chunkBytes: chunkBytes,
                 minimumChunkBytes: chunkBytes,
                 maximumChunkBytes: chunkBytes,
-                lockBackOff: .milliseconds(1)
+                lock: .quickLock
             )
         )
     }
@@ -62,9 +62,9 @@ struct ResumableBench {
             directory: directory,
             options: options,
             schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(20)], settledLooks: 2),
-            hookPauses: Array(repeating: .milliseconds(50), count: 40)
+            finalizeRetry: RetryPolicy(delays: Array(repeating: .milliseconds(50), count: 40))
         )
-        uploader.collisionRetries = CollisionRetries(base: .zero)
+        uploader.raceRetry.delays = [.zero]
         return uploader
     }
 
@@ -204,4 +204,9 @@ final class EventLog: Sendable {
     }
 
     func contains(_ matches: (UploadEvent) -> Bool) -> Bool { all.contains(where: matches) }
+}
+
+extension RetryPolicy {
+    /// Locks are waited for as in the product, with a first delay of a millisecond.
+    static let quickLock = RetryPolicy(delays: [.milliseconds(1)], cap: .seconds(30), totalDelay: .seconds(300))
 }

@@ -33,7 +33,7 @@ import Tus
             directory: bench.directory,
             options: bench.options,
             schedule: OutcomeInquiry.Schedule(),
-            hookPauses: [.milliseconds(1), .milliseconds(1)]
+            finalizeRetry: RetryPolicy(delays: [.milliseconds(1), .milliseconds(1)])
         )
         let result = await uploader.upload(try bench.prepare(try bench.file()))
         #expect(result.state == .failed)

@@ -67,7 +67,7 @@ import Testing
         _ seconds: Int,
         _ requests: Int
     ) {
-        var outage = OutageRetries(RetryPolicy(retries: 3))
+        var outage = Backoff(RetryPolicy(retries: 3).outage)
         var count = 1
         while outage.next(after: GigHiveError(.serverUnavailable, retryAfterSeconds: seconds)) != nil { count += 1 }
         #expect(count == requests)

@@ -257,8 +257,7 @@ func plainOptions(
         minimumChunkBytes: minimum,
         maximumChunkBytes: maximum ?? chunk,
         retry: RetryPolicy(retries: retries, base: .zero),
-        lockLimit: lockLimit,
-        lockBackOff: .milliseconds(1)
+        lock: RetryPolicy(delays: [.milliseconds(1)], cap: .seconds(30), totalDelay: lockLimit)
     )
 }
 

@@ -24,7 +24,7 @@ extension Finalization {
         case .unanswered(let reason):
             return fail(reason, &settlement)
         }
-        guard pendingRetries < uploader.pendingPauses.count else {
+        guard let delay = pendingAttempts.next() else {
             var dead = error
             dead.code = .serverError
             // A 201 next to this code would read as a contradiction.
@@ -32,10 +32,7 @@ extension Finalization {
             dead.detail = "the server never completed the upload"
             return .end(.dead(dead))
         }
-        let pause = uploader.pendingPauses[pendingRetries]
-        pendingRetries += 1
-        onEvent(.retrying(attempt: pendingRetries, after: pause, because: error))
-        return await control.waitForStop(upTo: pause) ? stopped(&settlement) : .request
+        return await retry(pendingAttempts.failures, after: delay, because: error, &settlement)
     }
 
     /// Content that the server had gets the ID that it has, and in an event that has it nothing changes (gighive-d4 contract

@@ -44,13 +44,12 @@ struct Finalization {
     var lostAt: Date?
     /// Whether the server stores the file with its last chunk, so that finalize only asks (gighive-d4 contract section 5).
     var isQuestion = false
-    private var hookRetries = 0
-    var pendingRetries = 0
-    private var refusals = 0
-    private var outage: OutageRetries
-    private var losses = 0
+    private var earlyAttempts: Backoff
+    var pendingAttempts: Backoff
+    private var refusals: Backoff
+    private var losses: Backoff
     private var usedUpAnswers = 0
-    private var collisions: CollisionRetries
+    private var collisions: Backoff
     /// Whether the server lost this upload in a race, and may have consumed its data with it.
     private var hasCollided = false
 
@@ -79,8 +78,13 @@ struct Finalization {
         self.onEvent = onEvent
         self.storedBefore = storedBefore
         self.pass = pass ?? EventPass(uploader.events, details)
-        collisions = uploader.collisionRetries
-        outage = OutageRetries(uploader.options.retry)
+        earlyAttempts = Backoff(uploader.finalizeRetry)
+        pendingAttempts = Backoff(uploader.pendingRetry)
+        refusals = Backoff(uploader.options.retry.outage)
+        var onceAtLeast = uploader.options.retry
+        onceAtLeast.retries = max(1, onceAtLeast.retries)
+        losses = Backoff(onceAtLeast)
+        collisions = Backoff(uploader.raceRetry)
         quiet = ServerQuiet(tusID: tusID, sizeBytes: sizeBytes, uploader: uploader, control: control, onEvent: onEvent)
         lostAt = startedAt
     }
@@ -261,8 +265,7 @@ struct Finalization {
         guard !control.isStopRequested else { return stopped(&settlement) }
         guard let delay = collisions.next() else { return fail(error, &settlement) }
         hasCollided = true
-        onEvent(.retrying(attempt: settlement.result.attempts, after: delay, because: error))
-        return await control.waitForStop(upTo: delay) ? stopped(&settlement) : .request
+        return await retry(settlement.result.attempts, after: delay, because: error, &settlement)
     }
 
     /// The upload ID is used up. Its record, and the parts that the server would keep beside the file, are removed.
@@ -282,11 +285,8 @@ struct Finalization {
     ) async throws(StoreError) -> Step {
         switch await quiet.look() {
         case .complete:
-            guard hookRetries < uploader.hookPauses.count else { return fail(error, &settlement) }
-            let pause = uploader.hookPauses[hookRetries]
-            hookRetries += 1
-            onEvent(.retrying(attempt: hookRetries, after: pause, because: error))
-            return await control.waitForStop(upTo: pause) ? stopped(&settlement) : .request
+            guard let delay = earlyAttempts.next() else { return fail(error, &settlement) }
+            return await retry(earlyAttempts.failures, after: delay, because: error, &settlement)
         case .incomplete:
             return .end(.sendAgain(error))
         case .gone(let gone):
@@ -313,15 +313,18 @@ struct Finalization {
     ) async throws(StoreError) -> Step {
         try await noteAnswered()
         guard error.code != .cancelled else { return stopped(&settlement) }
-        refusals += 1
-        guard mayRepeat, refusals <= uploader.options.retry.retries, outage.mayWait(for: error) else {
-            return fail(error, &settlement)
-        }
-        let delay = uploader.options.retry.delay(
-            after: refusals,
-            retryAfter: error.retryAfterSeconds.map { .seconds($0) }
-        )
-        onEvent(.retrying(attempt: refusals, after: delay, because: error))
+        guard mayRepeat, let delay = refusals.next(after: error) else { return fail(error, &settlement) }
+        return await retry(refusals.failures, after: delay, because: error, &settlement)
+    }
+
+    /// Waits visibly, then sends finalize again.
+    func retry(
+        _ attempt: Int,
+        after delay: Duration,
+        because error: GigHiveError,
+        _ settlement: inout UploadSettlement
+    ) async -> Step {
+        onEvent(.retrying(attempt: attempt, after: delay, because: error))
         return await control.waitForStop(upTo: delay) ? stopped(&settlement) : .request
     }
 
@@ -354,12 +357,10 @@ struct Finalization {
     ) async throws(StoreError) -> Step {
         let now = Date()
         lostAt = now
-        losses += 1
         try await journal.finalizing(at: now)
         settlement.end(.unknownOutcome, error.asUnknownOutcome)
-        guard !control.isStopRequested, losses <= max(1, uploader.options.retry.retries) else { return .end(.settled) }
+        guard !control.isStopRequested, let delay = losses.next() else { return .end(.settled) }
         if isPureQuestion {
-            let delay = uploader.options.retry.delay(after: losses, retryAfter: nil)
             return await control.waitForStop(upTo: delay) ? .end(.settled) : .request
         }
         return await waitForQuiet(since: now, endsWhenGone: true, &settlement)

@@ -55,9 +55,8 @@ struct ServerQuiet {
             if endsWhenGone, case .gone = await look() {
                 return true
             }
-            let pause = uploader.schedule.pauses[min(looks, uploader.schedule.pauses.count - 1)]
             looks += 1
-            _ = await control.waitForStop(upTo: min(pause, rest))
+            _ = await control.waitForStop(upTo: min(uploader.schedule.pause(after: looks), rest))
         }
         return false
     }

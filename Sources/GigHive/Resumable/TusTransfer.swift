@@ -179,8 +179,8 @@ struct TusTransfer: Sendable {
         isPartial: Bool,
         _ control: TransferControl
     ) async throws(TusError) -> TusCreation {
-        var outage = OutageRetries(options.retry)
-        var connections = OutageRetries(options.retry)
+        var outage = Backoff(options.retry.outage)
+        var connections = Backoff(options.retry)
         var attempt = 1
         var mayRepeat = true
         while true {

@@ -162,7 +162,7 @@ struct TusUploadRun {
         }
         tellLimits()
         var restarts = 0
-        var collisions = uploader.collisionRetries
+        var collisions = Backoff(uploader.raceRetry)
         while true {
             guard await enterServer() else {
                 settlement.suspend(GigHiveError(.cancelled, path: upload.path))

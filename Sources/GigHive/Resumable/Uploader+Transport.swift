@@ -135,21 +135,21 @@ extension Uploader {
         _ control: TransferControl,
         _ onEvent: @Sendable (UploadEvent) -> Void
     ) async throws(GigHiveError) -> TusFeatures? {
-        var outage = OutageRetries(options.retry)
-        var attempt = 1
-        while true {
-            do throws(GigHiveError) {
-                return try await featureCache.features(of: tus, repeatsUnavailable: false)
-            } catch {
-                guard error.code == .serverUnavailable, let delay = outage.next(after: error) else { throw error }
+        var outage = Backoff(options.retry.outage)
+        return try await outage.run(
+            pausing: { delay in
+                defer { turn?.end() }
+                return await control.waitForStop(upTo: delay)
+            },
+            canceled: GigHiveError(.cancelled),
+            retryAfter: { $0.code == .serverUnavailable ? .seconds($0.retryAfterSeconds ?? 0) : nil },
+            onRetry: { (attempt, delay, error) async throws(GigHiveError) in
                 // Only an upload that has begun is displayed. The slot is free again before it waits for anything else.
                 guard await mayBegin(control) else { throw GigHiveError(.cancelled) }
                 onEvent(.retrying(attempt: attempt, after: delay, because: error))
-                let isStopped = await control.waitForStop(upTo: delay)
-                turn?.end()
-                if isStopped { throw GigHiveError(.cancelled) }
-                attempt += 1
             }
+        ) { () async throws(GigHiveError) in
+            try await featureCache.features(of: tus, repeatsUnavailable: false)
         }
     }
 

@@ -40,12 +40,12 @@ public struct GigHiveClient: Sendable {
     ) async throws(GigHiveError) -> Value {
         var client = self
         client.repeatsUnavailable = false
-        do throws(GigHiveError) {
-            return try await query(client)
-        } catch  where error.code == .serverUnavailable {
-            if await control.waitForStop(upTo: .seconds(1)) { throw GigHiveError(.cancelled) }
-            return try await query(client)
-        }
+        var backoff = Backoff(.briefOutage)
+        return try await backoff.run(
+            pausing: control.waitForStop(upTo:),
+            canceled: GigHiveError(.cancelled),
+            retryAfter: { $0.code == .serverUnavailable ? .zero : nil }
+        ) { [client] () async throws(GigHiveError) in try await query(client) }
     }
 
     /// Asks whether an asset exists (`GET /api/uploads/<id>`, gighive contract 2.5).

@@ -7,12 +7,14 @@ struct OutcomeInquiry: Sendable {
     /// How often the server is asked.
     struct Schedule: Sendable {
         /// Pauses between looks; the last one repeats.
-        var pauses: [Duration] = [1, 2, 5, 10, 20, 30].map { .seconds($0) }
+        var pauses = RetryPolicy.outcomeQuery.delays
         /// Looks after an answer that shows that the server has finished: one, and one more in case a row was still on
         /// its way to the listing.
         var settledLooks = 2
         /// Looks in a row that found no web server at the address, after which no more are taken.
         var deadLooks = 3
+
+        func pause(after looks: Int) -> Duration { pauses.prefix(looks).last ?? .zero }
     }
 
     /// Where the server has the bytes.
@@ -89,7 +91,7 @@ struct OutcomeInquiry: Sendable {
             where isLast || !error.isRetryable || deadLooks >= schedule.deadLooks:
                 return control.isStopRequested ? .stopped : .unanswered(error)
             case .listed, .served, .contradicted, .absent, .unanswered:
-                let pause = schedule.pauses[min(looks, schedule.pauses.count) - 1]
+                let pause = schedule.pause(after: looks)
                 _ = await control.waitForStop(upTo: deadline == nil ? pause : min(pause, remaining))
             }
         }

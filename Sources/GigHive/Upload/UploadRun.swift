@@ -18,8 +18,9 @@ struct UploadRun {
     private let started = ContinuousClock.now
     private let pass: EventPass
     private var settlement: UploadSettlement
-    private var collisions: CollisionRetries
-    private var outage: OutageRetries
+    private var collisions: Backoff
+    private var refusals: Backoff
+    private var losses: Backoff
     /// Whether the response to an earlier attempt was lost: the server's copy may then be from that attempt.
     private var hasLostResponse = false
 
@@ -34,8 +35,9 @@ struct UploadRun {
         self.control = control
         self.onEvent = onEvent
         pass = EventPass(uploader.events, upload.details)
-        collisions = uploader.collisionRetries
-        outage = OutageRetries(uploader.options.retry)
+        collisions = Backoff(uploader.raceRetry)
+        refusals = Backoff(uploader.options.retry.outage)
+        losses = Backoff(uploader.options.retry)
         settlement = UploadSettlement(
             store: uploader.store,
             record: uploader.record(of: upload),
@@ -226,18 +228,12 @@ struct UploadRun {
         var delay: Duration
     }
 
-    private func again(_ error: GigHiveError) -> Again {
+    private func again(_ error: GigHiveError, after delay: Duration) -> Again {
         // Not all bytes were sent: the server has nothing to finish.
-        if error.code == .connectionLost, error.transport?.metrics.bodyComplete == false,
-            settlement.result.attempts == 1
-        {
-            return Again(error: error, delay: .zero)
-        }
-        let retryAfter = error.retryAfterSeconds.map { Duration.seconds($0) }
-        return Again(
-            error: error,
-            delay: uploader.options.retry.delay(after: settlement.result.attempts, retryAfter: retryAfter)
-        )
+        let isAtOnce =
+            error.code == .connectionLost && error.transport?.metrics.bodyComplete == false
+            && settlement.result.attempts == 1
+        return Again(error: error, delay: isAtOnce ? .zero : delay)
     }
 
     private mutating func store(
@@ -342,10 +338,10 @@ struct UploadRun {
                     transport: error.transport
                 )
             )
-        } else if mayRepeat && settlement.result.attempts <= uploader.options.retry.retries && file.isUnchanged,
-            outage.mayWait(for: error)
+        } else if mayRepeat, file.isUnchanged,
+            let delay = refusals.next(after: error, attempt: settlement.result.attempts)
         {
-            return again(error)
+            return again(error, after: delay)
         } else {
             settlement.end(.failed, error)
         }
@@ -370,11 +366,11 @@ struct UploadRun {
             await settlement.storeToken(confirmedBy: copy.fileID)
             settlement.endAsPresent(copy, cause: error)
         case .present, .absent:
-            guard !isSettled, settlement.result.attempts <= uploader.options.retry.retries else {
+            guard !isSettled, let delay = losses.next(after: error, attempt: settlement.result.attempts) else {
                 settlement.end(.failed, error)
                 return nil
             }
-            return again(error)
+            return again(error, after: delay)
         case .unanswered(let reason):
             settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
         case .stopped:

@@ -12,12 +12,10 @@ public struct Uploader: Sendable {
     let directory: DataDirectory
     let options: UploadOptions
     let schedule: OutcomeInquiry.Schedule
-    /// Pauses after which finalize is sent again to a server whose tus side has not told it yet that an upload is complete
-    /// (gighive contract 4.4).
-    let hookPauses: [Duration]
-    /// Pauses after which finalize is sent again to a server that still reports a complete upload as pending; it never ends
-    /// afterwards (gighive-d4 contract section 10).
-    var pendingPauses: [Duration] = [0.5, 1, 2, 5, 10].map { .seconds($0) }
+    /// How finalize is retried on a server whose tus side has not told it yet that an upload is complete.
+    let finalizeRetry: RetryPolicy
+    /// How finalize is retried on a server that still reports a complete upload as pending; afterwards it never ends.
+    var pendingRetry = RetryPolicy.pendingFinalize
     let featureCache = TusFeatureCache()
     let hashes: HashCache?
     let inventory: ServerInventory
@@ -38,7 +36,7 @@ public struct Uploader: Sendable {
     /// The uploads that this process has on a server that limits unfinished ones.
     let tusPlaces = TusPlaces()
     /// Retries of uploads that the server lost in a race.
-    var collisionRetries = CollisionRetries()
+    var raceRetry = RetryPolicy.serverRace
     /// Which uploads of one event must not be stored at the same time.
     var events = EventGate()
     /// Set while a batch runs: what it has found out about the file's digest.
@@ -84,7 +82,7 @@ public struct Uploader: Sendable {
         directory: DataDirectory,
         options: UploadOptions,
         schedule: OutcomeInquiry.Schedule,
-        hookPauses: [Duration] = [0.2, 0.5, 1, 2, 5, 10].map { .seconds($0) },
+        finalizeRetry: RetryPolicy = .finalize,
         hashes: HashCache? = nil
     ) {
         self.client = options.guest.map { client.authorized($0.authorization) } ?? client
@@ -92,7 +90,7 @@ public struct Uploader: Sendable {
         self.directory = directory
         self.options = options
         self.schedule = schedule
-        self.hookPauses = hookPauses
+        self.finalizeRetry = finalizeRetry
         self.hashes = hashes
         rescueLog = RescueLog(in: directory)
         inventory = ServerInventory(self.client)

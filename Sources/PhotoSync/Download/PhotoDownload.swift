@@ -157,7 +157,7 @@ struct PhotoDownload {
     // MARK: Receiving
 
     private mutating func receive(_ file: PartialFile) async throws(PhotoSyncError) {
-        var failures = 0
+        var backoff = Backoff(context.options.retry)
         var freshStarts = 0
         var isSecondChance = false
         while true {
@@ -173,9 +173,7 @@ struct PhotoDownload {
             if offset > 0, state.head?.status == 206 { item.isResumed = true }
 
             if case .failure(let error) = outcome, !state.mustStartOver, !error.isStaleRange {
-                guard error.isRetryable, failures < context.options.retry.retries else { throw error }
-                failures += 1
-                let wait = context.options.retry.delay(after: failures, retryAfter: nil)
+                guard error.isRetryable, let wait = backoff.next() else { throw error }
                 if await context.control.waitForStop(upTo: wait) { throw PhotoSyncError(.cancelled) }
                 continue
             }

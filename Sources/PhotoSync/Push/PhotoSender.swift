@@ -104,24 +104,26 @@ struct PhotoSender: Sendable {
         _ file: SourceFile,
         _ account: inout SendFailure
     ) async throws(PhotoSyncError) -> PhotoReceipt {
-        var slowTries = 0
-        while true {
-            if control.isStopRequested { throw PhotoSyncError(.cancelled, path: photo.candidate.path) }
+        let canceled = PhotoSyncError(.cancelled, path: photo.candidate.path)
+        var backoff = Backoff(retry)
+        var slowPhoto = Backoff(.slowPhoto)
+        return try await backoff.run(
+            pausing: control.waitForStop(upTo:),
+            canceled: canceled,
+            retryAfter: { error in
+                if error.code == .bodyTooSlow, slowPhoto.next() == nil { return nil }
+                return error.isRetryable ? .zero : nil
+            }
+        ) { () async throws(PhotoSyncError) in
+            if control.isStopRequested { throw canceled }
             account.attempts += 1
             let gauge = SendGauge(report: report)
-            do {
-                let receipt = try await sendOnce(photo, file, takenAt: account.takenAt, gauge)
-                account.bytesSent += gauge.bytes
-                return receipt
+            defer { account.bytesSent += gauge.bytes }
+            do throws(PhotoSyncError) {
+                return try await sendOnce(photo, file, takenAt: account.takenAt, gauge)
             } catch {
-                account.bytesSent += gauge.bytes
                 gauge.takeBack()
-                // A body that was too slow for the server once is seldom fast enough the next time (contract 3.4).
-                if error.code == .bodyTooSlow { slowTries += 1 }
-                guard error.isRetryable, slowTries <= 1, account.attempts <= retry.retries else {
-                    throw error.at(photo.candidate.path)
-                }
-                _ = await control.waitForStop(upTo: retry.delay(after: account.attempts, retryAfter: nil))
+                throw error.at(photo.candidate.path)
             }
         }
     }

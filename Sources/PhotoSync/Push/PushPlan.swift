@@ -1,4 +1,3 @@
-internal import Foundation
 internal import MediaFiles
 internal import MediaSystem
 
@@ -9,16 +8,14 @@ struct PushPlan: Sendable {
     /// What needs no further look.
     var ended: [PushItem] = []
 
-    /// Looks at the paths, and walks directories, on a thread of its own.
+    /// Looks at the paths, and walks directories, on a thread that may wait.
     static func make(_ paths: [[UInt8]], options: Push.Options) async -> PushPlan {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                var plan = PushPlan()
-                var walked: Set<[UInt8]> = []
-                for path in paths where walked.insert(path).inserted { plan.add(path, options) }
-                plan.removeRepeats(isNeeded: walked.count > 1)
-                continuation.resume(returning: plan)
-            }
+        await BlockingWork.run {
+            var plan = PushPlan()
+            var walked: Set<[UInt8]> = []
+            for path in paths where walked.insert(path).inserted { plan.add(path, options) }
+            plan.removeRepeats(isNeeded: walked.count > 1)
+            return plan
         }
     }
 

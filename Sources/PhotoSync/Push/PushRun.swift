@@ -83,18 +83,12 @@ final class PushRun {
 
     /// Brings the index up to date. Another process may do the same at this moment, and is soon done with it.
     func pull() async throws(PhotoSyncError) {
-        var tries = 0
-        while true {
-            do {
-                _ = try await Pull(account).run(control: control)
-                return
-            } catch {
-                tries += 1
-                guard error.code == .busy, tries <= options.retry.retries else { throw error }
-                _ = await control.waitForStop(upTo: options.retry.delay(after: tries, retryAfter: nil))
-                try stopIfAsked()
-            }
-        }
+        var backoff = Backoff(options.retry)
+        _ = try await backoff.run(
+            pausing: control.waitForStop(upTo:),
+            canceled: PhotoSyncError(.cancelled),
+            retryAfter: { $0.code == .busy ? .zero : nil }
+        ) { () async throws(PhotoSyncError) in try await Pull(account).run(control: control) }
     }
 
     // MARK: Blocks

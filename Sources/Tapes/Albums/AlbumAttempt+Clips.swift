@@ -2,6 +2,7 @@ internal import Foundation
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
+internal import MediaTransport
 
 /// Steps 7 and 8 of rule R2: every pending clip goes into the album, and what became of each is kept on its own (trap 5).
 extension AlbumAttempt {
@@ -151,13 +152,13 @@ extension AlbumAttempt {
     mutating func fail(_ clip: ClipRecord, _ setback: AlbumSetback, isAlone: Bool = false) {
         let attempts = clip.attempts + (setback.isBelieved ? 0 : 1)
         let needsTime = isAlone || !(setback.reason.isOfAccess || setback.reason == .libraryChanged)
-        let pause = Backoff.pause(after: attempts, patience: setback.retryAfter)
+        let pause = RetryPolicy.album.delay(after: attempts, retryAfter: setback.retryAfter)
         settlements[clip.id] = ClipSettlement(
             clipID: clip.id,
             association: .pending,
             reason: setback.reason,
             attempts: attempts,
-            nextAttemptAt: needsTime ? service.now().addingTimeInterval(pause) : nil
+            nextAttemptAt: needsTime ? service.now().addingTimeInterval(pause / .seconds(1)) : nil
         )
         if setback.reason == .quota { isFull = true }
     }

@@ -1,5 +1,5 @@
-internal import Foundation
 internal import MediaStore
+internal import MediaTransport
 
 /// Why an attempt at an album went no further: a state to be kept, no error (rule R9).
 struct AlbumSetback: Sendable, Equatable {
@@ -31,7 +31,7 @@ struct AlbumSetback: Sendable, Equatable {
         case .unreachable(let patience): retryAfter = patience
         case .rejected:
             // The same request would be refused again.
-            retryAfter = .seconds(Backoff.longest)
+            retryAfter = RetryPolicy.album.cap
             isLibraryWide = false
         case .albumDamaged:
             isOfAlbum = true
@@ -90,21 +90,4 @@ extension AssociationReason {
     /// Whether a try costs the user's time, so that another clip's does not take the clip along before its own time: a disk
     /// that does not answer is waited for (rule R14).
     var isCostly: Bool { self == .originalUnavailable }
-}
-
-/// When a clip is tried again of itself (rule R9).
-enum Backoff {
-    /// At most a day.
-    static let longest: TimeInterval = 24 * 60 * 60
-
-    /// One minute after the first failure, doubling.
-    ///
-    /// - Parameters:
-    ///   - attempts: Failures in a row, this one included.
-    ///   - patience: What the library asked for; counts when it is longer.
-    /// - Returns: Seconds.
-    static func pause(after attempts: Int, patience: Duration? = nil) -> TimeInterval {
-        let doubled = min(longest, 60 * pow(2, Double(max(0, attempts - 1))))
-        return max(doubled, patience.map { $0 / .seconds(1) } ?? 0)
-    }
 }

@@ -74,7 +74,7 @@ struct ImmichClient: Sendable {
 
     /// Trying again within a command is worth a moment, not minutes.
     private static func verdict(_ response: HTTPResponse) -> AnswerVerdict {
-        (RetryAfter.wish(in: response.head) ?? .zero) > patience ? .final : .byStatus
+        (response.head.retryAfter ?? .zero) > patience ? .final : .byStatus
     }
 }
 
@@ -82,7 +82,7 @@ extension AlbumError {
     /// Why there is no answer.
     init(_ error: TransportError) {
         self.init(
-            error.kind == .cancelled ? .cancelled : .unreachable(retryAfter: error.head.flatMap(RetryAfter.wish)),
+            error.kind == .cancelled ? .cancelled : .unreachable(retryAfter: error.head?.retryAfter),
             detail: ServerText.sentence(error.detail)
         )
     }

@@ -20,7 +20,7 @@ struct ImmichRefusal {
     /// Reads a response of any status but success.
     init(_ response: HTTPResponse) {
         status = response.status
-        retryAfter = RetryAfter.wish(in: response.head)
+        retryAfter = response.head.retryAfter
         mediaType = response.head.mediaType.map(ServerText.sentence)
         place = response.head.value(of: "Location").map(ServerText.sentence)
         let members = JSONValue.object(in: response.body.prefix(Self.longestBody)) ?? [:]

@@ -1,5 +1,6 @@
 import Foundation
 import MediaStore
+import MediaTransport
 import Testing
 
 @testable import Tapes
@@ -34,11 +35,11 @@ import Testing
 
     @Test("R9: one minute, doubling, a day at most; the library's own wish when that is longer")
     func backoff() {
-        let minutes = (1...13).map { Backoff.pause(after: $0) / 60 }
+        let minutes = (1...13).map { RetryPolicy.album.delay(after: $0) / .seconds(60) }
         #expect(minutes == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440, 1440])
-        #expect(Backoff.pause(after: 2000) == 86_400)
-        #expect(Backoff.pause(after: 1, patience: .seconds(30)) == 60)
-        #expect(Backoff.pause(after: 1, patience: .seconds(300)) == 300)
+        #expect(RetryPolicy.album.delay(after: 2000) == .seconds(86_400))
+        #expect(RetryPolicy.album.delay(after: 1, retryAfter: .seconds(30)) == .seconds(60))
+        #expect(RetryPolicy.album.delay(after: 1, retryAfter: .seconds(300)) == .seconds(300))
     }
 
     @Test("R9: nothing is tried of itself before its time, and everything is when the user asks, or adds")

@@ -1,8 +1,7 @@
 internal import Synchronization
 
-/// When a server asked for quiet (429, 503), for all requests of a client: many transfers at once must not each find out
-/// for themselves.
-final class QuietPeriods: Sendable {
+/// Delays all requests of a client to a server that has refused one (429, 503): parallel transfers must not each find out.
+final class RateLimitGate: Sendable {
     private struct Period {
         var beganAt: ContinuousClock.Instant
         var endsAt: ContinuousClock.Instant
@@ -41,7 +40,7 @@ final class QuietPeriods: Sendable {
                 period.beganAt = now
                 period.refusals += 1
             }
-            let wait = policy.delay(after: max(1, period.refusals), retryAfter: RetryAfter.wish(in: head))
+            let wait = policy.delay(after: max(1, period.refusals), retryAfter: head.retryAfter)
             period.endsAt = max(period.endsAt, now + wait)
             periods[origin] = period
         }
