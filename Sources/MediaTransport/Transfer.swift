@@ -1,5 +1,6 @@
 internal import CCurl
 internal import CCurlShims
+internal import Glibc
 
 /// One try of one request: an easy handle and everything it points at. Lives on the loop's thread only.
 final class Transfer {
@@ -97,4 +98,313 @@ final class Transfer {
         sendRate = bytesPerSecond
         _ = shim_setopt_off(handle, CURLOPT_MAX_SEND_SPEED_LARGE, bytesPerSecond)
     }
+}
+
+extension Transfer {
+    /// Bodies of up to this length fit into the buffers on the way: they are out before a refusal could spare them.
+    private static let smallBodyBytes: Int64 = 65_536
+    /// The same for servers that have just taken a body, so that a refusal is not to be expected.
+    private static let smallBodyBytesOnceFamiliar: Int64 = 1 << 20
+    private static let uploadBufferBytes = 262_144
+    /// For an answer that is written to a file; libcurl's own 16 KiB cost four times the system calls.
+    private static let downloadBufferBytes = 131_072
+
+    /// Whether this try asks before it sends its body.
+    var expectsContinue: Bool {
+        submission.expectsContinue && request.asksBeforeLargeBody && isBodyLarge
+    }
+
+    /// Large bodies ask `Expect: 100-continue` first, so that a refusal costs no body (trap T3), and go over a connection
+    /// of their own when they may be sent once only (docs/adr/0002).
+    private var isBodyLarge: Bool {
+        bodyByteCount > (submission.isFamiliar ? Self.smallBodyBytesOnceFamiliar : Self.smallBodyBytes)
+    }
+
+    func configure(_ configuration: HTTPClientConfiguration) throws(TransportError) {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        try check(shim_set_error_buffer(handle, errorBuffer))
+        try check(shim_set_header(handle, headerCallback, context))
+        try check(shim_set_write(handle, writeCallback, context))
+        try set(CURLOPT_URL, request.url.text)
+        try set(CURLOPT_PROTOCOLS_STR, "http,https")
+        try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+        try set(CURLOPT_FOLLOWLOCATION, 0)
+        try set(CURLOPT_NOSIGNAL, 1)
+        if request.url.origin.scheme == "http", ProxyChoice.variable(for: request.url.origin) == nil {
+            // An empty text overrides the environment.
+            try set(CURLOPT_PROXY, "")
+        }
+        try set(CURLOPT_USERAGENT, configuration.userAgent)
+        try set(CURLOPT_TCP_KEEPALIVE, 1)
+        try set(CURLOPT_TCP_KEEPIDLE, 30)
+        try set(CURLOPT_TCP_KEEPINTVL, 15)
+        try set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.timeouts.connect.milliseconds))
+        try set(CURLOPT_HTTP_VERSION, configuration.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+        if case .receiver = request.destination {
+            try set(CURLOPT_BUFFERSIZE, Self.downloadBufferBytes)
+        }
+        try check(shim_set_quick_exit(handle))
+        try configureTrust(configuration.trust(for: request.url.origin))
+        try configureAuthorization()
+        try configureMethodAndBody(context, configuration)
+        try configureHeaders()
+    }
+
+    private func configureTrust(_ trust: ServerTrust) throws(TransportError) {
+        if let file = trust.caFile {
+            try set(CURLOPT_CAINFO, file)
+        }
+        if let key = trust.pinnedKey {
+            try set(CURLOPT_PINNEDPUBLICKEY, key)
+        }
+        // A pinned key says more than a chain and a name do, and is checked whatever these say.
+        if trust.insecure || trust.pinnedKey != nil {
+            try set(CURLOPT_SSL_VERIFYPEER, 0)
+            try set(CURLOPT_SSL_VERIFYHOST, 0)
+        }
+    }
+
+    private func configureAuthorization() throws(TransportError) {
+        guard let authorization = request.authorization, authorization.origin == request.url.origin else { return }
+        if let refusal = authorization.refusal(loginRequirements, now: Int64(time(nil))) {
+            throw TransportError(refusal)
+        }
+        guard case .basic(let user, let password) = authorization.scheme else { return }
+        try set(CURLOPT_USERNAME, user)
+        try set(CURLOPT_PASSWORD, password)
+    }
+
+    private func configureMethodAndBody(
+        _ context: UnsafeMutableRawPointer,
+        _ configuration: HTTPClientConfiguration
+    ) throws(TransportError) {
+        switch request.method {
+        case .get: try set(CURLOPT_HTTPGET, 1)
+        case .head: try set(CURLOPT_NOBODY, 1)
+        case .post: try set(CURLOPT_POST, 1)
+        case .put, .patch, .delete, .options:
+            if reader != nil { try set(CURLOPT_UPLOAD, 1) }
+            try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+        }
+        if request.method == .post || reader != nil {
+            try check(shim_set_read(handle, readCallback, context))
+            try check(shim_set_seek(handle, seekCallback, context))
+            let lengthOption = request.method == .post ? CURLOPT_POSTFIELDSIZE_LARGE : CURLOPT_INFILESIZE_LARGE
+            try check(shim_setopt_off(handle, lengthOption, bodyByteCount))
+        }
+        if bodyByteCount > Self.smallBodyBytes {
+            try set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferBytes)
+        }
+        // On a connection that dies before the answer, libcurl sends a request again without telling. A body that has
+        // begun cannot go twice (`seekCallback`); a request without one, and a large one, get a connection of their own.
+        if request.repeatability == .atMostOnce {
+            try set(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.idleLimit.components.seconds)))
+            if bodyByteCount == 0 || isBodyLarge { try set(CURLOPT_FRESH_CONNECT, 1) }
+        }
+    }
+
+    private func configureHeaders() throws(TransportError) {
+        var lines = request.headers.map { "\($0.name): \(Self.singleLine($0.value))" }
+        if let authorization = request.authorization, authorization.origin == request.url.origin,
+            let field = authorization.headerField
+        {
+            lines.append("\(field.name): \(Self.singleLine(field.value))")
+        }
+        // An empty value removes the field that libcurl would add.
+        lines.append(expectsContinue ? "Expect: 100-continue" : "Expect:")
+        for line in lines {
+            guard let list = curl_slist_append(headerList, line) else {
+                throw TransportError(.unusable, detail: "out of memory")
+            }
+            headerList = list
+        }
+        try check(shim_setopt_slist(handle, CURLOPT_HTTPHEADER, headerList))
+    }
+
+    private static func singleLine(_ value: String) -> String {
+        guard value.utf8.contains(where: { $0 == 0x0d || $0 == 0x0a || $0 == 0 }) else { return value }
+        return String(String.UnicodeScalarView(value.unicodeScalars.filter { $0 != "\r" && $0 != "\n" && $0 != "\0" }))
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) throws(TransportError) {
+        try check(shim_setopt_long(handle, option, value))
+    }
+
+    private func set(_ option: CURLoption, _ value: String) throws(TransportError) {
+        try check(shim_setopt_string(handle, option, value))
+    }
+
+    private func check(_ code: CURLcode) throws(TransportError) {
+        guard code == CURLE_OK else {
+            throw TransportError(
+                .unusable,
+                detail: String(cString: curl_easy_strerror(code)),
+                curlCode: Int(code.rawValue)
+            )
+        }
+    }
+}
+
+extension Transfer {
+    /// Of all heads of a response, interim ones included, and its trailers. libcurl itself counts the bytes of one head only.
+    private static let headerByteLimit = 300 << 10
+
+    /// Fills libcurl's upload buffer from the body.
+    fileprivate func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard let reader else { return 0 }
+        if reader.isHeld {
+            isPaused = true
+            return Int(CURL_READFUNC_PAUSE)
+        }
+        var window = buffer
+        if let sendRate {
+            // Small steps keep a limited rate even; libcurl itself sends whole buffers and then waits.
+            let step = Int(clamping: max(1024, sendRate / 8))
+            window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, step)])
+        }
+        do {
+            let count = try reader.read(into: window)
+            bytesRead += Int64(count)
+            return count
+        } catch {
+            callbackError = TransportError(.bodyUnreadable, underlying: error)
+            return Int(CURL_READFUNC_ABORT)
+        }
+    }
+
+    /// libcurl wants to send the body (again) from the start.
+    fileprivate func rewindBody(to offset: Int64) -> CInt {
+        guard offset == 0, let reader else { return CInt(CURL_SEEKFUNC_CANTSEEK) }
+        if bytesRead > 0 && request.repeatability != .safe {
+            callbackError = TransportError(.connectionLost, detail: "the connection closed before the answer")
+            bytesSentBeforeRewind = bytesRead
+            return CInt(CURL_SEEKFUNC_FAIL)
+        }
+        do {
+            try reader.rewind()
+            bytesRead = 0
+            return CInt(CURL_SEEKFUNC_OK)
+        } catch {
+            callbackError = TransportError(.bodyUnreadable, underlying: error)
+            return CInt(CURL_SEEKFUNC_FAIL)
+        }
+    }
+
+    /// Lets a body go on that its reader does not hold back any more, and one that the server has refused: libcurl, which
+    /// then stops sending by itself, does not end a transfer that rests.
+    func resumeIfReleased() {
+        let isRefused = isHeadComplete && (head?.status ?? 0) >= 300
+        guard isPaused, isRefused || reader?.isHeld == false else { return }
+        isPaused = false
+        lastActivity = .now
+        curl_easy_pause(handle, CInt(CURLPAUSE_CONT))
+    }
+
+    /// One header line, the status line and the closing empty line included. Returns false to abort.
+    fileprivate func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        headerBytesReceived += bytes.count
+        guard headerBytesReceived <= Self.headerByteLimit else {
+            callbackError = TransportError(
+                .responseTooLarge,
+                detail: "more than \(Self.headerByteLimit) bytes of headers"
+            )
+            return false
+        }
+        // Interim responses do not show that a server takes the body.
+        if phase != .sending { lastActivity = .now }
+        let line = bytes[...].trimmingBlanks()
+        if line.starts(with: "HTTP/".utf8) {
+            let text = String(decoding: line, as: UTF8.self)
+            let status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
+            head = HTTPResponseHead(status: status)
+            isHeadComplete = false
+        } else if line.isEmpty {
+            // 1xx is interim: the real head follows.
+            isHeadComplete = (head?.status ?? 0) >= 200
+            if head?.status == 417, expectsContinue {
+                // Left to itself libcurl would go on asking with the same field for ever.
+                callbackError = TransportError(.invalidAnswer, detail: "417 Expectation Failed")
+                return false
+            }
+        } else if !isHeadComplete, let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+            head?.headers.append(
+                HTTPHeader(
+                    String(decoding: line[..<colon].trimmingBlanks(), as: UTF8.self),
+                    String(decoding: line[(colon + 1)...].trimmingBlanks(), as: UTF8.self)
+                )
+            )
+        }
+        return true
+    }
+
+    /// Content bytes. Returns false to abort.
+    fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        lastActivity = .now
+        bytesReceived += Int64(bytes.count)
+        switch request.destination {
+        case .memory(let limit):
+            guard body.count + bytes.count <= limit else {
+                callbackError = TransportError(.responseTooLarge, detail: "more than \(limit) bytes")
+                return false
+            }
+            body.append(contentsOf: bytes)
+            return true
+        case .receiver(let receiver):
+            if head?.status == 401 { refusalBody += bytes.prefix(Self.refusalBytes - refusalBody.count) }
+            do {
+                try beginReceiver(receiver)
+                try receiver.receive(bytes)
+                return true
+            } catch {
+                callbackError = TransportError(.receiverFailed, underlying: error)
+                return false
+            }
+        }
+    }
+
+    /// The head goes to the receiver with the first content, or at the end when there is none.
+    func beginReceiver(_ receiver: any ResponseReceiver) throws {
+        guard !hasBegunReceiver, let head else { return }
+        hasBegunReceiver = true
+        try receiver.begin(head)
+    }
+}
+
+extension Slice<UnsafeRawBufferPointer> {
+    /// Without leading and trailing blanks and line breaks (RFC 9110 section 5.5).
+    fileprivate func trimmingBlanks() -> Self {
+        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
+        guard let start = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
+            return self[endIndex...]
+        }
+        return self[start...last]
+    }
+}
+
+/// The context of every callback is a `Transfer` that the loop's table keeps alive until its handle is removed, and
+/// libcurl calls back only from inside `curl_multi_perform` on the loop's thread.
+private func transfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
+    context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+}
+
+let readCallback: shim_data_callback = { buffer, size, count, context in
+    guard let transfer = transfer(context) else { return Int(CURL_READFUNC_ABORT) }
+    return transfer.readBody(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+}
+
+let seekCallback: shim_seek_callback = { context, offset, origin in
+    guard let transfer = transfer(context), origin == 0 else { return CInt(CURL_SEEKFUNC_CANTSEEK) }
+    return transfer.rewindBody(to: Int64(offset))
+}
+
+let headerCallback: shim_data_callback = { buffer, size, count, context in
+    let line = UnsafeRawBufferPointer(start: buffer, count: size * count)
+    let accepted = transfer(context)?.receiveHeaderLine(line) ?? false
+    return accepted ? size * count : size * count &+ 1
+}
+
+let writeCallback: shim_data_callback = { buffer, size, count, context in
+    let accepted = transfer(context)?.receiveBody(UnsafeRawBufferPointer(start: buffer, count: size * count)) ?? false
+    // Any number but the length aborts; 0 would not for an empty write.
+    return accepted ? size * count : size * count &+ 1
 }

@@ -1,4 +1,7 @@
+internal import Glibc
+internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 public import MediaTransport
 
 /// Why something with a PhotoSync server did not end well: facts for the caller to classify and to phrase.
@@ -149,5 +152,73 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
     /// Code and detail, for logs.
     public var description: String {
         detail.isEmpty ? code.rawValue : "\(code.rawValue): \(KnownSecrets.masked(detail))"
+    }
+}
+
+extension PhotoSyncError {
+    /// Why there is no answer.
+    init(_ error: TransportError) {
+        switch error.kind {
+        case .cancelled:
+            self.init(.cancelled, detail: error.detail)
+        case .receiverFailed:
+            self = error.underlying as? PhotoSyncError ?? PhotoSyncError(.internalError, detail: error.description)
+        case .bodyUnreadable:
+            self.init(unreadable: error)
+        case .responseTooLarge:
+            self.init(.unexpectedAnswer, detail: "the answer is far too long", httpStatus: error.head?.status)
+        default:
+            self.init(
+                .transport,
+                detail: error.detail,
+                httpStatus: error.head?.status,
+                isRetryable: error.isWorthRepeating
+            )
+        }
+        transport = error
+    }
+
+    /// Why the file that was being sent could not be read to its end.
+    private init(unreadable error: TransportError) {
+        switch error.underlying as? FileContentError {
+        case .shrank(let expected, let actual):
+            self.init(.sourceChanged, detail: "became shorter while it was being sent: \(actual) of \(expected) bytes")
+        case .unreadable(let errno):
+            self.init(.fileUnreadable, detail: "reading failed with errno \(errno)")
+        case nil:
+            self.init(.fileUnreadable, detail: error.detail)
+        }
+    }
+
+    /// Why the local store cannot be used.
+    init(_ error: StoreError) {
+        self.init(.storeUnusable, detail: error.description, store: error)
+    }
+}
+
+extension PhotoSyncError {
+    /// A file that could not be written.
+    init(_ error: FileWriteError) {
+        let code: Code =
+            switch error.kind {
+            case .full: .diskFull
+            case .denied, .unsafe, .io: .targetUnusable
+            case .exists: .targetExists
+            case .busy: .busy
+            }
+        self.init(code, detail: error.detail, isRetryable: error.kind == .busy, path: error.path)
+    }
+
+    /// A local file cannot be read.
+    static func source(_ error: SourceFileError) -> PhotoSyncError {
+        switch error.kind {
+        case .notFound: PhotoSyncError(.fileNotFound, path: error.path)
+        case .permissionDenied: PhotoSyncError(.fileUnreadable, detail: "permission denied", path: error.path)
+        case .isDirectory: PhotoSyncError(.notRegularFile, detail: "it is a directory", path: error.path)
+        case .notRegular: PhotoSyncError(.notRegularFile, path: error.path)
+        case .empty: PhotoSyncError(.emptyFile, path: error.path)
+        case .io(let number):
+            PhotoSyncError(.fileUnreadable, detail: SystemError.words(number), path: error.path)
+        }
     }
 }

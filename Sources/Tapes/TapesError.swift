@@ -1,3 +1,5 @@
+internal import MediaStore
+
 /// Why something with a tape did not end well: facts for the caller to classify and to phrase. Trouble with an album is no
 /// such error: it is a state of the tape (rule R9).
 public struct TapesError: Error, Sendable, CustomStringConvertible {
@@ -93,4 +95,11 @@ public struct TapesError: Error, Sendable, CustomStringConvertible {
 
     /// Code and detail, for logs.
     public var description: String { detail.isEmpty ? code.rawValue : "\(code.rawValue): \(detail)" }
+}
+
+extension TapesError {
+    /// The local store cannot be used.
+    init(_ error: StoreError) {
+        self.init(.storeUnusable, detail: error.description, path: Array(error.path.utf8), underlying: error)
+    }
 }

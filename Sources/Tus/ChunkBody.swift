@@ -1,5 +1,6 @@
 internal import MediaCrypto
 internal import MediaTransport
+internal import Synchronization
 
 /// One chunk of a content: bytes of a file that go straight from there to the socket and, in passing, to the hash. Its
 /// last byte goes out only once `end` has been let go.
@@ -96,5 +97,176 @@ extension TusContent {
             throw TusError(.sourceFailed, detail: "\(error)", underlying: error)
         }
         return file
+    }
+}
+
+/// Where the thread that sends a chunk and the task that keeps its proof meet: the sender stops before the last byte, the
+/// keeper lets it go on.
+final class ChunkEnd: Sendable {
+    private enum Stage {
+        case sending
+        case held
+        case released
+        case failed(any Error)
+        /// The transfer is over and never came this far.
+        case missed
+    }
+
+    private struct State {
+        var stage = Stage.sending
+        var wake: (@Sendable () -> Void)?
+        var keeper: CheckedContinuation<Bool, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    // MARK: The sender's side
+
+    /// All bytes but the last are on their way, and all are hashed.
+    func reach() {
+        leaveSending(for: .held)?.resume(returning: true)
+    }
+
+    var isHeld: Bool {
+        state.withLock { state in
+            if case .held = state.stage { true } else { false }
+        }
+    }
+
+    func onRelease(_ wake: @escaping @Sendable () -> Void) {
+        state.withLock { $0.wake = wake }
+    }
+
+    /// - Throws: What kept the proof from being kept.
+    func throwFailure() throws {
+        if let failure { throw failure }
+    }
+
+    // MARK: The keeper's side
+
+    /// Waits for the sender.
+    ///
+    /// - Returns: false when the transfer ended before it came to its last byte.
+    func reached() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let answer = state.withLock { state -> Bool? in
+                switch state.stage {
+                case .sending:
+                    state.keeper = continuation
+                    return nil
+                case .missed: return false
+                case .held, .released, .failed: return true
+                }
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    /// The last byte may go.
+    func release() {
+        letGo(.released)
+    }
+
+    /// The last byte must not go.
+    func fail(_ error: any Error) {
+        letGo(.failed(error))
+    }
+
+    // MARK: The owner's side
+
+    /// The transfer has ended.
+    func transferEnded() {
+        leaveSending(for: .missed)?.resume(returning: false)
+    }
+
+    /// Whether the proof of the whole chunk is kept.
+    var isReleased: Bool {
+        state.withLock { state in
+            if case .released = state.stage { true } else { false }
+        }
+    }
+
+    /// What kept the proof from being kept.
+    var failure: (any Error)? {
+        state.withLock { state in
+            if case .failed(let error) = state.stage { error } else { nil }
+        }
+    }
+
+    private func leaveSending(for next: Stage) -> CheckedContinuation<Bool, Never>? {
+        state.withLock { state in
+            guard case .sending = state.stage else { return nil }
+            state.stage = next
+            defer { state.keeper = nil }
+            return state.keeper
+        }
+    }
+
+    private func letGo(_ stage: Stage) {
+        let wake = state.withLock { state in
+            state.stage = stage
+            return state.wake
+        }
+        wake?()
+    }
+}
+
+/// How large the next chunk is: small enough that a cut costs little and every proxy lets it pass, large enough that the
+/// round trips between chunks do not count.
+struct ChunkSize {
+    /// A chunk that takes longer than this is large enough for its network.
+    private static let slow = Duration.seconds(5)
+    private static let longestRun = 16
+
+    /// Bytes of the next chunk.
+    private(set) var current: Int64
+    private let minimum: Int64
+    private var ceiling: Int64
+    /// Good chunks in a row since the size last changed.
+    private var run = 0
+    /// How many of them let it grow; more after each cut, so that it settles below what the network does not carry.
+    private var runNeeded = 2
+
+    init(_ options: TusSendOptions) {
+        if let fixed = options.fixedChunkBytes {
+            (current, minimum, ceiling) = (max(1, fixed), max(1, fixed), max(1, fixed))
+            return
+        }
+        current = max(1, options.chunkBytes)
+        minimum = max(1, min(options.minimumChunkBytes, current))
+        ceiling = max(options.maximumChunkBytes, current)
+    }
+
+    /// A whole chunk went well.
+    mutating func completed(in duration: Duration) {
+        guard duration < Self.slow else {
+            run = 0
+            return
+        }
+        run += 1
+        guard run >= runNeeded else { return }
+        run = 0
+        current = min(current * 2, ceiling)
+    }
+
+    /// A chunk was broken off under way.
+    ///
+    /// - Returns: Whether the next will be smaller.
+    mutating func cut() -> Bool {
+        run = 0
+        runNeeded = min(runNeeded * 2, Self.longestRun)
+        defer { current = max(minimum, current / 2) }
+        return current > minimum
+    }
+
+    /// A chunk was refused as too large (413): none of its size will be tried again.
+    ///
+    /// - Returns: Whether the next will be smaller.
+    mutating func refused(_ byteCount: Int64) -> Bool {
+        run = 0
+        guard min(current, byteCount) > minimum else { return false }
+        current = max(minimum, min(current, byteCount) / 2)
+        ceiling = current
+        return true
     }
 }

@@ -1,3 +1,6 @@
+internal import Foundation
+internal import MediaCore
+public import MediaCrypto
 public import MediaTransport
 
 /// One tus 1.0.0 server (https://tus.io/protocols/resumable-upload): requests, answers and the sending of a file in
@@ -173,5 +176,378 @@ public struct TusClient: Sendable {
     ) async throws(TusError) -> TusDelivery {
         var sender = try TusSender(self, content, to: id, options, control, onEvent)
         return try await sender.run()
+    }
+}
+
+extension TusClient {
+    /// Address of an upload on the configured server, as a path.
+    ///
+    /// - Throws: `TusError` `.refused` for what cannot be the id of an upload.
+    func resource(_ id: String) throws(TusError) -> String {
+        guard TusLocation.isID(id) else { throw TusError(.refused, detail: "\"\(id)\" is not the id of an upload") }
+        return path + PercentEncoding.encode(id)
+    }
+
+    /// A request with the fields that every one has. Only `OPTIONS` goes without a version (tus 1.0.0 "Tus-Resumable").
+    func request(
+        _ method: HTTPMethod,
+        _ resource: String? = nil,
+        headers: [HTTPHeader] = [],
+        body: (any RequestBody)? = nil,
+        repeatability: Repeatability = .safe,
+        repeatsUnavailable: Bool = true
+    ) -> HTTPRequest {
+        let version = method == .options ? [] : [HTTPHeader("Tus-Resumable", "1.0.0")]
+        return HTTPRequest(
+            method,
+            server.resource(resource ?? path),
+            headers: version + self.headers + headers,
+            body: body,
+            authorization: authorization,
+            repeatability: repeatability,
+            verdict: { head in
+                // A limit on unfinished uploads concerns no other request.
+                if method == .post, case .atMostOnce = repeatability, head.status == 429 { return .final }
+                return repeatsUnavailable || head.status != 503 ? .byStatus : .final
+            },
+            // Creation has checked the credentials, and a server that does not know the field costs a second a chunk.
+            asksBeforeLargeBody: false,
+            timeouts: timeouts,
+            destination: .memory(limit: 64 << 10)
+        )
+    }
+
+    /// - Throws: `TusError` for everything but a 2xx.
+    func exchange(
+        _ request: HTTPRequest,
+        as verb: TusVerb,
+        _ control: TransferControl
+    ) async throws(TusError) -> HTTPResponse {
+        let answer: HTTPResponse
+        do throws(TransportError) {
+            answer = try await http.execute(request, control: control)
+        } catch {
+            throw TusError(error)
+        }
+        guard (200..<300).contains(answer.status) else { throw TusError(answer: answer, to: verb) }
+        return answer
+    }
+
+    func create(
+        _ fields: [HTTPHeader],
+        _ metadata: [TusMetadata],
+        repeatsUnavailable: Bool = true,
+        isRepeatable: Bool = true,
+        _ control: TransferControl
+    ) async throws(TusError) -> TusCreation {
+        var fields = fields
+        if let value = try TusMetadata.fieldValue(of: metadata) { fields.append(HTTPHeader("Upload-Metadata", value)) }
+        // libcurl would call an empty body a form.
+        fields.append(HTTPHeader("Content-Type", ""))
+        let request = request(
+            .post,
+            headers: fields,
+            repeatability: isRepeatable ? .safe : .atMostOnce,
+            repeatsUnavailable: repeatsUnavailable
+        )
+        return try creation(of: await exchange(request, as: .create, control))
+    }
+
+    func creation(of answer: HTTPResponse) throws(TusError) -> TusCreation {
+        guard let location = answer.head.value(of: "Location") else {
+            throw TusError(.unexpectedAnswer, detail: "the answer names no upload", status: answer.status)
+        }
+        guard let id = TusLocation.id(in: location, createdAt: path) else {
+            throw TusError(.unexpectedAnswer, detail: "no upload can be named \"\(location)\"", status: answer.status)
+        }
+        return TusCreation(id: id, expiresAt: answer.head.expiry)
+    }
+
+    func head(
+        _ id: String,
+        repeatability: Repeatability,
+        _ control: TransferControl
+    ) async throws(TusError) -> TusStatus {
+        let request = request(.head, try resource(id), repeatability: repeatability)
+        let answer = try await exchange(request, as: .head, control)
+        guard let offset = answer.head.byteCount("Upload-Offset") else {
+            throw TusError(.unexpectedAnswer, detail: "the answer has no Upload-Offset", status: answer.status)
+        }
+        return TusStatus(
+            offset: offset,
+            byteCount: answer.head.byteCount("Upload-Length"),
+            expiresAt: answer.head.expiry
+        )
+    }
+
+    /// Repeats something as long as the upload is locked and the policy lasts.
+    func waitingForLocks<Value: Sendable>(
+        _ control: TransferControl,
+        _ policy: RetryPolicy = .tusLock,
+        _ onLock: () -> Void = {},
+        _ body: () async throws(TusError) -> Value
+    ) async throws(TusError) -> Value {
+        var locks = Backoff(policy)
+        return try await locks.run(
+            pausing: control.waitForStop(upTo:),
+            canceled: TusError(.cancelled),
+            retryAfter: { $0.kind == .locked ? .zero : nil },
+            onRetry: { (_, _, _) throws(TusError) in onLock() },
+            body
+        )
+    }
+}
+
+extension HTTPResponseHead {
+    /// A field that holds a number of bytes; nil when it is missing or no such number.
+    func byteCount(_ name: String) -> Int64? {
+        guard let value = value(of: name), value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int64(value)
+    }
+
+    /// `Upload-Expires` (extension "expiration": a date as in RFC 9110 section 5.6.7).
+    var expiry: Date? {
+        value(of: "Upload-Expires").flatMap { HTTPDate.parse($0) }.map { Date(timeIntervalSince1970: Double($0)) }
+    }
+}
+
+extension TusFeatures {
+    /// Reads the answer to `OPTIONS`.
+    init(_ head: HTTPResponseHead) throws(TusError) {
+        func list(_ name: String) -> [String] {
+            (head.value(of: name) ?? "").split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+                .filter { !$0.isEmpty }
+        }
+        let versions = list("Tus-Version")
+        guard versions.contains("1.0.0") else {
+            let detail = versions.isEmpty ? "no tus server answers there" : "the server speaks tus \(versions)"
+            throw TusError(.unsupported, detail: detail, status: head.status)
+        }
+        self.init(
+            versions: versions,
+            extensions: Set(list("Tus-Extension").compactMap { Extension(rawValue: $0.lowercased()) }),
+            maximumBytes: head.byteCount("Tus-Max-Size"),
+            checksumAlgorithms: list("Tus-Checksum-Algorithm")
+        )
+    }
+
+    /// The better of the two checksums that both sides know; nil where the extension is not offered.
+    public var preferredChecksum: DigestAlgorithm? {
+        guard extensions.contains(.checksum) else { return nil }
+        return [.sha256, .sha1].first { checksumAlgorithms.contains($0.tusName) }
+    }
+}
+
+extension DigestAlgorithm {
+    /// The name in `Upload-Checksum` (extension "checksum").
+    var tusName: String {
+        switch self {
+        case .sha256: "sha256"
+        case .sha1: "sha1"
+        }
+    }
+}
+
+/// What came of sending one chunk once.
+struct ChunkOutcome {
+    /// The answer, whatever its status.
+    var answer: Result<HTTPResponse, TusError>
+    var bytesSent: Int64
+    /// Whether all of the chunk went through the hash and its proof is kept.
+    var isKept: Bool
+}
+
+extension TusClient {
+    /// Sends a chunk once. With `completes`, a stop after its last byte lets it wait for its answer.
+    ///
+    /// - Returns: The error is nil when the server has the whole chunk.
+    func patch(
+        _ id: String,
+        _ chunk: ChunkBody,
+        of content: TusContent,
+        _ checksum: DigestAlgorithm?,
+        completes: Bool = false,
+        _ control: TransferControl,
+        _ onEvent: @escaping @Sendable (TusEvent) -> Void
+    ) async -> (error: TusError?, outcome: ChunkOutcome) {
+        let request: HTTPRequest
+        do throws(TusError) {
+            request = try await patchRequest(id, chunk, of: content, checksum, completes: completes)
+        } catch {
+            return (error, ChunkOutcome(answer: .failure(error), bytesSent: 0, isKept: false))
+        }
+        let outcome = await send(request, chunk, of: content, control, onEvent)
+        switch outcome.answer {
+        case .success(let answer): return (refusal(in: answer, of: chunk.range(in: content)), outcome)
+        case .failure(let error): return (error, outcome)
+        }
+    }
+
+    /// Sends a request whose body is a chunk, and keeps the chunk's proof on the way.
+    func send(
+        _ request: HTTPRequest,
+        _ chunk: ChunkBody,
+        of content: TusContent,
+        _ control: TransferControl,
+        _ onEvent: @escaping @Sendable (TusEvent) -> Void
+    ) async -> ChunkOutcome {
+        let range = chunk.range(in: content)
+        let end = chunk.end
+        async let keeping: Void = keepProof(of: content, at: range.upperBound, chunk.pipeline, when: end)
+        var outcome: ChunkOutcome
+        do throws(TransportError) {
+            let answer = try await http.execute(request, control: control) { progress in
+                onEvent(.progress(offset: range.lowerBound + progress.bytesAcknowledged, progress))
+            }
+            outcome = ChunkOutcome(answer: .success(answer), bytesSent: answer.metrics.bodyBytesSent, isKept: false)
+        } catch {
+            outcome = ChunkOutcome(
+                answer: .failure(TusError(error)),
+                bytesSent: error.metrics.bodyBytesSent,
+                isKept: false
+            )
+        }
+        end.transferEnded()
+        await keeping
+        if let failure = end.failure {
+            let isStopped = Task.isCancelled || control.isStopRequested
+            outcome.answer = .failure(
+                isStopped ? TusError(.cancelled) : TusError(.journal, detail: "\(failure)", underlying: failure)
+            )
+        }
+        outcome.isKept = end.isReleased
+        return outcome
+    }
+
+    private func patchRequest(
+        _ id: String,
+        _ chunk: ChunkBody,
+        of content: TusContent,
+        _ checksum: DigestAlgorithm?,
+        completes: Bool
+    ) async throws(TusError) -> HTTPRequest {
+        var headers = [
+            HTTPHeader("Upload-Offset", String(chunk.range(in: content).lowerBound)), Self.offsetStream,
+        ]
+        if let checksum {
+            do {
+                let digest = try await checksum.digest(
+                    ofFile: chunk.file.descriptor,
+                    from: chunk.start,
+                    byteCount: chunk.byteCount
+                )
+                let value = Data(digest).base64EncodedString()
+                headers.append(HTTPHeader("Upload-Checksum", "\(checksum.tusName) \(value)"))
+            } catch is CancellationError {
+                throw TusError(.cancelled)
+            } catch {
+                throw TusError(.sourceFailed, detail: "\(error)", underlying: error)
+            }
+        }
+        return request(
+            .patch,
+            try resource(id),
+            headers: headers,
+            body: chunk,
+            repeatability: completes ? .atMostOnce : .resumable
+        )
+    }
+
+    /// What a body of bytes of an upload is called.
+    static var offsetStream: HTTPHeader { HTTPHeader("Content-Type", "application/offset+octet-stream") }
+
+    /// nil when the answer says that the server has the whole chunk.
+    private func refusal(in answer: HTTPResponse, of chunk: Range<Int64>) -> TusError? {
+        guard (200..<300).contains(answer.status) else { return TusError(answer: answer, to: .patch) }
+        let offset = answer.head.byteCount("Upload-Offset")
+        if offset == chunk.upperBound { return nil }
+        let detail = offset.map { "the answer says \($0) where \(chunk.upperBound) was due" }
+        return TusError(
+            .unexpectedAnswer,
+            detail: detail ?? "the answer has no Upload-Offset",
+            status: answer.status
+        )
+    }
+
+    /// Keeps the proof of everything up to the end of a chunk, then lets the chunk's last byte go.
+    private func keepProof(
+        of content: TusContent,
+        at offset: Int64,
+        _ pipeline: HashPipeline,
+        when end: ChunkEnd
+    ) async {
+        guard await end.reached() else { return }
+        do {
+            let digest = try await pipeline.finish().digest
+            try await content.keep(TusProof(offset: offset, digest: digest))
+            end.release()
+        } catch {
+            end.fail(error)
+        }
+    }
+}
+
+extension TusClient {
+    /// Creates an upload and sends its first bytes in the same request (extension "creation-with-upload"), which spares a
+    /// small file two round trips.
+    ///
+    /// Never done unasked: when the answer is lost, the server is left with these bytes under an id that nobody knows, and
+    /// the next try sends them again. The request is therefore not repeated. `send` goes on from here; it reads the first
+    /// bytes once more for the digest.
+    ///
+    /// - Parameters:
+    ///   - content: The bytes. The proof of the first ones is kept before their last byte goes out, like that of a chunk,
+    ///     but before the upload has an id.
+    ///   - metadata: `Upload-Metadata`.
+    ///   - firstBytes: How many to send now, at least 1; no more than the content has.
+    ///   - isPartial: Whether it will be joined with others (extension "concatenation").
+    ///   - control: Stops it at once.
+    ///   - onEvent: Called on any thread; must return quickly.
+    /// - Returns: The upload, and how many bytes the server says to have; nil when it does not say.
+    /// - Throws: `TusError`.
+    public func create(
+        _ content: TusContent,
+        metadata: [TusMetadata],
+        sendingFirst firstBytes: Int64,
+        isPartial: Bool = false,
+        control: TransferControl = TransferControl(),
+        onEvent: @escaping @Sendable (TusEvent) -> Void = { _ in }
+    ) async throws(TusError) -> (creation: TusCreation, offset: Int64?) {
+        let length = min(firstBytes, content.byteCount)
+        guard length > 0 else {
+            let creation = try await create(
+                byteCount: content.byteCount,
+                metadata: metadata,
+                isPartial: isPartial,
+                control: control
+            )
+            return (creation, 0)
+        }
+        var headers = [HTTPHeader("Upload-Length", String(content.byteCount)), Self.offsetStream]
+        if isPartial { headers.append(HTTPHeader("Upload-Concat", "partial")) }
+        if let value = try TusMetadata.fieldValue(of: metadata) { headers.append(HTTPHeader("Upload-Metadata", value)) }
+        let chunk = try ChunkBody(0..<length, of: content, try HashPipeline.forContent())
+        let request = request(.post, headers: headers, body: chunk, repeatability: .resumable)
+        let outcome = await send(request, chunk, of: content, control, onEvent)
+        do throws(TusError) {
+            let answer = try outcome.answer.get()
+            guard (200..<300).contains(answer.status) else { throw TusError(answer: answer, to: .create) }
+            return (try creation(of: answer), answer.head.byteCount("Upload-Offset"))
+        } catch {
+            var error = error
+            error.bytesSent = outcome.bytesSent
+            throw error
+        }
+    }
+}
+
+extension HashPipeline {
+    /// A pipeline, or the error of this module.
+    static func forContent() throws(TusError) -> HashPipeline {
+        do throws(CryptoError) {
+            return try HashPipeline()
+        } catch {
+            throw TusError(.sourceFailed, detail: error.detail, underlying: error)
+        }
     }
 }

@@ -120,3 +120,111 @@ final class EventPass: Sendable {
         }
     }
 }
+
+/// The right to send, held by so many uploads of a batch at a time.
+final class TransferSlots: Sendable {
+    private struct State {
+        var free: Int
+        var isClosed = false
+        var waiting: [CheckedContinuation<Bool, Never>] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ count: Int) {
+        state = Mutex(State(free: count))
+    }
+
+    /// Waits for a slot, in order of asking.
+    ///
+    /// - Returns: false when nothing more is to be begun.
+    func take() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let answer: Bool? = state.withLock { state in
+                guard !state.isClosed else { return false }
+                guard state.free > 0 else {
+                    state.waiting.append(continuation)
+                    return nil
+                }
+                state.free -= 1
+                return true
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    /// How many ask in vain.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// Gives a slot back.
+    func giveBack() {
+        let next: CheckedContinuation<Bool, Never>? = state.withLock { state in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+            state.free += 1
+            return nil
+        }
+        next?.resume(returning: true)
+    }
+
+    /// Sends away who waits, and who comes.
+    func close() {
+        let waiting = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume(returning: false) }
+    }
+}
+
+/// One upload's use of the slots: held from before the intent until the answer has arrived, and again for each further
+/// try. Bringing an answer or a token to the disk, or asking after a lost answer, holds none.
+final class TransferTurn: Sendable {
+    private struct State {
+        var isHeld = false
+        var hasBegun = false
+    }
+
+    private let slots: TransferSlots
+    private let onBegin: @Sendable () -> Void
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - slots: Where to get one.
+    ///   - onBegin: Called once, when the first one is had.
+    init(_ slots: TransferSlots, onBegin: @escaping @Sendable () -> Void) {
+        self.slots = slots
+        self.onBegin = onBegin
+    }
+
+    /// Whether it ever had a slot.
+    var hasBegun: Bool { state.withLock { $0.hasBegun } }
+
+    /// Waits for a slot unless it has one.
+    ///
+    /// - Returns: false when nothing more is to be begun.
+    func begin() async -> Bool {
+        guard !state.withLock({ $0.isHeld }) else { return true }
+        guard await slots.take() else { return false }
+        let isFirst = state.withLock { state in
+            state.isHeld = true
+            defer { state.hasBegun = true }
+            return !state.hasBegun
+        }
+        if isFirst {
+            onBegin()
+        }
+        return true
+    }
+
+    /// Gives the slot back, if it has one.
+    func end() {
+        let wasHeld = state.withLock { state in
+            defer { state.isHeld = false }
+            return state.isHeld
+        }
+        if wasHeld {
+            slots.giveBack()
+        }
+    }
+}

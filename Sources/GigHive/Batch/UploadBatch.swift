@@ -1,3 +1,8 @@
+internal import MediaStore
+internal import MediaSystem
+internal import MediaTransport
+internal import Synchronization
+
 /// Uploads many files, several at a time: goes on after failures, sends the same file once, and asks the server once
 /// what it has.
 public struct UploadBatch: Sendable {
@@ -86,6 +91,501 @@ public struct UploadBatch: Sendable {
             await Task { await run.perform() }.value
         } onCancel: {
             control.stop()
+        }
+    }
+}
+
+/// The first failure that ended a run.
+private final class RunFailure: Sendable {
+    private let first = Mutex<(item: Int, error: GigHiveError)?>(nil)
+    /// Items that met an unavailable server and were not retried, since the last item that did not.
+    private let outages = Mutex<Set<Int>>([])
+
+    /// - Returns: How many items in a row met an unavailable server.
+    func noteOutage(of item: Int) -> Int {
+        outages.withLock { outages in
+            outages.insert(item)
+            return outages.count
+        }
+    }
+
+    func endOutage() { outages.withLock { $0 = [] } }
+
+    func note(_ error: GigHiveError, of item: Int) {
+        first.withLock { $0 = $0 ?? (item, error) }
+    }
+
+    /// The failure, unless it is the item's own.
+    func other(than item: Int) -> GigHiveError? {
+        first.withLock { $0.flatMap { $0.item == item ? nil : $0.error } }
+    }
+}
+
+/// One run of a batch.
+struct BatchRun: Sendable {
+    /// Uploads that may store their tokens, or be queried, for each one that sends. Until then their responses are only
+    /// in the rescue log, so this limits what a full disk could lose.
+    private static let companions = 2
+
+    private let uploader: Uploader
+    private let options: UploadBatch.Options
+    private let queue: BatchQueue
+    /// What was known of each item's file when the batch began.
+    private let digests: [String?]
+    private let control: BatchControl
+    private let events: BatchEvents
+    private let slots: TransferSlots
+    private let gate = EventGate()
+    private let contact = ServerContact()
+    private let failure = RunFailure()
+    private let rescueLog: RescueLog
+
+    init(
+        _ batch: UploadBatch,
+        _ items: [UploadBatch.Item],
+        control: BatchControl,
+        onEvent: @escaping @Sendable (UploadBatch.Event) -> Void
+    ) {
+        options = batch.options
+        digests = batch.uploader.knownDigests(items)
+        queue = BatchQueue(items, order: options.order, digests: digests)
+        events = BatchEvents(onEvent)
+        slots = TransferSlots(max(1, options.jobs))
+        rescueLog = RescueLog(in: batch.uploader.directory, isOpen: true)
+        var uploader = batch.uploader
+        uploader.rescueLog = rescueLog
+        uploader.events = gate
+        self.uploader = uploader
+        self.control = control
+    }
+
+    /// Items under way at a time. With one job, or when a failure has to be known before the next file is begun, each
+    /// upload ends before the next one begins.
+    private var workerCount: Int {
+        let jobs = max(1, options.jobs)
+        return min(queue.items.count, jobs == 1 || options.failFast ? jobs : jobs * (1 + Self.companions))
+    }
+
+    func perform() async {
+        control.whenClosed { [slots, gate, contact] in
+            contact.close()
+            slots.close()
+            gate.close()
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<workerCount {
+                group.addTask { await work() }
+            }
+        }
+        rescueLog.close()
+        uploader.hashes?.flush()
+    }
+
+    /// Takes items until none is left or nothing more is to be begun.
+    private func work() async {
+        var last: Int?
+        while let transfer = control.begin() {
+            defer { control.end(transfer) }
+            guard let index = queue.next(after: last) else { return }
+            if let result = await end(of: index, transfer) {
+                queue.note(result, of: index)
+                if options.failFast && result.isFailure {
+                    control.drain()
+                }
+                events.ended(index, result)
+            }
+            last = index
+        }
+    }
+
+    /// Ends the run: nothing more is begun. Without retries, a single 503 shows nothing about the server; three items in a
+    /// row do.
+    ///
+    /// - Returns: Whether the run ends.
+    @discardableResult private func endRun(_ error: GigHiveError, of index: Int) -> Bool {
+        if error.code == .serverUnavailable, uploader.options.retry.retries == 0, failure.noteOutage(of: index) < 3 {
+            return false
+        }
+        failure.note(error, of: index)
+        control.drain()
+        return true
+    }
+
+    /// - Returns: nil when the item was not begun after all, or not yet, or sent nothing before the run ended.
+    private func end(of index: Int, _ transfer: TransferControl) async -> UploadResult? {
+        switch queue.items[index] {
+        case .refused(let result):
+            return result
+        case .ready(let upload):
+            if let first = queue.outcome(for: index) {
+                events.began(index)
+                return UploadResult(upload, endingLike: first)
+            }
+            let pass = ContactPass(contact, index)
+            var last: UploadResult?
+            defer { pass.end(last) }
+            guard await pass.enter() else { return nil }
+            let turn = TransferTurn(slots) { events.began(index) }
+            defer { turn.end() }
+            var uploader = uploader
+            uploader.turn = turn
+            uploader.contact = pass
+            uploader.onRunFailure = { endRun($0, of: index) }
+            uploader.runFailure = { [failure] in failure.other(than: index) }
+            // An item of a file that others name too may meet the digest that one of them has found.
+            uploader.askedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
+            var result = await uploader.upload(upload, control: transfer) { event in
+                pass.note(event)
+                events.upload(index, event)
+            }
+            if let error = result.error, error.endsRun {
+                result.error?.isIsolated = !endRun(error, of: index)
+            } else {
+                failure.endOutage()
+            }
+            last = result
+            if let other = failure.other(than: index), !transfer.isStopRequested, result.isUnfinished {
+                guard result.hasSentContent else {
+                    if turn.hasBegun { events.withdrew(index) }
+                    return nil
+                }
+                return result.failed(other)
+            }
+            if !turn.hasBegun {
+                guard result.state != .cancelled else { return nil }
+                if result.error?.code == .uploadInProgress, queue.postpone(index) { return nil }
+                events.began(index)
+            }
+            return result
+        }
+    }
+}
+
+extension UploadResult {
+    /// Whether it ended only because the run did.
+    fileprivate var isUnfinished: Bool { state == .cancelled || (state == .failed && error?.endsRun == true) }
+
+    /// The same, ended by the failure of the run. Its row in the journal stays: an upload over tus can be resumed.
+    fileprivate func failed(_ failure: GigHiveError) -> UploadResult {
+        guard state == .cancelled else { return self }
+        var result = self
+        result.state = .failed
+        result.error = failure
+        return result
+    }
+
+    /// The end of an upload whose file was sent to the same event before in this run.
+    fileprivate init(_ upload: PreparedUpload, endingLike first: UploadResult) {
+        self = first
+        path = upload.path
+        fileName = upload.fileName
+        details = upload.details
+        warnings = upload.warnings
+        isSkipped = true
+        bytesSent = 0
+        duration = .zero
+        attempts = 0
+        httpStatus = nil
+        unstoredToken = nil
+        guard first.state.isStored else { return }
+        state = .duplicate
+        error = nil
+        isDeletableDuplicate = first.hasDeleteToken
+        if first.state == .tokenLost {
+            warnings.append(.tokenLostEarlier)
+        }
+    }
+
+    /// Whether it is what `failFast` stops at.
+    fileprivate var isFailure: Bool {
+        switch state {
+        case .done, .duplicate, .linked: error != nil
+        case .cancelled: false
+        case .planned, .sending, .sent, .finalized, .failed, .refusedDuplicate, .unknownOutcome, .tokenLost: true
+        }
+    }
+}
+
+/// The items of a batch in the order they are begun, and which of them are the same file.
+///
+/// Items of one file are begun one after another: while the first runs, those that come to their turn wait without
+/// holding a slot.
+final class BatchQueue: Sendable {
+    let items: [UploadBatch.Item]
+    private let order: [Int]
+    /// The file of an item, where the batch names that file more than once.
+    private let files: [Int: Int]
+    private let state = Mutex(State())
+
+    private struct State {
+        var position = 0
+        /// Items whose turn has come while their file is being sent; no entry for a file that is not.
+        var waiting: [Int: [Int]] = [:]
+        var outcomes: [Outcome: UploadResult] = [:]
+        /// Items that have been begun and have not ended.
+        var underWay = 0
+        /// Items put behind all others, and those that ever were.
+        var postponed: [Int] = []
+        var everPostponed: Set<Int> = []
+    }
+
+    /// What is sent once: a file to an event (gighive contract section 3).
+    private struct Outcome: Hashable {
+        var file: Int
+        var eventDate: String
+        var orgName: String
+
+        init(file: Int, _ details: UploadDetails) {
+            self.file = file
+            eventDate = details.eventDate
+            orgName = details.orgName
+        }
+    }
+
+    /// Orders the items and finds those of one file; `digests` are what is known of each without reading it.
+    init(_ items: [UploadBatch.Item], order: UploadBatch.Order, digests: [String?]) {
+        self.items = items
+        self.order =
+            switch order {
+            case .asGiven: Array(items.indices)
+            case .largestFirst: items.indices.sorted { (-items[$0].sizeBytes, $0) < (-items[$1].sizeBytes, $1) }
+            }
+        files = Self.files(of: items, digests)
+    }
+
+    private static func files(
+        of items: [UploadBatch.Item],
+        _ digests: [String?]
+    ) -> [Int: Int] {
+        var firstByInode: [Inode: Int] = [:]
+        var firstByDigest: [String: Int] = [:]
+        var files: [Int: Int] = [:]
+        for index in items.indices {
+            guard case .ready(let upload) = items[index], let identity = upload.identity else { continue }
+            let inode = Inode(device: identity.device, inode: identity.inode)
+            let digest = digests[index]
+            guard let first = firstByInode[inode] ?? digest.flatMap({ firstByDigest[$0] }) else {
+                firstByInode[inode] = index
+                if let digest {
+                    firstByDigest[digest] = index
+                }
+                continue
+            }
+            let file = files[first] ?? first
+            firstByInode[inode] = file
+            files[first] = file
+            files[index] = file
+        }
+        return files
+    }
+
+    private struct Inode: Hashable {
+        var device: UInt64
+        var inode: UInt64
+    }
+
+    /// Whether no other item names the same file.
+    func isNamedOnce(_ index: Int) -> Bool { files[index] == nil }
+
+    /// The next item to begin, for a slot that has ended `last`.
+    ///
+    /// - Returns: nil when there is none.
+    func next(after last: Int?) -> Int? {
+        state.withLock { state in
+            if last != nil {
+                state.underWay -= 1
+            }
+            let index = waiting(for: last, &state) ?? firstThatMayBegin(&state)
+            if index != nil {
+                state.underWay += 1
+            }
+            return index
+        }
+    }
+
+    /// The next item of the file that has just ended.
+    private func waiting(for last: Int?, _ state: inout State) -> Int? {
+        guard let file = last.flatMap({ files[$0] }), var waiting = state.waiting[file] else { return nil }
+        guard !waiting.isEmpty else {
+            state.waiting[file] = nil
+            return nil
+        }
+        let index = waiting.removeFirst()
+        state.waiting[file] = waiting
+        return index
+    }
+
+    /// The next item whose file is not being sent by this batch.
+    private func firstThatMayBegin(_ state: inout State) -> Int? {
+        while let index = nextInOrder(&state) {
+            guard let file = files[index] else { return index }
+            if state.waiting[file] == nil {
+                state.waiting[file] = []
+                return index
+            }
+            state.waiting[file]?.append(index)
+        }
+        return nil
+    }
+
+    /// Those that were put back come when nothing else is under way: whoever ends last takes them.
+    private func nextInOrder(_ state: inout State) -> Int? {
+        guard state.position < order.count else {
+            return state.underWay > 0 || state.postponed.isEmpty ? nil : state.postponed.removeFirst()
+        }
+        defer { state.position += 1 }
+        return order[state.position]
+    }
+
+    /// Puts an item behind all others, once: another process is sending its file, and will probably have ended by then.
+    ///
+    /// - Returns: false for an item that was put back before.
+    func postpone(_ index: Int) -> Bool {
+        state.withLock { state in
+            guard state.everPostponed.insert(index).inserted else { return false }
+            state.postponed.append(index)
+            return true
+        }
+    }
+
+    /// How the same file, sent to the same event, has ended before; nil when it was not sent.
+    func outcome(for index: Int) -> UploadResult? {
+        guard let key = key(index) else { return nil }
+        return state.withLock { $0.outcomes[key] }
+    }
+
+    /// Keeps an end for the items of the same file.
+    func note(_ result: UploadResult, of index: Int) {
+        guard result.state != .cancelled, let key = key(index) else { return }
+        state.withLock { state in
+            if state.outcomes[key] == nil {
+                state.outcomes[key] = result
+            }
+        }
+    }
+
+    private func key(_ index: Int) -> Outcome? {
+        guard let file = files[index], case .ready(let upload) = items[index] else { return nil }
+        return Outcome(file: file, upload.details)
+    }
+}
+
+extension UploadBatch.Item {
+    /// Length in bytes.
+    fileprivate var sizeBytes: Int64 {
+        switch self {
+        case .ready(let upload): upload.sizeBytes
+        case .refused(let result): result.sizeBytes
+        }
+    }
+}
+
+/// Stops a batch, gently or at once, from any thread; what it asks for is passed to every running transfer.
+public final class BatchControl: Sendable {
+    private struct State {
+        /// Whether nothing more is to be begun.
+        var isClosed = false
+        var onClose: (@Sendable () -> Void)?
+        var running: [ObjectIdentifier: TransferControl] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// A control that has asked for nothing yet.
+    public init() {}
+
+    /// Begin nothing more; stop what is still being sent; wait for the answers of what is sent.
+    ///
+    /// - Parameter finishWithin: How long answers may still take; nil keeps the requests' own limits.
+    public func stop(finishWithin: Duration? = nil) {
+        for transfer in close() {
+            transfer.stop(finishWithin: finishWithin)
+        }
+    }
+
+    /// Stop everything at once.
+    public func abandon() {
+        for transfer in close() {
+            transfer.abandon()
+        }
+    }
+
+    /// Begin nothing more, and let everything that is running come to its end.
+    public func drain() {
+        _ = close()
+    }
+
+    /// A control for one more transfer; nil when nothing more is to be begun.
+    func begin() -> TransferControl? {
+        state.withLock { state in
+            guard !state.isClosed else { return nil }
+            let transfer = TransferControl()
+            state.running[ObjectIdentifier(transfer)] = transfer
+            return transfer
+        }
+    }
+
+    /// A transfer has ended.
+    func end(_ transfer: TransferControl) {
+        state.withLock { _ = $0.running.removeValue(forKey: ObjectIdentifier(transfer)) }
+    }
+
+    /// Sets what is called when nothing more is to be begun.
+    func whenClosed(_ action: @escaping @Sendable () -> Void) {
+        let isClosed = state.withLock { state in
+            state.onClose = action
+            return state.isClosed
+        }
+        if isClosed {
+            action()
+        }
+    }
+
+    /// - Returns: What is running.
+    private func close() -> [TransferControl] {
+        let (onClose, running) = state.withLock { state in
+            state.isClosed = true
+            return (state.onClose, Array(state.running.values))
+        }
+        onClose?()
+        return running
+    }
+}
+
+/// Hands the events of many transfers on, one at a time, and none of an item that has ended.
+final class BatchEvents: Sendable {
+    private let running = Mutex<Set<Int>>([])
+    private let onEvent: @Sendable (UploadBatch.Event) -> Void
+
+    init(_ onEvent: @escaping @Sendable (UploadBatch.Event) -> Void) {
+        self.onEvent = onEvent
+    }
+
+    func began(_ index: Int) {
+        running.withLock { running in
+            running.insert(index)
+            onEvent(.began(index))
+        }
+    }
+
+    func upload(_ index: Int, _ event: UploadEvent) {
+        running.withLock { running in
+            guard running.contains(index) else { return }
+            onEvent(.upload(index, event))
+        }
+    }
+
+    func withdrew(_ index: Int) {
+        running.withLock { running in
+            running.remove(index)
+            onEvent(.withdrew(index))
+        }
+    }
+
+    func ended(_ index: Int, _ result: UploadResult) {
+        running.withLock { running in
+            running.remove(index)
+            onEvent(.ended(index, result))
         }
     }
 }

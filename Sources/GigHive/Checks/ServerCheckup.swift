@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaTransport
 internal import Tus
@@ -320,5 +321,231 @@ extension GigHiveError {
     /// Whether the server was refused for its certificate.
     fileprivate var isCertificateRefused: Bool {
         [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tlsFailed].contains(code)
+    }
+}
+
+/// The credentials that a server requires, as far as its responses show it (gighive-d4 contract sections 2 and 12).
+struct RequiredCredentials: Sendable {
+    /// nil when the server did not show it.
+    var challenge: LoginChallenge?
+
+    init(challenge: LoginChallenge?) { self.challenge = challenge }
+
+    /// What the server accepted is what it requires.
+    init(accepted authorization: Authorization?) {
+        switch authorization?.schemeName {
+        case "basic"?: challenge = .password
+        case "bearer"?: challenge = .login
+        default: challenge = nil
+        }
+    }
+
+    /// What a refusal shows.
+    init(_ error: GigHiveError) {
+        switch error.code {
+        case .loginRequired where error.httpStatus == 401: challenge = .login
+        case .unauthorized where error.httpStatus == 401: challenge = .password
+        default: challenge = nil
+        }
+    }
+
+    /// For messages; nil when unknown.
+    var words: String? {
+        switch challenge {
+        case .password?: "a user name and password (Basic)"
+        case .login?: "a login (Bearer)"
+        case nil: nil
+        }
+    }
+
+    /// For scripts: the same names as `Authorization.schemeName`.
+    var facts: [String: String] {
+        switch challenge {
+        case .password?: ["required_scheme": "basic"]
+        case .login?: ["required_scheme": "bearer"]
+        case nil: [:]
+        }
+    }
+}
+
+extension ServerCheckup {
+    /// A server that does not respond to this is reported by the check that follows.
+    func requiredCredentials() async -> RequiredCredentials {
+        let challenge = try? await client.requiredCredentials()
+        return RequiredCredentials(challenge: challenge ?? nil)
+    }
+
+    /// Any valid user may read the listing (gighive contract section 7). Secrets are never part of the check.
+    func login() async -> ServerCheck {
+        var facts: [String: String] = [:]
+        facts["configured_scheme"] = client.authorization?.schemeName
+        let expiry = client.authorization?.expiresAt ?? missingLogin?.expiredAt
+        facts["login_expires_at"] = expiry.map(RFC3339.text(seconds:))
+        if let missingLogin {
+            facts["configured_scheme"] = "bearer"
+            facts.merge(await requiredCredentials().facts) { $1 }
+            return ServerCheck("login", .failed, "\(missingLogin)", facts: facts, error: missingLogin)
+        }
+        do throws(GigHiveError) {
+            let listing = try await client.listing()
+            let total = listing.total.map { "\($0) files" } ?? "a listing"
+            facts.merge(RequiredCredentials(accepted: client.authorization).facts) { $1 }
+            return ServerCheck("login", .passed, "accepted\(configured); the server lists \(total)", facts: facts)
+        } catch {
+            facts.merge(RequiredCredentials(error).facts) { $1 }
+            return ServerCheck("login", .failed, "\(error)", facts: facts, error: error)
+        }
+    }
+
+    /// ` (Basic)`: the scheme of the credentials, with the expiry of a login.
+    private var configured: String {
+        guard let authorization = client.authorization else { return "" }
+        return switch authorization.schemeName {
+        case "basic": " (Basic)"
+        case "bearer": " (Bearer\(authorization.expiresAt.map { ", until \(RFC3339.text(seconds: $0))" } ?? ""))"
+        default: " (API key)"
+        }
+    }
+}
+
+/// One thing that was looked at, and what was found.
+public struct ServerCheck: Sendable, Equatable {
+    /// How it ended.
+    public enum Status: String, Sendable, CaseIterable {
+        /// As it should be.
+        case passed
+        /// Works, with something the user should know.
+        case warned
+        /// Not as it should be.
+        case failed
+        /// Not looked at, because something it needs has failed or is not there.
+        case skipped
+    }
+
+    /// Stable name, snake_case.
+    public var name: String
+    /// How it ended.
+    public var status: Status
+    /// What was found, in words. May hold a server's words; escape before printing.
+    public var detail: String
+    /// Facts for scripts.
+    public var facts: [String: String]
+    /// Why it failed.
+    public var error: GigHiveError?
+    /// How long it took.
+    public var duration: Duration
+
+    /// Makes a check.
+    package init(
+        _ name: String,
+        _ status: Status,
+        _ detail: String,
+        facts: [String: String] = [:],
+        error: GigHiveError? = nil,
+        duration: Duration = .zero
+    ) {
+        self.name = name
+        self.status = status
+        self.detail = detail
+        self.facts = facts
+        self.error = error
+        self.duration = duration
+    }
+
+    /// Two checks are the same when they say the same; how long they took does not matter.
+    public static func == (one: ServerCheck, other: ServerCheck) -> Bool {
+        one.name == other.name && one.status == other.status && one.detail == other.detail && one.facts == other.facts
+    }
+}
+
+/// Runs checks in order and keeps what they found. A check that fails may make later ones pointless.
+struct CheckList: Sendable {
+    private(set) var checks: [ServerCheck] = []
+    private let onCheck: @Sendable (ServerCheck) -> Void
+
+    init(onCheck: @escaping @Sendable (ServerCheck) -> Void) {
+        self.onCheck = onCheck
+    }
+
+    /// Whether nothing has failed so far.
+    var isGood: Bool { !checks.contains { $0.status == .failed } }
+
+    /// Whether the last check got a response, even an error: the server is reachable.
+    var isAnswered: Bool { checks.last?.error == nil || checks.last?.error?.httpStatus != nil }
+
+    /// Runs one check; an error that it throws is its failure.
+    ///
+    /// - Returns: Whether it did not fail.
+    @discardableResult
+    mutating func run(
+        _ name: String,
+        _ look: () async throws(GigHiveError) -> ServerCheck
+    ) async -> Bool {
+        let began = ContinuousClock.now
+        var check: ServerCheck
+        do {
+            check = try await look()
+        } catch {
+            check = ServerCheck(name, .failed, "\(error)", error: error)
+        }
+        check.duration = .now - began
+        checks.append(check)
+        onCheck(check)
+        return check.status != .failed
+    }
+
+    /// Notes a check that is not made.
+    mutating func skip(_ name: String, _ reason: String, facts: [String: String] = [:]) {
+        let check = ServerCheck(name, .skipped, reason, facts: facts)
+        checks.append(check)
+        onCheck(check)
+    }
+}
+
+/// The kind of server at an address, as far as it can be determined without a login.
+enum ServerKind: String, Sendable {
+    case gighive
+    case photosync
+    case capture
+
+    /// The name for messages.
+    var name: String {
+        switch self {
+        case .gighive: "GigHive"
+        case .photosync: "PhotoSync"
+        case .capture: "hash-only capture"
+        }
+    }
+
+    /// The result of the detection.
+    enum Finding: Sendable {
+        case kind(ServerKind)
+        /// The health page of GigHive could not be served, so the kind is unknown.
+        case inTrouble(status: Int)
+        /// The server responds, but is of no known kind.
+        case unknown(status: Int)
+    }
+
+    /// Asks for pages that each kind serves to everybody and that change nothing: `/db/health.php` (gighive contract
+    /// section 7), `/api/health` (photosync contract section 2), `/api/v1/verify/ID` (hash-only contract 6.3).
+    ///
+    /// - Throws: `GigHiveError` when there is no response.
+    static func find(_ client: GigHiveClient) async throws(GigHiveError) -> Finding {
+        let health = try await client.send(client.healthRequest, control: TransferControl())
+        let members = ReplyText.content(of: health.body).members
+        if let status = members.text("status"), ["ok", "error"].contains(status) { return .kind(.gighive) }
+        // Before its setup a PhotoSync server refuses every path like this.
+        if members.text("setupUrl") != nil { return .kind(.photosync) }
+        guard health.status < 500 else { return .inTrouble(status: health.status) }
+        let photos = try await look("/api/health", client)
+        if ReplyText.content(of: photos.body).members.text("status") == "healthy" { return .kind(.photosync) }
+        let captures = try await look("/api/v1/verify/00000000-0000-4000-8000-000000000000", client)
+        let meta = ReplyText.content(of: captures.body).members["meta"]?.members
+        if meta?.text("request_id") != nil { return .kind(.capture) }
+        return .unknown(status: health.status)
+    }
+
+    private static func look(_ path: String, _ client: GigHiveClient) async throws(GigHiveError) -> HTTPResponse {
+        try await client.send(client.request(.get, path, isAuthorized: false), control: TransferControl())
     }
 }

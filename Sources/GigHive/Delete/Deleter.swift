@@ -317,3 +317,130 @@ public struct Deleter: Sendable {
         )
     }
 }
+
+/// What to do with a local entry whose token the server rejects although the file is still there.
+public enum InvalidTokenChoice: String, Sendable, CaseIterable {
+    /// Keep the entry.
+    case keep
+    /// Remove the entry; the file stays on the server.
+    case remove
+}
+
+/// A file that is deleted with admin rights: its id and what is known of its content. An admin's request carries no token,
+/// so the content alone tells the file from another that has its id now (trap T10).
+public struct AdminDeletion: Sendable, Equatable {
+    /// The server's id.
+    public var fileID: Int64
+    /// 64 lower-case hexadecimal characters.
+    public var checksumSHA256: String
+    /// Length in bytes; nil when it is not known.
+    public var sizeBytes: Int64?
+    /// The local entry, if any.
+    public var entry: TokenEntry?
+
+    /// Makes a deletion.
+    public init(fileID: Int64, checksumSHA256: String, sizeBytes: Int64? = nil, entry: TokenEntry? = nil) {
+        self.fileID = fileID
+        self.checksumSHA256 = checksumSHA256
+        self.sizeBytes = sizeBytes
+        self.entry = entry
+    }
+
+    /// The deletion of an entry's file.
+    public init(_ entry: TokenEntry) {
+        self.init(
+            fileID: entry.fileID,
+            checksumSHA256: entry.checksumSHA256,
+            sizeBytes: entry.sizeBytes > 0 ? entry.sizeBytes : nil,
+            entry: entry
+        )
+    }
+}
+
+/// How one deletion ended.
+public struct DeleteResult: Sendable {
+    /// The ends of a deletion.
+    public enum State: String, Sendable, CaseIterable {
+        /// The server deleted it now.
+        case deleted
+        /// It was gone already; the local entry has been removed.
+        case gone
+        /// The server rejects the token; the local entry was removed as chosen.
+        case entryRemoved = "entry_removed"
+        /// Nothing was deleted; see `error`.
+        case failed
+        /// `--dry-run`: it would have been asked for.
+        case planned
+        /// Declined at the prompt.
+        case declined
+    }
+
+    /// The server's id.
+    public var fileID: Int64
+    /// How it ended.
+    public var state: State
+    /// The entry concerned.
+    public var entry: TokenEntry?
+    /// The token store's key.
+    public var host: String
+    /// Status of the last answer.
+    public var httpStatus: Int?
+    /// Whether the deletion used admin rights instead of the token.
+    public var usedAdminRights = false
+    /// Why it failed; set with `.deleted` and `.gone` only when the local entry could not be removed.
+    public var error: GigHiveError?
+
+    /// Makes a result.
+    package init(
+        fileID: Int64,
+        state: State,
+        entry: TokenEntry? = nil,
+        host: String,
+        httpStatus: Int? = nil,
+        error: GigHiveError? = nil
+    ) {
+        self.fileID = fileID
+        self.state = state
+        self.entry = entry
+        self.host = host
+        self.httpStatus = httpStatus
+        self.error = error
+    }
+}
+
+extension GigHiveClient {
+    /// Checks that the login is an admin's, by a request without ids, which deletes nothing: the server reports which body
+    /// it expects of this user (gighive contract 5.4, trap T25).
+    ///
+    /// - Throws: `GigHiveError`: `.forbidden` with `neededLogin` for an uploader, `.unauthorized` for every other user.
+    public func requireAdmin() async throws(GigHiveError) {
+        let (response, reply) = try await deletionWithoutIDs()
+        // Any other 400 does not show the role; the deletion itself will.
+        guard response.status != 400 || reply.neededLogin == .admin else { return }
+        var error = GigHiveError.answered(
+            response.head,
+            message: reply.message ?? reply.error,
+            isJSON: reply.error != nil
+        )
+        if reply.neededLogin == .admin {
+            error = GigHiveError(.forbidden, httpStatus: response.status)
+            error.neededLogin = .admin
+        }
+        throw error
+    }
+
+    /// Whether the login is an admin's, by the same request; nil if the response does not show it.
+    ///
+    /// - Throws: `GigHiveError` when there is no response.
+    func isAdmin() async throws(GigHiveError) -> Bool? {
+        let (response, reply) = try await deletionWithoutIDs()
+        guard response.status == 400, let login = reply.neededLogin else { return nil }
+        // The server expects an admin's body of an admin, which an uploader would have to log in for.
+        return login == .uploader
+    }
+
+    private func deletionWithoutIDs() async throws(GigHiveError) -> (response: HTTPResponse, reply: DeleteReply) {
+        let response = try await send(post("/db/delete_media_files.php", json: "{}"), control: TransferControl())
+        return (response, DeleteReply.parse(response.body))
+    }
+}

@@ -1,4 +1,7 @@
+internal import MediaCore
+public import MediaStore
 public import MediaTransport
+internal import Outcomes
 
 /// What an event link stands for (gighive contract section 6). The token is a secret; its description never shows it.
 public struct GuestAccess: Sendable, CustomStringConvertible {
@@ -67,4 +70,191 @@ public struct GuestStatus: Sendable, Equatable {
     public var eventName: String?
     /// Days until the link ends.
     public var daysRemaining: Int64?
+}
+
+/// The token of an event link: 43 characters `[A-Za-z0-9_-]` (gighive contract section 6). Prints as redacted.
+public struct EventToken: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
+    let secret: String
+
+    /// Reads a token, or takes it out of a link `https://HOST/upload/TOKEN`; surrounding white space does not matter.
+    ///
+    /// - Returns: nil for anything else.
+    public init?(_ text: String) {
+        let text = text.trimmingWhiteSpace()
+        let secret = EventLink(text)?.token ?? text[...]
+        guard Self.isToken(secret) else { return nil }
+        self.secret = String(secret)
+    }
+
+    /// Address of the server that a link names; nil for a bare token.
+    public static func server(ofLink text: String) -> String? {
+        EventLink(text.trimmingWhiteSpace()).map { String($0.server) }
+    }
+
+    /// Never the secret.
+    public var description: String { "***" }
+
+    /// Never the secret.
+    public var debugDescription: String { description }
+
+    private static func isToken(_ text: Substring) -> Bool {
+        text.utf8.count == 43
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x5f: true
+                default: false
+                }
+            }
+    }
+}
+
+/// The two parts of `https://HOST/upload/TOKEN`; a slash, query or fragment after the token is left out.
+private struct EventLink {
+    let server: Substring
+    let token: Substring
+
+    init?(_ text: String) {
+        let path = "/upload/"
+        guard let scheme = text.firstRange(of: "://"),
+            ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()),
+            let slash = text[scheme.upperBound...].firstIndex(of: "/"), text[slash...].hasPrefix(path)
+        else { return nil }
+        server = text[..<slash]
+        let rest = text[slash...].dropFirst(path.count)
+        let token = rest.prefix { !"/?#".contains($0) }
+        let tail = rest.dropFirst(token.count)
+        guard tail.isEmpty || tail == "/" || tail.hasPrefix("?") || tail.hasPrefix("#") else { return nil }
+        self.token = token
+    }
+}
+
+extension String {
+    fileprivate func trimmingWhiteSpace() -> String {
+        let rest = drop { $0.isWhitespace }
+        return String(rest.reversed().drop { $0.isWhitespace }.reversed())
+    }
+}
+
+/// What the guests' endpoints answer instead of success (gighive contract 4.3 and section 6).
+enum GuestRefusal {
+    /// The error of an answer.
+    ///
+    /// - Parameters:
+    ///   - head: Status and header fields.
+    ///   - content: The body.
+    /// - Returns: `.invalidEventLink` for a token that the server does not take (any more), else as for everybody.
+    static func error(_ head: HTTPResponseHead, _ content: ReplyText.Content) -> GigHiveError {
+        let words = content.members.text("message") ?? content.members.text("error")
+        return .answered(
+            head,
+            message: words ?? ReplyText.title(of: content.text),
+            isJSON: content.form == .json,
+            to: .guest
+        )
+    }
+
+    /// Whether an answer of the application is about the event token.
+    static func rejectsLink(status: Int, _ words: String?) -> Bool {
+        OutcomeTable.outcome(of: status, from: .gigHive, to: .guest, mark: words).code == "invalid_event_link"
+    }
+}
+
+extension GigHiveClient {
+    /// Asks what event a link stands for (`GET /api/upload-token.php`, gighive contract section 6). No login is sent.
+    ///
+    /// The access is good for uploads once the guest has accepted the terms: `GuestAccess.acceptingTerms()`.
+    ///
+    /// - Parameters:
+    ///   - token: The secret of the link.
+    ///   - displayName: Name shown to the organizer; at most 100 characters.
+    /// - Returns: The access, without the guest's consent yet.
+    /// - Throws: `GigHiveError`: `.invalidEventLink` for a link that is malformed, expired or revoked; `.invalidDetail` for
+    ///   a display name that is too long.
+    public func guestAccess(_ token: EventToken, displayName: String?) async throws(GigHiveError) -> GuestAccess {
+        let displayName = try displayName.flatMap { name throws(GigHiveError) in try GuestName.checked(name) }
+        let response = try await ask("/api/upload-token.php", (name: "token", value: token.secret))
+        let content = ReplyText.content(of: response.body)
+        guard response.status == 200 else {
+            throw GuestRefusal.error(response.head, content)
+        }
+        let members = content.members
+        guard let eventID = members.identifier("event_id"), let date = members.text("event_date"),
+            let organisation = members.text("org_name")
+        else {
+            throw GigHiveError(.unexpectedAnswer, detail: "the response has no event", httpStatus: response.status)
+        }
+        let event = GuestAccess.Event(
+            eventID: eventID,
+            eventDate: date,
+            orgName: organisation,
+            eventType: members.text("event_type") ?? "band"
+        )
+        return GuestAccess(event: event, displayName: displayName, origin: server.origin, token: token)
+    }
+
+    /// Asks where a guest's upload stands (`GET /api/guest-status.php`). No login is sent.
+    ///
+    /// - Returns: nil when the server knows no such upload.
+    /// - Throws: `GigHiveError`.
+    public func guestStatus(_ receipt: GuestReceipt) async throws(GigHiveError) -> GuestStatus? {
+        let response = try await ask("/api/guest-status.php", (name: "nonce", value: receipt.nonce))
+        let content = ReplyText.content(of: response.body)
+        let members = content.members
+        if response.status == 404, content.form == .json, members.text("error") == "not found" {
+            return nil
+        }
+        guard response.status == 200 else {
+            throw GuestRefusal.error(response.head, content)
+        }
+        guard let state = members.text("status").flatMap(GuestStatus.State.init) else {
+            throw GigHiveError(.unexpectedAnswer, detail: "the response is not a status", httpStatus: response.status)
+        }
+        return GuestStatus(
+            state: state,
+            eventName: members.text("event_name"),
+            daysRemaining: members["days_remaining"]?.wholeNumber
+        )
+    }
+
+    /// Hides a guest's upload (`POST /api/guest-delete.php`). The server keeps the file.
+    ///
+    /// Sent at most once: a repeat within the same second would be refused.
+    ///
+    /// - Throws: `GigHiveError`: `.forbidden` when it is not approved, or not one's own.
+    public func guestHide(_ receipt: GuestReceipt) async throws(GigHiveError) {
+        let body = JSONText.object([("nonce", .string(receipt.nonce)), ("upload_job_id", .number(receipt.jobID))])
+        var request = post("/api/guest-delete.php", json: body)
+        request.authorization = nil
+        request.tokens = [receipt.nonce]
+        let response = try await send(request, control: TransferControl())
+        let content = ReplyText.content(of: response.body)
+        guard response.status == 200 else {
+            throw GuestRefusal.error(response.head, content)
+        }
+        guard content.members.text("status") == "deleted" else {
+            throw GigHiveError(.unexpectedAnswer, detail: "not a confirmation", httpStatus: response.status)
+        }
+    }
+
+    /// A question that needs no login. The changing query keeps the server's own cache out: a revoked link would look
+    /// valid for a day (gighive contract section 6).
+    private func ask(
+        _ path: String,
+        _ secret: (name: String, value: String)
+    ) async throws(GigHiveError) -> HTTPResponse {
+        var request = request(.get, path, [secret], isAuthorized: false)
+        request.tokens = [secret.value]
+        return try await send(request, control: TransferControl())
+    }
+}
+
+/// The display name of a guest, shown to the organizer.
+enum GuestName {
+    /// Trims, and leaves out what is blank.
+    ///
+    /// - Throws: `GigHiveError` with code `.invalidDetail` for control characters and for more than 100 characters,
+    ///   counted as Unicode scalars.
+    static func checked(_ name: String) throws(GigHiveError) -> String? {
+        try DetailRule("display_name").limited(name, limit: 100)
+    }
 }

@@ -1,3 +1,6 @@
+internal import Foundation
+internal import MediaCore
+internal import MediaCrypto
 public import MediaTransport
 
 /// The media listing of a server, page by page (gighive contract section 7).
@@ -203,5 +206,395 @@ private struct MediaCollection {
                 media.append(file)
             }
         }
+    }
+}
+
+/// A selection of files on a server. Every value that is set must match; date, organization, type and label in
+/// the same event.
+public struct MediaQuery: Sendable, Equatable {
+    /// `YYYY-MM-DD`.
+    public var eventDate: String?
+    /// The whole name of the organization. White space, case and accents do not count.
+    public var orgName: String?
+    /// `band`, `wedding`, …
+    public var eventType: String?
+    /// The whole label, compared like `orgName`.
+    public var label: String?
+    /// The served name (`<sha256>.<ext>`), the readable name that the server made, or the name of the original file, which
+    /// no server stores: see `guessesFileName`.
+    public var fileName: String?
+    /// 64 lower-case hexadecimal characters.
+    public var checksumSHA256: String?
+    /// `YYYY-MM-DD`, or `YYYY-MM-DD HH:MM:SS`, in the server's time zone: stored then or later.
+    public var since: String?
+    /// `audio` or `video`.
+    public var fileType: String?
+
+    /// Makes a query that matches everything.
+    public init() {}
+
+    /// Whether everything matches.
+    public var isEmpty: Bool { self == MediaQuery() }
+
+    /// Whether `fileName` is not a served name. It then also matches files whose label is the name without its extension,
+    /// the default label, and files whose readable name was made of such a label. Several files may match.
+    public var guessesFileName: Bool { fileName.map { !Self.isServedName($0) } ?? false }
+
+    /// Whether a file must belong to an event to match.
+    var choosesByEvent: Bool { eventDate != nil || orgName != nil || eventType != nil || label != nil }
+
+    /// The filters that the server applies: substrings, so that they find all that match and more (gighive contract
+    /// section 7).
+    var serverFilters: [(name: String, value: String)] {
+        var filters: [(name: String, value: String)] = []
+        if let eventDate {
+            filters.append(("date", eventDate))
+        }
+        if let term = orgName.flatMap(StoredText.searchTerm) {
+            filters.append(("org_name", term))
+        }
+        if let term = label.flatMap(StoredText.searchTerm) {
+            filters.append(("item_label", term))
+        }
+        if let fileType {
+            filters.append(("file_type", fileType))
+        }
+        return filters
+    }
+
+    /// A listed file with the events that match; nil when its entries rule it out.
+    func narrowed(_ media: ServerMedia) -> ServerMedia? {
+        if let fileType, media.fileType != fileType {
+            return nil
+        }
+        if let checksumSHA256, let known = media.checksumSHA256, known != checksumSHA256 {
+            return nil
+        }
+        if let fileName, Self.isServedName(fileName), let known = media.fileName, known != fileName {
+            return nil
+        }
+        guard choosesByEvent else { return media }
+        var media = media
+        media.events = media.events.filter(includes)
+        return media.events.isEmpty ? nil : media
+    }
+
+    /// Whether an event of a file matches date, organization, type and label. A type that the server does not list does not
+    /// rule the event out.
+    public func includes(_ event: ServerMedia.Event) -> Bool {
+        (eventDate == nil || event.date == eventDate)
+            && isSame(event.orgName, orgName) && isSame(event.label, label)
+            && (eventType == nil || event.eventType == nil || isSame(event.eventType, eventType))
+    }
+
+    private func isSame(_ stored: String?, _ wanted: String?) -> Bool {
+        guard let wanted else { return true }
+        return stored.map { StoredText.isSame($0, wanted) } ?? false
+    }
+
+    /// Whether a file that passed `narrowed` requires `GET /api/uploads/<id>` to be matched.
+    func needsDetails(of media: ServerMedia, reportsSourceNames: Bool = true) -> Bool {
+        (since != nil && media.createdAt == nil) || (checksumSHA256 != nil && media.checksumSHA256 == nil)
+            || (reportsSourceNames && fileName.map { $0 != media.fileName && !hasLabel($0, media) } ?? false)
+    }
+
+    /// Applies the filters that `narrowed` could not apply.
+    ///
+    /// - Throws: `.filterUnavailable` when the server does not report a value that is compared.
+    func matches(_ media: ServerMedia) throws(GigHiveError) -> Bool {
+        if eventType != nil, media.events.contains(where: { $0.eventType == nil }) {
+            throw Self.unavailable("event_type", "the server does not report event types")
+        }
+        if let checksumSHA256 {
+            guard let known = media.checksumSHA256 else {
+                throw Self.unavailable("sha256", "the server does not report checksums")
+            }
+            guard known == checksumSHA256 else { return false }
+        }
+        if let fileName, fileName != media.fileName, !hasLabel(fileName, media) {
+            // Releases D1 and D2 report only served names.
+            guard let sourceName = media.sourceName, Self.isSourceName(sourceName, of: fileName) else { return false }
+        }
+        if let since {
+            guard let createdAt = media.createdAt else {
+                throw Self.unavailable("since", "the server does not report upload times")
+            }
+            guard createdAt >= since else { return false }
+        }
+        return true
+    }
+
+    // MARK: File names
+
+    /// Whether an event of the file has the label that an upload of `fileName` gets by default.
+    private func hasLabel(_ fileName: String, _ media: ServerMedia) -> Bool {
+        guard guessesFileName else { return false }
+        let stem = Self.parts(of: fileName).stem
+        return media.events.contains { $0.label.map { StoredText.isSame($0, stem) } ?? false }
+    }
+
+    /// Whether the readable name of a file is `fileName`, or was made of its stem as the label: `band20260301_my-clip.mp4`
+    /// for `My Clip.mp4`.
+    private static func isSourceName(_ sourceName: String, of fileName: String) -> Bool {
+        guard sourceName != fileName else { return true }
+        let (stem, fileExtension) = parts(of: fileName)
+        let slug = StoredText.slug(stem)
+        guard !isServedName(fileName), !slug.isEmpty else { return false }
+        return sourceName.lowercased().hasSuffix("_" + slug + fileExtension.lowercased())
+    }
+
+    /// A file name in two: `clip` and `.mp4`. `.hidden` and `name.` have no extension.
+    private static func parts(of fileName: String) -> (stem: String, fileExtension: String) {
+        guard let dot = fileName.lastIndex(of: "."), dot != fileName.startIndex,
+            fileName.index(after: dot) != fileName.endIndex
+        else { return (fileName, "") }
+        return (String(fileName[..<dot]), String(fileName[dot...]))
+    }
+
+    /// `<sha256>.<ext>`.
+    private static func isServedName(_ name: String) -> Bool {
+        SHA256Text.lowerCased(String(name.prefix { $0 != "." })) != nil
+    }
+
+    private static func unavailable(_ field: String, _ detail: String) -> GigHiveError {
+        GigHiveError(.filterUnavailable, detail: detail, field: field)
+    }
+}
+
+/// A file on a server, with the events that it belongs to. Values that a release does not report are nil.
+public struct ServerMedia: Sendable, Equatable {
+    /// One event of a file.
+    public struct Event: Sendable, Hashable {
+        /// `YYYY-MM-DD`.
+        public var date: String?
+        /// The organization, as the server stores it.
+        public var orgName: String?
+        /// The label of the file in this event.
+        public var label: String?
+        /// `band`, `wedding`, …
+        public var eventType: String?
+
+        /// Makes an event.
+        package init(date: String? = nil, orgName: String? = nil, label: String? = nil, eventType: String? = nil) {
+            self.date = date
+            self.orgName = orgName
+            self.label = label
+            self.eventType = eventType
+        }
+    }
+
+    /// The server's id.
+    public var fileID: Int64
+    /// The events, in the order of the listing; those that match, where a query chose by event.
+    public var events: [Event]
+    /// The served name, `<sha256>.<ext>`.
+    public var fileName: String?
+    /// `audio` or `video`.
+    public var fileType: String?
+    /// 64 lower-case hexadecimal characters.
+    public var checksumSHA256: String?
+    /// Length in seconds.
+    public var durationSeconds: Int64?
+    /// When the media was recorded, as the server found it in the file; no zone.
+    public var mediaCreatedAt: String?
+    /// Path of the media on the server.
+    public var path: String?
+    /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
+    public var createdAt: String?
+    /// Length in bytes; known after `adding(_:)`.
+    public var sizeBytes: Int64?
+    /// For example `video/mp4`; known after `adding(_:)`.
+    public var mimeType: String?
+    /// The readable name that the server made of event and label; known after `adding(_:)`.
+    public var sourceName: String?
+
+    /// Makes a file without events.
+    package init(fileID: Int64) {
+        self.fileID = fileID
+        events = []
+    }
+
+    /// The file of a listing's entry; nil for an entry without id.
+    init?(_ entry: ListingPage.Entry) {
+        guard let fileID = entry.fileID else { return nil }
+        self.init(fileID: fileID)
+        fileName = entry.fileName
+        fileType = entry.fileType
+        checksumSHA256 = entry.checksumSHA256
+        durationSeconds = entry.durationSeconds
+        mediaCreatedAt = entry.mediaCreatedAt
+        path = entry.url
+        createdAt = entry.createdAt
+        add(entry)
+    }
+
+    /// Adds the event of another entry of the same file.
+    mutating func add(_ entry: ListingPage.Entry) {
+        // The view by asset has neither date nor organization nor title.
+        guard entry.date != nil || entry.orgName != nil || entry.title != nil else { return }
+        let event = Event(date: entry.date, orgName: entry.orgName, label: entry.title, eventType: entry.eventType)
+        if !events.contains(event) {
+            events.append(event)
+        }
+    }
+
+    /// The same with what `GET /api/uploads/<id>` reports (gighive contract 2.5).
+    public func adding(_ asset: Asset) -> ServerMedia {
+        var media = self
+        media.fileName = asset.fileName ?? fileName
+        media.fileType = asset.fileType ?? fileType
+        media.checksumSHA256 = asset.checksumSHA256 ?? checksumSHA256
+        media.durationSeconds = asset.durationSeconds ?? durationSeconds
+        media.createdAt = asset.createdAt ?? createdAt
+        media.sizeBytes = asset.sizeBytes
+        media.mimeType = asset.mimeType
+        media.sourceName = asset.sourceName
+        return media
+    }
+}
+
+/// A stored file as the server describes it. Keys that a dialect lacks are nil.
+public struct Asset: Sendable, Equatable {
+    /// The server's id.
+    public var fileID: Int64
+    /// Served name, `<sha256>.<ext>`.
+    public var fileName: String?
+    /// `audio` or `video`.
+    public var fileType: String?
+    /// Length in bytes.
+    public var sizeBytes: Int64?
+    /// 64 lower-case hexadecimal characters.
+    public var checksumSHA256: String?
+    /// D1 and D2: the session (event) that the file was first stored for.
+    public var sessionID: Int64?
+    /// D1 and D2: its number in that session.
+    public var sequence: Int64?
+    /// As declared or sniffed when it was uploaded, for example `video/mp4`.
+    public var mimeType: String?
+    /// Length in seconds; nil when the server could not measure it, or does not report it.
+    public var durationSeconds: Int64?
+    /// The readable name that the server made of event and label (`source_relpath`). It is not the name that the file
+    /// had where it was uploaded.
+    public var sourceName: String?
+    /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
+    public var createdAt: String?
+
+    /// Makes an asset.
+    package init(
+        fileID: Int64,
+        fileName: String? = nil,
+        fileType: String? = nil,
+        sizeBytes: Int64? = nil,
+        checksumSHA256: String? = nil,
+        sessionID: Int64? = nil,
+        sequence: Int64? = nil,
+        mimeType: String? = nil,
+        durationSeconds: Int64? = nil,
+        sourceName: String? = nil,
+        createdAt: String? = nil
+    ) {
+        self.fileID = fileID
+        self.fileName = fileName
+        self.fileType = fileType
+        self.sizeBytes = sizeBytes
+        self.checksumSHA256 = checksumSHA256
+        self.sessionID = sessionID
+        self.sequence = sequence
+        self.mimeType = mimeType
+        self.durationSeconds = durationSeconds
+        self.sourceName = sourceName
+        self.createdAt = createdAt
+    }
+}
+
+/// Under which name a server serves a file: `/<kind>/<sha256>.<extension>`. The extension is not always that of the local file:
+/// some servers derive it from the media type, and use `bin` for most types (gighive-d4 contract 4.6).
+struct ServedName: Sendable, Equatable {
+    /// `audio` or `video`; nil if unknown.
+    var kind: String?
+    /// Without the dot; nil if unknown.
+    var pathExtension: String?
+
+    init(kind: String?, pathExtension: String? = nil) {
+        self.kind = kind
+        self.pathExtension = pathExtension
+    }
+
+    /// - Parameters:
+    ///   - kind: What the server reports as the file's type.
+    ///   - names: Names or paths of the server; the first one that is a digest with an extension counts.
+    init(kind: String?, names: [String?]) {
+        self.kind = kind
+        pathExtension = names.lazy.compactMap { $0.flatMap(Self.pathExtension) }.first
+    }
+
+    /// The extension of a served name or path; nil for any other text.
+    private static func pathExtension(of path: String) -> String? {
+        guard let name = path.split(separator: "/").last else { return nil }
+        let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, SHA256Digest(hex: parts[0].lowercased()) != nil, (1...8).contains(parts[1].utf8.count),
+            parts[1].allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
+        else { return nil }
+        return String(parts[1])
+    }
+}
+
+extension ListingPage.Entry {
+    /// Where the server serves the file.
+    var servedName: ServedName { ServedName(kind: fileType, names: [url, fileName]) }
+}
+
+extension Asset {
+    /// Where the server serves the file.
+    var servedName: ServedName { ServedName(kind: fileType, names: [fileName]) }
+}
+
+/// Compares names with what a server made of them: white space collapsed, characters composed, and on some releases
+/// everything in plain lower-case ASCII (gighive contract section 7, trap T27).
+enum StoredText {
+    /// Whether a stored name is that of `wanted`, with the rules of the server's database: white space, case and accents
+    /// do not distinguish two names.
+    static func isSame(_ stored: String, _ wanted: String) -> Bool {
+        let stored = folded(stored)
+        return stored == folded(wanted) || stored == simplified(wanted)
+    }
+
+    /// White space collapsed, without case and accents, as the database compares names (`utf8mb4_unicode_ci`).
+    static func folded(_ text: String) -> String {
+        collapsed(text).folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+    }
+
+    /// The form in which late D2 releases store a name: in lower case, without apostrophes, transliterated.
+    static func simplified(_ text: String) -> String {
+        var plain = String.UnicodeScalarView()
+        for scalar in text.lowercased().unicodeScalars {
+            switch scalar {
+            case "'", "`", "\u{2018}", "\u{2019}", "\u{2032}": continue
+            case "\u{2013}", "\u{2014}": plain.append("-")
+            default: plain.append(scalar)
+            }
+        }
+        let transform = StringTransform("Any-Latin; Latin-ASCII")
+        return collapsed(String(plain).applyingTransform(transform, reverse: false) ?? String(plain))
+    }
+
+    /// A part of `wanted` that every stored form of it contains, for the server's substring filters: the longest run of
+    /// ASCII letters and digits, which neither the rewriting nor the syntax of filters touches.
+    ///
+    /// - Returns: nil when no run has three characters or more.
+    static func searchTerm(_ wanted: String) -> String? {
+        let runs = wanted.precomposedStringWithCanonicalMapping.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
+        guard let longest = runs.max(by: { $0.count < $1.count }), longest.count >= 3 else { return nil }
+        return String(longest)
+    }
+
+    /// The form of a label in the readable names that servers make: in lower case, with a hyphen for every run of
+    /// characters that are not ASCII letters or digits (gighive contract, trap T16).
+    static func slug(_ label: String) -> String {
+        label.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "-")
+    }
+
+    private static func collapsed(_ text: String) -> String {
+        text.precomposedStringWithCanonicalMapping.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 }

@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import MediaCrypto
 package import MediaStore
 internal import MediaTransport
 
@@ -227,5 +228,23 @@ extension StoredFacts {
         participants = text("participants")
         keywords = text("keywords")
         guard self != StoredFacts() else { return nil }
+    }
+}
+
+extension [String: JSONValue] {
+    /// A server's id: a positive whole number.
+    func identifier(_ key: String) -> Int64? {
+        self[key]?.wholeNumber.flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// A text that is not blank.
+    func text(_ key: String) -> String? {
+        guard let text = self[key]?.text, text.contains(where: { !$0.isWhitespace }) else { return nil }
+        return text
+    }
+
+    /// A SHA-256 digest in lower-case hexadecimal.
+    func checksum(_ key: String) -> String? {
+        text(key).flatMap { SHA256Digest(hex: $0)?.hex }
     }
 }

@@ -3,6 +3,7 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
+internal import Outcomes
 
 /// The request that turns a finished tus upload into a stored file (gighive contract 4.2, for guests section 6).
 struct FinalizeRequest {
@@ -112,4 +113,156 @@ struct FinalizeAnswer: Sendable {
     var rescueError: StoreError?
     /// The server's release, if the response is about a file of the event.
     var dialect: UploadReply.Dialect? { reply?.dialect }
+}
+
+/// What the answer to a finalize request, or its absence, says about an upload (gighive contract 4.3 and 4.4).
+enum FinalizeVerdict: Sendable {
+    /// On the server now, as the reply says. Whether a missing token is lost depends on what was asked before.
+    case stored(UploadReply)
+    /// The server refused the bytes because it has them; the upload id is used up. To be confirmed.
+    case duplicate(UploadReply)
+    /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished, has
+    /// the file or not, and may have consumed the uploaded data.
+    case collided(GigHiveError)
+    /// The server has not completed the upload, although it may claim all its bytes: ask again a little later (gighive-d4
+    /// contract section 10).
+    case pending(GigHiveError)
+    /// The server can never complete the upload.
+    case dead(GigHiveError)
+    /// Stored, and deleted since.
+    case deleted(GigHiveError)
+    /// tus has not told the application yet that the upload is complete: ask again a little later (trap T9).
+    case tooEarly(GigHiveError)
+    /// The application does not know the upload id.
+    case unknownUpload(GigHiveError)
+    /// The bytes were taken by another finalize, which succeeded, was refused as a duplicate, or is running now.
+    case usedUp(GigHiveError)
+    /// Refused; the bytes stay on the server, and the same id can be finalized again.
+    case refused(GigHiveError, mayRepeat: Bool)
+    /// The server does not accept this type of file, whatever the details: the bytes on it are of no use.
+    case unsupportedMedia(GigHiveError)
+    /// The script has failed, perhaps after storing the file (trap T7). It is not running any more.
+    case broken(GigHiveError)
+    /// The server may still be working on it, or has stored it: nobody knows.
+    case lost(GigHiveError)
+
+    /// Whether the response confirms the upload.
+    var isStored: Bool { if case .stored = self { true } else { false } }
+
+    /// Judges an answer.
+    static func of(_ reply: UploadReply, head: HTTPResponseHead) -> FinalizeVerdict {
+        let isJSON = reply.form == .json
+        var error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON, to: .finalize)
+        if isJSON, GuestRefusal.rejectsLink(status: head.status, reply.error) {
+            error.code = .invalidEventLink
+        }
+        if reply.deleteToken != nil, !(200..<300).contains(head.status), head.status != 409 {
+            // The status denies what the token says: the server has finished, and is queried.
+            return .broken(error)
+        }
+        switch head.status {
+        case 200..<300:
+            return success(reply)
+        case 300..<400:
+            // Redirects are not followed. The server has finished, and may have stored the file first.
+            return .broken(error)
+        case 400 where isJSON && reply.message == "Unsupported media type":
+            return .unsupportedMedia(error)
+        case 400:
+            error.field = correctableField(reply.message)
+            return .refused(error, mayRepeat: false)
+        case 409:
+            return .duplicate(reply)
+        case 400..<500 where !UploadVerdict.refusals.contains(head.status):
+            // From a proxy, behind which the application may go on: nothing but the body is left to send.
+            return .lost(error)
+        case 500:
+            return failure(reply, error)
+        case 501:
+            return .refused(error, mayRepeat: false)
+        case 503:
+            // The web server responds for an application that is not running (trap T24).
+            return .refused(error, mayRepeat: true)
+        case 502...:
+            // From a proxy, behind which the application may go on.
+            return .lost(error)
+        default:
+            return .refused(error, mayRepeat: false)
+        }
+    }
+
+    /// Judges a missing or cut answer.
+    ///
+    /// - Parameters:
+    ///   - failure: Why there is no whole answer.
+    ///   - reply: What had arrived of one.
+    /// - Returns: The verdict.
+    static func of(_ failure: TransportError, reply: UploadReply?) -> FinalizeVerdict {
+        if let reply, let head = failure.head {
+            // The status is there and decides; only a success needs its body.
+            switch of(reply, head: head) {
+            case .lost, .broken: return .lost(.transport(failure))
+            case let verdict: return verdict
+            }
+        }
+        let error = GigHiveError.transport(failure)
+        // A server that has not got the whole request cannot act on it.
+        return failure.metrics.bodyComplete ? .lost(error) : .refused(error, mayRepeat: error.isRetryable)
+    }
+
+    private static func success(_ reply: UploadReply) -> FinalizeVerdict {
+        if reply.isPending {
+            let detail = "the server has not completed the upload yet"
+            return .pending(
+                GigHiveError(.unexpectedAnswer, detail: detail, httpStatus: reply.status, isRetryable: true)
+            )
+        }
+        if reply.isOfDeletedFile {
+            let detail = "the file was stored, and has been deleted from the server since"
+            return .deleted(
+                GigHiveError(.uploadExpired, detail: detail, httpStatus: reply.status, fileID: reply.fileID)
+            )
+        }
+        if reply.saysStored {
+            return .stored(reply)
+        }
+        return .broken(reply.asHollowSuccess)
+    }
+
+    private static func failure(_ reply: UploadReply, _ error: GigHiveError) -> FinalizeVerdict {
+        if error.code == .serverRace {
+            return .collided(error)
+        }
+        let message = reply.message ?? ""
+        let says = { (words: String) in message.contains(words) }
+        if says("Upload failed: upload_id=") {
+            return .dead(error)
+        }
+        if says("Upload not found: upload_id=") {
+            return .unknownUpload(error)
+        }
+        if says("hook output has not been written yet") || says("Upload not found or not finished yet") {
+            return .tooEarly(error)
+        }
+        if says("no data or hook record") {
+            return .unknownUpload(error)
+        }
+        if says("Upload data missing on disk") || says("Failed to move file (rename)") {
+            return .usedUp(error)
+        }
+        if says("Uploaded file is empty") {
+            return .refused(error, mayRepeat: false)
+        }
+        return .broken(error)
+    }
+
+    /// The field that a 400 is about, if the user can correct it (gighive contract 2.5 and section 6).
+    private static func correctableField(_ message: String?) -> String? {
+        switch message {
+        case let message? where message.hasPrefix("Label is required"): "label"
+        case let message? where message.hasPrefix("Invalid event_date"): "event_date"
+        case let message? where message.hasPrefix("Missing or invalid token-mode fields"): "label"
+        default: nil
+        }
+    }
 }

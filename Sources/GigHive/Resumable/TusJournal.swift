@@ -1,6 +1,8 @@
 internal import Foundation
 internal import MediaCrypto
 internal import MediaStore
+internal import MediaTransport
+internal import Synchronization
 internal import Tus
 
 /// The tus side of one upload, in memory and in the journal at once. Whoever holds the upload's lock has the only one.
@@ -145,5 +147,203 @@ extension TusError {
         } catch {
             throw TusError(.journal, detail: error.detail, underlying: error)
         }
+    }
+}
+
+/// The uploads that this machine has at a time on a server that allows five unfinished ones to all users together
+/// (gighive-d4 contract 4.5): four, so that one remains for the server's own web page. Processes share them by locks.
+final class TusPlaces: Sendable {
+    static let limit = 4
+
+    private struct State {
+        var free = TusPlaces.limit
+        /// Uploads that the server has created for this process, and that are being sent.
+        var created = 0
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var watching: [CheckedContinuation<Bool, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Waits for a place, in order of asking. Every holder ends it when it is stopped, so this ends then as well.
+    func take() async -> TusPlace {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                guard state.free > 0 else {
+                    state.waiting.append(continuation)
+                    return false
+                }
+                state.free -= 1
+                return true
+            }
+            if isFree { continuation.resume() }
+        }
+        return TusPlace(self)
+    }
+
+    /// Waits until another upload of this process ends, which makes room on the server.
+    ///
+    /// - Returns: false if there is none to wait for.
+    func waitForAnother() async -> Bool {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+            let mayWait = state.withLock { state in
+                guard state.created > 0 else { return false }
+                state.watching.append(continuation)
+                return true
+            }
+            if !mayWait { continuation.resume(returning: false) }
+        }
+    }
+
+    fileprivate func noteCreated() {
+        state.withLock { $0.created += 1 }
+    }
+
+    /// One of them is not sent any more, and its place is kept for the next.
+    fileprivate func noteEnded() {
+        let watching = state.withLock { state in
+            state.created -= 1
+            defer { state.watching = [] }
+            return state.watching
+        }
+        for continuation in watching { continuation.resume(returning: true) }
+    }
+
+    fileprivate func giveBack(wasCreated: Bool) {
+        let (next, watching) = state.withLock {
+            state -> (CheckedContinuation<Void, Never>?, [CheckedContinuation<Bool, Never>]) in
+            let next = state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+            if next == nil { state.free += 1 }
+            guard wasCreated else { return (next, []) }
+            state.created -= 1
+            defer { state.watching = [] }
+            return (next, state.watching)
+        }
+        next?.resume()
+        for continuation in watching { continuation.resume(returning: true) }
+    }
+}
+
+/// One upload's place.
+final class TusPlace: Sendable {
+    private let places: TusPlaces
+    private let state = Mutex((isHeld: true, isCreated: false))
+    private let lock = Mutex<UploadLock?>(nil)
+
+    fileprivate init(_ places: TusPlaces) {
+        self.places = places
+    }
+
+    /// Keeps a lock that other processes respect, until this place ends.
+    func keep(_ lock: UploadLock) {
+        self.lock.withLock { $0 = lock }
+    }
+
+    /// The server has created an upload; noted once.
+    func noteCreated() {
+        let isFirst = state.withLock { state in
+            defer { state.isCreated = true }
+            return state.isHeld && !state.isCreated
+        }
+        if isFirst { places.noteCreated() }
+    }
+
+    /// The upload that the server has created is not sent any more; another follows.
+    func noteAbandoned() {
+        let wasCreated = state.withLock { state in
+            defer { state.isCreated = false }
+            return state.isHeld && state.isCreated
+        }
+        if wasCreated { places.noteEnded() }
+    }
+
+    /// Waits until another upload of this process ends.
+    ///
+    /// - Returns: false if there is none to wait for.
+    func waitForAnother() async -> Bool {
+        noteAbandoned()
+        return await places.waitForAnother()
+    }
+
+    /// The upload has ended, or is not sent any more; later calls have no effect.
+    func end() {
+        let (wasHeld, wasCreated) = state.withLock { state in
+            defer { state.isHeld = false }
+            return (state.isHeld, state.isCreated)
+        }
+        lock.withLock { lock in
+            lock?.release()
+            lock = nil
+        }
+        if wasHeld { places.giveBack(wasCreated: wasCreated) }
+    }
+}
+
+/// What the journal knows of the very same file on the same server, for an upload over tus.
+struct EarlierTusUploads {
+    let uploader: Uploader
+    let upload: PreparedUpload
+    let control: TransferControl
+    let onEvent: @Sendable (UploadEvent) -> Void
+
+    /// Whether the upload has its end already.
+    ///
+    /// - Returns: The end; nil when the file is to be sent.
+    /// - Throws: `GigHiveError`.
+    func end() async throws(GigHiveError) -> UploadResult? {
+        guard uploader.options.guest != nil else {
+            return try await EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+                .end()
+        }
+        for row in try rows() where row.isGuest && upload.isForEvent(of: row) {
+            if let end = try await guestEnd(of: row) {
+                return end
+            }
+        }
+        return nil
+    }
+
+    /// An upload of the same file to the same event that has not come to its end, and can.
+    func resumable() throws(GigHiveError) -> UploadRecord? {
+        let isGuest = uploader.options.guest != nil
+        for row in try rows() where row.isGuest == isGuest && upload.isForEvent(of: row) {
+            if try Uploader.isResumable(row, in: uploader.store) {
+                return row
+            }
+        }
+        return nil
+    }
+
+    private func rows() throws(GigHiveError) -> [UploadRecord] {
+        guard let identity = upload.identity else { return [] }
+        return try GigHiveError.reading { () throws(StoreError) in
+            try uploader.store.uploads(identity: identity, host: uploader.client.server.scope)
+        }
+    }
+
+    // MARK: Guests
+
+    /// A guest cannot query files. Only an approved upload is known to be stored: a deletion makes it rejected (gighive
+    /// contract section 5), but leaves a pending one pending, so that one is uploaded again and the server decides.
+    private func guestEnd(of row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
+        var row = row
+        if try uploader.mayBeFinalizing(row) {
+            let result = await uploader.resolve(row, control: control, onEvent: onEvent)
+            return try uploader.canGoOn(row, after: result) ? nil : result
+        }
+        guard row.state == .done, !uploader.options.again else { return nil }
+        row.httpStatus = nil
+        var result = UploadSettlement(store: uploader.store, record: row).result
+        if let receipt = result.guest {
+            guard try await uploader.client.guestStatus(receipt)?.state == .approved else { return nil }
+        } else {
+            // Without its status code nothing can be queried; sent again it would be stored twice (trap D4-T10).
+            result.warnings.append(.guestReceiptLost)
+        }
+        result.state = .duplicate
+        result.isSkipped = true
+        result.isResumed = false
+        result.attempts = 0
+        return result
     }
 }

@@ -292,3 +292,62 @@ extension TusError {
         }
     }
 }
+
+/// Counts what the parts of one upload send.
+final class TransferTally: Sendable {
+    private struct State {
+        var offsets: [Int: Int64] = [:]
+        var bytesSent: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Body bytes that went over the wire in this call, those sent again included.
+    var bytesSent: Int64 { state.withLock { $0.bytesSent } }
+
+    func add(bytesSent count: Int64) {
+        state.withLock { $0.bytesSent += count }
+    }
+
+    /// Notes how far a part has got.
+    ///
+    /// - Returns: How far all parts have got together.
+    @discardableResult
+    func reached(_ offset: Int64, in part: Int) -> Int64 {
+        state.withLock { state in
+            state.offsets[part] = offset
+            return state.offsets.values.reduce(0, +)
+        }
+    }
+
+    func reset(_ part: Int) {
+        state.withLock { $0.offsets[part] = 0 }
+    }
+}
+
+/// Remembers what a server's tus side offers, so that many uploads ask once. A question that failed is asked again.
+actor TusFeatureCache {
+    private typealias Answer = Result<TusFeatures?, GigHiveError>
+
+    private var question: Task<Answer, Never>?
+
+    /// The features; nil when there is no tus server.
+    func features(of tus: TusClient, repeatsUnavailable: Bool = true) async throws(GigHiveError) -> TusFeatures? {
+        let asked = question ?? Task { await Self.ask(tus, repeatsUnavailable) }
+        question = asked
+        let answer = await asked.value
+        if case .failure = answer, question == asked {
+            question = nil
+        }
+        return try answer.get()
+    }
+
+    private static func ask(_ tus: TusClient, _ repeatsUnavailable: Bool) async -> Answer {
+        do {
+            let features = try await tus.features(repeatsUnavailable: repeatsUnavailable)
+            return .success(features.extensions.contains(.creation) ? features : nil)
+        } catch {
+            return error.kind == .unsupported ? .success(nil) : .failure(.tus(error))
+        }
+    }
+}

@@ -1,6 +1,6 @@
 public import MediaStore
 public import MediaTransport
-internal import Tus
+public import Tus
 
 extension Uploader {
     /// Goes on with an upload of the journal that has not ended: proves the prefix, sends the rest, finalizes.
@@ -147,6 +147,251 @@ extension Uploader {
         case .failed, .cancelled: true
         case .planned, .sending, .sent: record.transport == .tus ? try !mayBeFinalizing(record) : false
         case .finalized, .done, .duplicate, .linked, .refusedDuplicate, .unknownOutcome, .tokenLost: false
+        }
+    }
+}
+
+extension Uploader {
+    /// From this size on, `auto` takes tus: many proxies stop bodies of 100 MB, and a cut costs a whole body.
+    static let smallestForTus: Int64 = 64 << 20
+
+    /// Sizes of chunks that a server which counts chunks receives whole: a longer body may be stored torn (gighive-d4
+    /// contract 4.3). 16 MiB leaves room below its limit of 20 MiB.
+    static let fixedChunkSizes: ClosedRange<Int64> = 1...(16 << 20)
+
+    /// What the server's tus side offers; asked once an uploader.
+    ///
+    /// - Returns: nil when there is no tus server.
+    /// - Throws: `GigHiveError` when the server does not answer, or does not let this user in.
+    public func tusFeatures() async throws(GigHiveError) -> TusFeatures? {
+        try await featureCache.features(of: tus)
+    }
+
+    /// The server's tus side: `/files/`, with the slash (trap T13).
+    var tus: TusClient {
+        TusClient(
+            http: client.http,
+            server: client.server,
+            path: "/files/",
+            authorization: client.authorization,
+            timeouts: options.timeouts
+        )
+    }
+
+    /// How a file goes.
+    ///
+    /// - Returns: The features of the tus server to use; nil for multipart.
+    /// - Throws: `GigHiveError`: `.tusUnavailable` where tus was asked for and is not offered.
+    func tusFeatures(
+        for upload: PreparedUpload,
+        _ control: TransferControl,
+        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) async throws(GigHiveError) -> TusFeatures? {
+        let isNeeded = options.guest != nil || options.transport == .tus
+        let isPreferred = upload.sizeBytes >= Self.smallestForTus || directLimit.isExceeded(by: upload.sizeBytes)
+        let isUnfinished = !isNeeded && options.transport == .auto ? isUnfinished(upload, control, onEvent) : false
+        guard isNeeded || isUnfinished || (options.transport == .auto && isPreferred) else { return nil }
+        let features =
+            try await isNeeded
+            ? requiredTusFeatures(control, onEvent) : offeredTusFeatures(for: upload, control, onEvent)
+        // Only a multipart upload gets a delete token there (gighive-d4 contract section 3).
+        if !isNeeded, !isUnfinished, features?.offsetUnit == .chunks, fitsDirectly(upload) { return nil }
+        if let features, let limit = features.maximumBytes, upload.sizeBytes > limit {
+            guard isNeeded else { return nil }
+            throw GigHiveError(
+                .fileTooLarge,
+                detail: "\(upload.sizeBytes) bytes; the server takes at most \(limit) over tus",
+                path: upload.path,
+                value: String(upload.sizeBytes),
+                limit: limit
+            )
+        }
+        guard features != nil || !isNeeded else {
+            throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: upload.path)
+        }
+        if let features, features.offsetUnit == .chunks { try checkCreation(of: upload) }
+        return features
+    }
+
+    /// Whether an upload of the same file over tus was interrupted, so that `auto` resumes it.
+    private func isUnfinished(
+        _ upload: PreparedUpload,
+        _ control: TransferControl,
+        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) -> Bool {
+        let earlier = EarlierTusUploads(uploader: self, upload: upload, control: control, onEvent: onEvent)
+        guard let row = try? earlier.resumable(), let tus = try? store.tusRecord(row.uploadID) else { return false }
+        return tus.parts.contains { $0.tusID != nil && !$0.proofs.isEmpty && !$0.needsChunkSize }
+    }
+
+    /// Whether one request can carry a file, as far as is known.
+    func fitsDirectly(_ upload: PreparedUpload) -> Bool {
+        !upload.warnings.contains(.aboveDirectLimit) && !directLimit.isExceeded(by: upload.sizeBytes)
+    }
+
+    /// What a server that counts chunks refuses when it creates an upload, or only after the last byte (gighive-d4 contract
+    /// 4.1 and 4.4).
+    func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
+        // An event link's details come from the server, and were not checked.
+        let details = upload.details
+        _ = try UploadDetails.validated(
+            eventDate: details.eventDate,
+            orgName: details.orgName,
+            eventType: details.eventType,
+            label: details.label
+        )
+        guard AcceptedMedia.types.contains(upload.contentType) else {
+            throw GigHiveError(
+                .unsupportedMedia,
+                detail: "\(upload.contentType) over tus",
+                path: upload.path,
+                value: upload.contentType
+            )
+        }
+    }
+
+    /// For `auto`: falls back to multipart when the tus server is down and the file fits into one request.
+    private func offeredTusFeatures(
+        for upload: PreparedUpload,
+        _ control: TransferControl,
+        _ onEvent: @Sendable (UploadEvent) -> Void
+    ) async throws(GigHiveError) -> TusFeatures? {
+        do throws(GigHiveError) {
+            return try await tusFeatures(control, onEvent)
+        } catch {
+            let isDown = error.httpStatus.map { (502...504).contains($0) } ?? false
+            guard isDown, fitsDirectly(upload) else { throw error }
+            return nil
+        }
+    }
+
+    /// Where only tus will do.
+    private func requiredTusFeatures(
+        _ control: TransferControl,
+        _ onEvent: @Sendable (UploadEvent) -> Void
+    ) async throws(GigHiveError) -> TusFeatures? {
+        do throws(GigHiveError) {
+            return try await tusFeatures(control, onEvent)
+        } catch {
+            var error = error
+            if error.isOfTusServer, options.guest == nil { error.field = "transport" }
+            throw error
+        }
+    }
+
+    /// As `tusFeatures()`, with visible waits while the tus server is unavailable.
+    func tusFeatures(
+        _ control: TransferControl,
+        _ onEvent: @Sendable (UploadEvent) -> Void
+    ) async throws(GigHiveError) -> TusFeatures? {
+        var outage = Backoff(options.retry.outage)
+        return try await outage.run(
+            pausing: { delay in
+                defer { turn?.end() }
+                return await control.waitForStop(upTo: delay)
+            },
+            canceled: GigHiveError(.cancelled),
+            retryAfter: { $0.code == .serverUnavailable ? .seconds($0.retryAfterSeconds ?? 0) : nil },
+            onRetry: { (attempt, delay, error) async throws(GigHiveError) in
+                // Only an upload that has begun is displayed. The slot is free again before it waits for anything else.
+                guard await mayBegin(control) else { throw GigHiveError(.cancelled) }
+                onEvent(.retrying(attempt: attempt, after: delay, because: error))
+            }
+        ) { () async throws(GigHiveError) in
+            try await featureCache.features(of: tus, repeatsUnavailable: false)
+        }
+    }
+
+    /// With `field` set where another transport takes a file that one request cannot carry.
+    func naming(transportOf result: UploadResult) -> UploadResult {
+        guard result.error?.code == .payloadTooLarge, options.transport == .multipart else { return result }
+        var result = result
+        result.error?.field = "transport"
+        return result
+    }
+
+    /// For `auto`: the alternative when the server refused the size of a request (trap T23).
+    ///
+    /// - Returns: nil if there is none.
+    func tusFeatures(for upload: PreparedUpload, refused error: GigHiveError) async -> TusFeatures? {
+        guard error.code == .payloadTooLarge, options.transport == .auto else { return nil }
+        directLimit.note(refused: upload.sizeBytes)
+        guard let features = try? await tusFeatures() else { return nil }
+        guard upload.sizeBytes <= features.maximumBytes ?? .max else { return nil }
+        if features.offsetUnit == .chunks, (try? checkCreation(of: upload)) == nil { return nil }
+        return features
+    }
+
+    /// How long the server may still be working on a file whose response was lost: it hashes, moves and probes the file
+    /// (gighive contract 2.6), 30 seconds at most for the probe, so a small one is done long before `settleTime`.
+    func settleTime(forBytes byteCount: Int64) -> Duration {
+        min(options.settleTime, .seconds(45) + .seconds(byteCount / 2_000_000))
+    }
+
+    /// The transport for a file, as far as it is known without querying the server.
+    public func plannedTransport(of upload: PreparedUpload) -> PlannedTransport {
+        if options.guest != nil { return .tusForGuest }
+        return switch options.transport {
+        case .multipart: .multipartAsSet
+        case .tus: .tusAsSet
+        case .auto: upload.sizeBytes < Self.smallestForTus ? .multipartForSize : .tusForSize
+        }
+    }
+
+    /// The upload as a guest makes it: with the event of the link (gighive contract section 6).
+    ///
+    /// - Throws: `GigHiveError`: `.termsNotAccepted`, `.invalidEventLink` for a link to another server, `.invalidDetail`.
+    func asGuest(_ upload: PreparedUpload) throws(GigHiveError) -> PreparedUpload {
+        guard let guest = options.guest else { return upload }
+        guard guest.acceptsTerms else {
+            throw GigHiveError(.termsNotAccepted, path: upload.path)
+        }
+        guard guest.origin == client.server.origin else {
+            throw GigHiveError(.invalidEventLink, detail: "the link is for \(guest.origin)", path: upload.path)
+        }
+        return upload.with(try upload.details.forGuest(of: guest.event))
+    }
+}
+
+extension PreparedUpload {
+    /// Those that apply to a transport: tus has no limit for one request (gighive contract 2.6).
+    public func warnings(over transport: UploadTransport) -> [UploadWarning] {
+        transport == .tus ? warnings.filter { $0 != .aboveDirectLimit } : warnings
+    }
+
+    /// The same file with other details.
+    func with(_ details: UploadDetails) -> PreparedUpload {
+        PreparedUpload(
+            path: path,
+            fileName: fileName,
+            sizeBytes: sizeBytes,
+            contentType: contentType,
+            details: details,
+            warnings: warnings,
+            source: source,
+            identity: identity
+        )
+    }
+}
+
+/// The transport for a file, and the reason.
+public enum PlannedTransport: String, Sendable, CaseIterable {
+    /// The transport is set to multipart.
+    case multipartAsSet = "multipart_set"
+    /// The file is below the size limit for tus.
+    case multipartForSize = "multipart_small"
+    /// The transport is set to tus.
+    case tusAsSet = "tus_set"
+    /// The file is large: tus if the server supports it, otherwise multipart.
+    case tusForSize = "tus_large"
+    /// Guests upload over tus only.
+    case tusForGuest = "tus_guest"
+
+    /// The transport; for a large file, the first one to try.
+    public var transport: UploadTransport {
+        switch self {
+        case .multipartAsSet, .multipartForSize: .multipart
+        case .tusAsSet, .tusForSize, .tusForGuest: .tus
         }
     }
 }

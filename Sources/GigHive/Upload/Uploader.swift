@@ -1,7 +1,9 @@
+internal import Foundation
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 public import MediaTransport
-internal import Tus
+public import Tus
 
 /// Uploads files to one server, one call per file, with intent, rescue log, hash, token and journal
 /// (docs/architecture.md).
@@ -258,4 +260,133 @@ public struct Uploader: Sendable {
             event: event
         )
     }
+}
+
+extension Uploader {
+    /// The digest of an upload's file where it is known without reading it.
+    func knownDigest(_ upload: PreparedUpload) -> String? {
+        askedDigest ?? upload.identity.flatMap { hashes?.digest(of: $0) }
+    }
+
+    /// The same for the items of a batch, in their order.
+    func knownDigests(_ items: [UploadBatch.Item]) -> [String?] {
+        let identities = items.map { item -> FileIdentity? in
+            if case .ready(let upload) = item { upload.identity } else { nil }
+        }
+        var known = (hashes?.digests(of: identities.compactMap(\.self)) ?? []).makeIterator()
+        return identities.map { identity in identity == nil ? nil : known.next() ?? nil }
+    }
+
+    /// Keeps the digest of an upload's file, which is unchanged since it was checked.
+    ///
+    /// - Parameters:
+    ///   - checksum: SHA-256 of the whole file.
+    ///   - upload: The file.
+    ///   - readingBegan: When its first byte was read.
+    func keep(_ checksum: String, of upload: PreparedUpload, readingBegan: Date) {
+        guard let identity = upload.identity else { return }
+        hashes?.keep(checksum, for: identity, readingBegan: readingBegan)
+    }
+
+    /// Reads the whole file for its digest, on a thread of its own, and keeps it.
+    ///
+    /// - Returns: nil when the file is gone or changed, or the task was cancelled.
+    func readDigest(of upload: PreparedUpload) async -> String? {
+        guard case .file(let path) = upload.source, let identity = upload.identity else { return nil }
+        let readingBegan = Date()
+        guard let checksum = await FileDigest.hex(path: path, identity: identity) else { return nil }
+        keep(checksum, of: upload, readingBegan: readingBegan)
+        return checksum
+    }
+
+    /// The row that an upload begins with.
+    func record(of upload: PreparedUpload) -> UploadRecord {
+        let now = Date()
+        return UploadRecord(
+            uploadID: TokenStore.newUploadID(),
+            path: upload.journalPath,
+            state: .sending,
+            host: client.server.scope,
+            baseURL: client.server.description,
+            fields: upload.details.fields,
+            identity: upload.identity,
+            sizeBytes: upload.sizeBytes,
+            createdAt: now,
+            updatedAt: now
+        )
+    }
+}
+
+/// Rules of one run of uploads.
+public struct UploadOptions: Sendable {
+    /// Largest file in bytes (6 GiB unless the site says otherwise).
+    public var maximumBytes: Int64
+    /// Send files with unknown extensions.
+    public var anyExtension: Bool
+    /// Upload files even if they are already in the event.
+    public var again: Bool
+    /// Tries after the first, where sending again is safe.
+    public var retry: RetryPolicy
+    /// Silence limits.
+    public var timeouts: TransferTimeouts
+    /// How long a server may go on working behind a lost answer, from the last body byte: its own limit of 300 s
+    /// (gighive contract 2.6) and some more.
+    public var settleTime: Duration
+    /// How the bytes go.
+    public var transport: TransportChoice
+    /// Size and adaptation of tus chunks.
+    public var chunks: TusSendOptions
+    /// Parts that one file is sent in at once over tus; more than 1 needs the server's concatenation extension, and the
+    /// file is then read once more for its hash.
+    public var parallelParts: Int
+    /// An event link instead of a login; uploads then go over tus only.
+    public var guest: GuestAccess?
+    /// From this size on, a file that travels slowly is hashed ahead of its transfer, so that a copy which the server
+    /// has already is found before all of it was sent. Bytes.
+    public var lookAheadBytes: Int64
+
+    /// Which transport a file takes.
+    public enum TransportChoice: String, Sendable, CaseIterable {
+        /// tus from 64 MiB where the server offers it, else multipart.
+        case auto
+        /// One request, whatever the size.
+        case multipart
+        /// Resumable; an error where the server does not offer it.
+        case tus
+    }
+
+    /// Makes a set of rules; the defaults are those of the command line.
+    public init(
+        maximumBytes: Int64 = 6_442_450_944,
+        anyExtension: Bool = false,
+        again: Bool = false,
+        retry: RetryPolicy = RetryPolicy(),
+        timeouts: TransferTimeouts = TransferTimeouts(),
+        settleTime: Duration = .seconds(330),
+        transport: TransportChoice = .auto,
+        chunks: TusSendOptions = TusSendOptions(),
+        parallelParts: Int = 1,
+        guest: GuestAccess? = nil,
+        lookAheadBytes: Int64 = 8 << 20
+    ) {
+        self.maximumBytes = maximumBytes
+        self.anyExtension = anyExtension
+        self.again = again
+        self.retry = retry
+        self.timeouts = timeouts
+        self.settleTime = settleTime
+        self.transport = transport
+        self.chunks = chunks
+        self.parallelParts = parallelParts
+        self.guest = guest
+        self.lookAheadBytes = lookAheadBytes
+    }
+}
+
+/// What is uploaded.
+public enum UploadSource: Sendable {
+    /// A file.
+    case file(path: [UInt8])
+    /// Standard input, spooled already, under a name.
+    case spooled(SpoolFile, name: String)
 }

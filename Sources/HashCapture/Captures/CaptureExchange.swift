@@ -135,3 +135,213 @@ struct CaptureExchange: Sendable {
         if isStopped { throw CaptureError(.cancelled) }
     }
 }
+
+/// What became of a record whose outcome is unknown.
+extension CaptureExchange {
+    /// Finds out what became of a record whose outcome is unknown; without sending it.
+    ///
+    /// - Parameters:
+    ///   - progress: The record.
+    ///   - error: What made it unknown.
+    /// - Returns: `accepted` when it is there, `queued` when it cannot be, and otherwise as it was, with the error.
+    /// - Throws: `CaptureError` when the store cannot keep what was found out.
+    func ask(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
+        var progress = progress
+        // No route of the reference server takes a hash (contract 6.4).
+        guard sender.device.profile == .mediactl1, let hash = SHA256Digest(hex: progress.record.mediaHash) else {
+            return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
+        }
+        let remote: RemoteCapture?
+        do {
+            remote = try await sender.remote(byHash: hash, at: time(progress), control: control)
+        } catch {
+            return CaptureOutcome(record: progress.record, notices: progress.notices, error: Self.unknown(error))
+        }
+        if let remote, progress.record.mode == .full, remote.isMediaStored != true {
+            let detail = "the server knows this media by its hash, and takes no copy of it"
+            let error = CaptureError(.duplicate, detail: detail)
+            try keep(&progress, error) { $0.state = .rejected }
+            return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
+        }
+        if let remote {
+            try accept(&progress, remote.captureID, remote.verificationURL, status: 200)
+            return CaptureOutcome(record: progress.record, notices: progress.notices)
+        }
+        // The server's work had ended, and left nothing. A request whose answer was lost may still be on its way; a full
+        // upload is not sent again before the user says so, and would meet it as a duplicate.
+        if SubmissionVerdict(error) == .failedInside || progress.record.mode == .full {
+            try keep(&progress, error) { record in
+                record.state = .queued
+                record.submissions -= 1
+            }
+        }
+        return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
+    }
+
+    private static func unknown(_ cause: CaptureError) -> CaptureError {
+        CaptureError(
+            .unknownOutcome,
+            detail: "asking the server failed: \(cause.description)",
+            httpStatus: cause.httpStatus,
+            serverCode: cause.serverCode,
+            isRetryable: cause.isRetryable,
+            underlying: cause
+        )
+    }
+}
+
+/// What a failed attempt means for its record.
+extension CaptureExchange {
+    func failed(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
+        if error.code == .storeUnusable || error.code == .diskFull { throw error }
+        var progress = progress
+        var error = error
+        switch SubmissionVerdict(error) {
+        case .unsigned:
+            try keep(&progress, error) { record in
+                record.signingFailures += 1
+                if record.submissions == 0 { (record.state, record.body) = (.pending, nil) }
+            }
+            if progress.record.signingFailures >= Self.signingLimit { error = Self.signingExhausted(error) }
+        case .again: try takeBack(&progress, .queued, error)
+        case .rejected: try takeBack(&progress, .rejected, error)
+        case .unknown, .failedInside:
+            try keep(&progress, error) { $0.state = .unknownOutcome }
+            if progress.record.submissions > 0, !isStopped {
+                return try await ask(progress, error)
+            }
+        }
+        return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
+    }
+
+    /// Back to where it can be sent from, or refused: this attempt is known not to have been taken. An earlier one of
+    /// unknown outcome may have been.
+    func takeBack(
+        _ progress: inout Progress,
+        _ state: CaptureRecord.State,
+        _ error: CaptureError
+    ) throws(CaptureError) {
+        try keep(&progress, error) { record in
+            if record.state == .submitted { record.submissions -= 1 }
+            let isOpen = record.submissions > 0 && state == .queued
+            record.state = isOpen ? .unknownOutcome : record.body == nil ? .pending : state
+        }
+    }
+
+    /// What to do after the last failure.
+    static func signingExhausted(_ error: CaptureError?) -> CaptureError {
+        let cause = error.map { $0.detail.isEmpty ? "" : ": \($0.detail)" } ?? ""
+        return CaptureError(
+            .signingFailed,
+            detail: "signing has failed \(signingLimit) times\(cause)",
+            underlying: error
+        )
+    }
+}
+
+/// What is kept of an exchange, before its next step.
+extension CaptureExchange {
+    /// `queued`, with what was signed and by whom; what may be there already stays `unknown_outcome` until it is sent.
+    func keepSigned(_ progress: inout Progress, body: [UInt8], counter: UInt32) throws(CaptureError) {
+        let device = sender.device
+        try keep(&progress) { record in
+            record.state = record.submissions > 0 ? .unknownOutcome : .queued
+            record.body = body
+            record.deviceID = device.id
+            record.publicKey = device.signer.publicKey.sec1
+            record.rpID = device.rpID
+            record.counter = counter
+            record.keyLevel = device.level.rawValue
+        }
+        CaptureKillPoint.queued.reach()
+    }
+
+    /// `submitted`: from now on the server may have it.
+    func keepSubmitted(_ progress: inout Progress, at time: Date) throws(CaptureError) {
+        try keep(&progress) { record in
+            record.state = .submitted
+            record.submissions += 1
+            record.submittedAt = time
+        }
+        CaptureKillPoint.submitted.reach()
+    }
+
+    func accept(
+        _ progress: inout Progress,
+        _ id: String,
+        _ url: String?,
+        status: Int?
+    ) throws(CaptureError) {
+        try keep(&progress) { record in
+            record.state = .accepted
+            record.serverCaptureID = id
+            record.verificationURL = url ?? record.verificationURL
+            record.httpStatus = status
+            record.errorCode = nil
+            record.errorDetail = nil
+        }
+    }
+
+    func keep(
+        _ progress: inout Progress,
+        _ error: CaptureError? = nil,
+        _ change: (inout CaptureRecord) -> Void
+    ) throws(CaptureError) {
+        change(&progress.record)
+        if let error {
+            progress.record.errorCode = error.code.rawValue
+            progress.record.errorDetail = error.detail
+            progress.record.httpStatus = error.httpStatus
+        }
+        progress.record.updatedAt = clock()
+        try CaptureError.stored { () throws(StoreError) in try library.keep(progress.record) }
+    }
+}
+
+/// What a failed submission means for its record (hash-only contract 1.3). The whole table is here.
+enum SubmissionVerdict: Equatable {
+    /// The server did not take it and may take it later: `queued`.
+    case again
+    /// The server took it, or may have, and did not say so: `unknown_outcome`.
+    case unknown
+    /// The server has ended its work with a failure that may have come after the work: `unknown_outcome` until it says
+    /// that there is nothing.
+    case failedInside
+    /// The server refused this capture for good: `rejected`.
+    case rejected
+    /// Nothing was signed: `pending`.
+    case unsigned
+
+    /// Judges an error of `CaptureClient.submit`, or of a step before it.
+    ///
+    /// What is wrong with the device (its key, its counter, its level, its clock) says nothing about the capture, which
+    /// another registration may still prove: it stays `queued`.
+    init(_ error: CaptureError) {
+        switch error.code {
+        case .signingFailed, .keyUnusable, .counterExhausted: self = .unsigned
+        // 500 is the server's own end; 502 and 504 come from a proxy whose server may still be at work.
+        case .unknownOutcome: self = error.httpStatus == 500 ? .failedInside : .unknown
+        case .transport: self = error.isRetryable ? .again : .unknown
+        // Given only while bytes of the body were left.
+        case .cancelled: self = .again
+        case .serverError, .rateLimited, .requestTimeout, .locked, .clockWrong, .redirected, .busy: self = .again
+        case .assertionRefused, .requestSignatureRefused, .unauthorized, .forbidden: self = .again
+        case .deviceUnknown, .deviceUnverified, .notRegistered: self = .again
+        case .badRequest, .unsupportedMedia, .duplicate, .conflict, .payloadTooLarge: self = .rejected
+        case .unexpectedAnswer, .notFound, .captureNotFound: self = Self.ofUnexpected(error.httpStatus)
+        case .storeUnusable, .diskFull, .recordUnusable, .internalError: self = .again
+        // Found before anything was sent.
+        case .sourceChanged, .fileUnreadable, .fileNotFound: self = .again
+        default: self = .unknown
+        }
+    }
+
+    /// An answer that fits nothing. A 404 or 405 without a code comes from a wrong address, and judges nothing.
+    private static func ofUnexpected(_ status: Int?) -> SubmissionVerdict {
+        switch status {
+        case .some(404), .some(405): .again
+        case .some(400..<500): .rejected
+        default: .unknown
+        }
+    }
+}

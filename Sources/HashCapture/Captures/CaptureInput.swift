@@ -1,7 +1,9 @@
 internal import CaptureSubmission
 internal import Foundation
 internal import Glibc
+internal import MediaCrypto
 internal import MediaFiles
+internal import MediaStore
 
 /// Everything about a capture but its hash: read, checked and analysed before anything is written.
 struct CaptureInput: Sendable {
@@ -144,5 +146,105 @@ struct CaptureInput: Sendable {
         analysis = DepthAnalyzer.summary(of: analyses, temporal: temporal)
         video?.temporalAnalysis = temporal
         notices.append(.depthFromKeyframes)
+    }
+}
+
+extension CaptureMediaType {
+    /// What a file's first bytes show.
+    ///
+    /// - Parameter prefix: 4 KiB are enough.
+    /// - Returns: nil when they show neither photo nor video.
+    static func sniffed(_ prefix: [UInt8]) -> CaptureMediaType? {
+        if photoMagics.contains(where: { prefix.starts(with: $0) }) || isWebP(prefix) { return .photo }
+        guard let type = MediaType.sniffed(prefix) else { return nil }
+        if type.kind == .video { return .video }
+        return type.mimeType.hasPrefix("image/") ? .photo : nil
+    }
+
+    /// JPEG (ITU-T T.81, SOI and a marker).
+    static func isJPEG(_ prefix: [UInt8]) -> Bool { prefix.starts(with: [0xFF, 0xD8, 0xFF]) }
+
+    private static let photoMagics: [[UInt8]] = [
+        [0xFF, 0xD8, 0xFF],
+        // PNG.
+        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A],
+        // TIFF, and with it most camera raws (DNG, NEF, ARW, CR2); RW2 and ORF have numbers of their own.
+        [0x49, 0x49, 0x2A, 0x00], [0x4D, 0x4D, 0x00, 0x2A], [0x49, 0x49, 0x55, 0x00], Array("IIRO".utf8),
+        Array("FUJIFILMCCD-RAW".utf8), Array("GIF8".utf8),
+        // JPEG XL: codestream and container.
+        [0xFF, 0x0A], [0x00, 0x00, 0x00, 0x0C, 0x4A, 0x58, 0x4C, 0x20],
+    ]
+
+    private static func isWebP(_ prefix: [UInt8]) -> Bool {
+        prefix.starts(with: Array("RIFF".utf8)) && prefix.dropFirst(8).starts(with: Array("WEBP".utf8))
+    }
+}
+
+/// What a record holds of a hash-only submission, checked against itself: no network, no private key.
+struct CaptureBundle {
+    typealias Finding = CaptureVerification.Finding
+
+    private let record: CaptureRecord
+    private let content: Result<(payload: HashOnlyPayload, assertion: String), CaptureError>?
+
+    init(_ record: CaptureRecord) {
+        self.record = record
+        guard record.mode == .hashOnly, let bytes = record.body ?? record.unsignedBody,
+            let profile = CaptureProfile(rawValue: record.profile)
+        else {
+            content = nil
+            return
+        }
+        content = Result { () throws(CaptureError) in
+            guard let body = HashOnlyBody(bytes: bytes) else { throw CaptureError(.recordUnusable) }
+            return try HashOnlyPayload.reading(body, profile: profile)
+        }
+    }
+
+    /// Whether the stored body names this hash.
+    func bodyHash(_ digest: SHA256Digest) -> Finding {
+        check { payload, _ in
+            payload.mediaHash == digest ? .passed : .failed("the stored body names another hash")
+        }
+    }
+
+    /// Whether the assertion fits body, key and relying party.
+    func signature() -> Finding {
+        signed { payload, assertion, profile in
+            guard let sec1 = record.publicKey, let key = try? VerifyingKey(sec1: sec1), let rpID = record.rpID else {
+                return .failed("the record holds no usable public key")
+            }
+            guard let digest = try? SHA256Digest.of(payload.signedBytes(for: profile)) else {
+                return .failed("hashing failed")
+            }
+            return assertion.isValid(for: digest, rpID: rpID, key: key)
+                ? .passed : .failed("the signature does not fit the body and the key")
+        }
+    }
+
+    /// Whether the assertion names the counter that the record says was used.
+    func counter() -> Finding {
+        signed { _, assertion, _ in
+            assertion.counter != nil && assertion.counter == record.counter
+                ? .passed : .failed("the assertion's counter is not the record's")
+        }
+    }
+
+    private func signed(_ body: (HashOnlyPayload, Assertion, CaptureProfile) -> Finding) -> Finding {
+        guard record.body != nil || content == nil else { return .skipped("it was never signed") }
+        return check { payload, text in
+            guard let assertion = Assertion(base64: text), let profile = CaptureProfile(rawValue: record.profile) else {
+                return .failed("the stored body holds no assertion")
+            }
+            return body(payload, assertion, profile)
+        }
+    }
+
+    private func check(_ body: (HashOnlyPayload, String) -> Finding) -> Finding {
+        switch content {
+        case .success(let (payload, assertion)): body(payload, assertion)
+        case .failure: .failed("the stored body cannot be read")
+        case nil: .skipped(record.mode == .full ? "a full upload has no hash-only body" : "the record holds no body")
+        }
     }
 }

@@ -1,7 +1,7 @@
 public import CaptureSubmission
 internal import MediaCrypto
 public import MediaStore
-internal import MediaTransport
+public import MediaTransport
 
 extension CaptureSession {
     /// The one record whose id begins like this.
@@ -72,5 +72,204 @@ extension CaptureSession {
         } catch {
             throw CaptureError(.cancelled)
         }
+    }
+}
+
+extension CaptureSession {
+    /// Decrypts the media of a record to a file, and its depth map beside it when asked; the hash is verified before the
+    /// file gets its name.
+    ///
+    /// - Parameters:
+    ///   - id: The record's id, or how it begins.
+    ///   - path: Of the new file, as bytes; nothing is replaced.
+    ///   - depthPath: Of the depth map: little-endian binary32.
+    /// - Returns: The record.
+    /// - Throws: `CaptureError`: `.mediaMissing` for a digest that was given, `.checksumMismatch`, `.targetExists` …
+    public func export(_ id: String, to path: [UInt8], depthTo depthPath: [UInt8]?) async throws(CaptureError)
+        -> CaptureRecord
+    {
+        let record = try record(id)
+        guard record.isObserved else {
+            throw CaptureError(.mediaMissing, detail: "the media was not observed here", value: record.id)
+        }
+        if depthPath != nil, !record.hasDepth {
+            throw CaptureError(.mediaMissing, detail: "the capture has no depth map", value: record.id)
+        }
+        guard let digest = SHA256Digest(hex: record.mediaHash) else {
+            throw CaptureError(.recordUnusable, detail: "the record holds no hash", value: record.id)
+        }
+        _ = try await vault.export(.media, of: record.id, to: path, expecting: digest)
+        if let depthPath { _ = try await vault.export(.depth, of: record.id, to: depthPath) }
+        return record
+    }
+
+    /// What others would find wrong with a signed record: body, hash, signature and counter are compared as they would.
+    ///
+    /// - Parameter record: Signed.
+    /// - Returns: In words; nil when all agree.
+    public static func disagreement(in record: CaptureRecord) -> String? {
+        guard let digest = SHA256Digest(hex: record.mediaHash) else { return "the record holds no hash" }
+        let bundle = CaptureBundle(record)
+        for case .failed(let reason) in [bundle.bodyHash(digest), bundle.signature(), bundle.counter()] {
+            return reason
+        }
+        return nil
+    }
+}
+
+extension CaptureSession {
+    /// What a user allows for one record.
+    public enum RetryChoice: Sendable {
+        /// Signs what is pending (3 failures at most), sends what is queued, asks for what is unknown.
+        case ordinary
+        /// Also sends once more, under a new counter, what is probably already there (`reference`), and signs again after
+        /// the third failure.
+        case resend
+        /// Makes a record without a mode a hash-only one, and goes on. Nothing but hash and analysis is told then, since
+        /// such a record holds no settings.
+        case adoptAsHashOnly
+    }
+
+    /// Goes on with a record that is not settled. The media of a full upload is never sent by this.
+    ///
+    /// - Parameters:
+    ///   - id: The record's id, or how it begins.
+    ///   - choice: What the user allows.
+    ///   - control: Breaks a request off.
+    /// - Returns: The record as it is then. `error` says what kept it from being accepted.
+    /// - Throws: `CaptureError` `.captureUnknown`, `.localOnly` for a record without a mode, `.notRegistered`.
+    public func retry(
+        _ id: String,
+        _ choice: RetryChoice = .ordinary,
+        control: TransferControl = TransferControl()
+    ) async throws(CaptureError) -> CaptureOutcome {
+        var record = try record(id)
+        guard record.server == server else {
+            throw CaptureError(.captureUnknown, detail: "the capture is for \(record.server)", value: record.id)
+        }
+        if record.mode == nil {
+            guard case .adoptAsHashOnly = choice else {
+                throw CaptureError(
+                    .localOnly,
+                    detail: "the record is from before hash-only captures; nothing is sent for it unless asked for",
+                    value: record.id
+                )
+            }
+            record = try adoptedAsHashOnly(record)
+        }
+        if record.state == .submitted {
+            try await adopt()
+        }
+        if record.state == .accepted || record.state == .rejected {
+            return CaptureOutcome(record: record, error: Self.refusal(of: record), isKnown: true)
+        }
+        return try await exchange(record.id, try device(), control) { exchange, record throws(CaptureError) in
+            try await goOn(with: record, choice, exchange)
+        }
+    }
+
+    private func goOn(
+        with record: CaptureRecord,
+        _ choice: RetryChoice,
+        _ exchange: CaptureExchange
+    ) async throws(CaptureError) -> CaptureOutcome {
+        var isResend = false
+        if case .resend = choice { isResend = true }
+        switch record.state {
+        case .accepted, .rejected:
+            return CaptureOutcome(record: record, error: Self.refusal(of: record), isKnown: true)
+        case .submitted:
+            return CaptureOutcome(record: record, error: CaptureError(.busy, isRetryable: true, value: record.id))
+        case .pending where record.signingFailures >= CaptureExchange.signingLimit && !isResend:
+            return CaptureOutcome(record: record, error: CaptureExchange.signingExhausted(nil))
+        case .pending, .queued:
+            return try await send(record, exchange)
+        case .unknownOutcome:
+            return try await resolve(record, isResend: isResend, exchange)
+        }
+    }
+
+    /// Only a hash-only record is sent from here.
+    private func send(_ record: CaptureRecord, _ exchange: CaptureExchange) async throws(CaptureError) -> CaptureOutcome
+    {
+        guard record.mode == .hashOnly else {
+            let error = CaptureError(
+                .localOnly,
+                detail: "the media of a full upload is sent only when it is asked for by name",
+                value: record.id
+            )
+            return CaptureOutcome(record: record, error: error)
+        }
+        return try await exchange.submit(record)
+    }
+
+    /// Asks the server where it can be asked; what is not there, and cannot be there twice, is sent again.
+    private func resolve(
+        _ record: CaptureRecord,
+        isResend: Bool,
+        _ exchange: CaptureExchange
+    ) async throws(CaptureError) -> CaptureOutcome {
+        let unknown = CaptureError(
+            .unknownOutcome,
+            detail: "the server probably has it, and cannot be asked by hash",
+            value: record.id
+        )
+        guard profile == .mediactl1 else {
+            // One deliberate resend; it can only add a 500 (contract 1.3).
+            guard isResend, record.submissions < 2 else { return CaptureOutcome(record: record, error: unknown) }
+            return try await send(record, exchange)
+        }
+        let asked = try await exchange.ask(CaptureExchange.Progress(record: record), unknown)
+        guard asked.record.state == .unknownOutcome || asked.record.state == .queued, let error = asked.error else {
+            return asked
+        }
+        // Asking failed. A server without the question still answers 409 to a duplicate; any other failure would meet a
+        // submission too.
+        let cause = (error.underlying as? CaptureError)?.code
+        guard cause == nil || cause == .unexpectedAnswer || cause == .notFound else { return asked }
+        return try await send(asked.record, exchange)
+    }
+
+    // MARK: Old records
+
+    /// Gives a record of before modes the most private payload there is.
+    private func adoptedAsHashOnly(_ old: CaptureRecord) throws(CaptureError) -> CaptureRecord {
+        guard let digest = SHA256Digest(hex: old.mediaHash), let type = CaptureMediaType(rawValue: old.mediaType) else {
+            throw CaptureError(.recordUnusable, detail: "hash or media type cannot be read", value: old.id)
+        }
+        guard type == .photo else {
+            throw CaptureError(.videoMembersMissing, detail: "the record has no hash chain", value: old.id)
+        }
+        var settings = PrivacySettings()
+        (settings.location, settings.timestamp, settings.deviceInfo) = (.none, .none, .none)
+        let analysis = old.analysis.flatMap(DepthAnalysis.init(json:)) ?? .unavailable
+        let payload = HashOnlyPayload(
+            mediaHash: digest,
+            mediaType: type,
+            depthAnalysis: analysis,
+            metadata: CaptureMetadata(),
+            flags: MetadataFlags(of: CaptureMetadata(), location: .none, timestamp: .none, deviceInfo: .none),
+            capturedAt: "1970-01-01T00:00:00Z"
+        ).restamped(at: surroundings.now())
+        var record = old
+        record.mode = .hashOnly
+        record.state = .pending
+        record.profile = profile.rawValue
+        record.analysis = analysis.json
+        record.settings = settings.json
+        record.unsignedBody = try payload.body(for: profile, assertion: Assertion.placeholder).bytes
+        record.updatedAt = surroundings.now()
+        try keep(record)
+        return record
+    }
+
+    private static func refusal(of record: CaptureRecord) -> CaptureError? {
+        guard record.state == .rejected else { return nil }
+        return CaptureError(
+            record.errorCode.flatMap(CaptureError.Code.init) ?? .badRequest,
+            detail: record.errorDetail ?? "",
+            httpStatus: record.httpStatus,
+            value: record.id
+        )
     }
 }

@@ -1,6 +1,10 @@
 public import CaptureSubmission
 public import Foundation
+internal import MediaCrypto
+internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
+public import MediaTransport
 
 /// Captures of this machine for one server: proving, retrying, verifying, exporting.
 ///
@@ -52,5 +56,361 @@ public struct CaptureSession: Sendable {
         self.profile = profile
         self.surroundings = surroundings
         vault = CaptureVault(directory: surroundings.directory, key: surroundings.vaultKey)
+    }
+}
+
+extension CaptureSession {
+    /// Proves one capture: media into the vault, record, signature, submission.
+    ///
+    /// Cancelling ends it between any two steps; the record says how far it got, and `retry` goes on. A medium that the
+    /// server has accepted from here, or may have, is not submitted a second time.
+    ///
+    /// - Parameters:
+    ///   - request: What to prove.
+    ///   - control: Breaks a request off.
+    ///   - progress: Bytes of the media read so far, and in all.
+    /// - Returns: The record as it is now. `error` says what kept it from being accepted.
+    /// - Throws: `CaptureError` when there is no record at all.
+    public func capture(
+        _ request: CaptureRequest,
+        control: TransferControl = TransferControl(),
+        progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)? = nil
+    ) async throws(CaptureError) -> CaptureOutcome {
+        let device = try device()
+        let input = try await CaptureInput.read(request, profile: profile)
+        let kept = try await keep(input, request, mode: .hashOnly, progress: progress)
+        switch kept {
+        case .ended(let outcome): return outcome
+        case .open(let record, let notices):
+            var outcome = try await exchange(record.id, device, control) { exchange, record throws(CaptureError) in
+                try await exchange.submit(record)
+            }
+            outcome.notices = notices + outcome.notices
+            return outcome
+        }
+    }
+
+    /// What became of the local part of a capture.
+    enum Kept {
+        /// A record is kept, with its media in the vault: to be submitted.
+        case open(CaptureRecord, notices: [CaptureNotice])
+        /// There is nothing to submit, or it cannot be.
+        case ended(CaptureOutcome)
+    }
+
+    /// Puts the media into the vault while it is hashed, and keeps a record.
+    func keep(
+        _ input: CaptureInput,
+        _ request: CaptureRequest,
+        mode: CaptureRecord.Mode,
+        progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
+    ) async throws(CaptureError) -> Kept {
+        let id = UUID().uuidString.lowercased()
+        let vault = vault
+        guard let file = input.file, case .file = request.subject else {
+            guard case .digest(let digest) = request.subject else { throw CaptureError(.internalError) }
+            let (record, notices) = try record(id, input, request, digest, mode: mode)
+            if let earlier = try earlier(than: record, notices) { return earlier }
+            try keep(record)
+            return .open(record, notices: notices)
+        }
+        let draft = try vault.begin(id: id)
+        do throws(CaptureError) {
+            let digest = try await vault.keepMedia(file, in: draft, progress: progress)
+            let (record, notices) = try record(id, input, request, digest, mode: mode)
+            if let earlier = try earlier(than: record, notices) {
+                vault.discard(draft)
+                return earlier
+            }
+            if !input.depthBytes.isEmpty { try vault.keepDepth(input.depthBytes, in: draft) }
+            CaptureKillPoint.mediaInDraft.reach()
+            try keep(record)
+            CaptureKillPoint.recordKept.reach()
+            do throws(CaptureError) {
+                try vault.commit(draft)
+            } catch {
+                // `adopt` finishes it.
+                return .ended(CaptureOutcome(record: record, notices: notices, error: error))
+            }
+            CaptureKillPoint.committed.reach()
+            return .open(record, notices: notices)
+        } catch {
+            vault.discard(draft)
+            throw error
+        }
+    }
+
+    // MARK: Records
+
+    /// What this medium has at this server already: a capture that is there or probably there, or one that waits to be sent
+    /// and would tell the same.
+    private func earlier(than record: CaptureRecord, _ notices: [CaptureNotice]) throws(CaptureError) -> Kept? {
+        let records = try records(ofMedia: record.mediaHash).filter { $0.server == server && $0.mode != nil }
+        if let accepted = records.first(where: { $0.state == .accepted }) {
+            return .ended(CaptureOutcome(record: accepted, notices: notices, isKnown: true))
+        }
+        if let unknown = records.first(where: { $0.state == .unknownOutcome || $0.state == .submitted }) {
+            let error = CaptureError(
+                .unknownOutcome,
+                detail: "an earlier submission of this media is probably there already",
+                value: unknown.id
+            )
+            return .ended(CaptureOutcome(record: unknown, notices: notices, error: error, isKnown: true))
+        }
+        return records.first { $0.tellsTheSame(as: record) }.map { .open($0, notices: notices) }
+    }
+
+    private func record(
+        _ id: String,
+        _ input: CaptureInput,
+        _ request: CaptureRequest,
+        _ digest: SHA256Digest,
+        mode: CaptureRecord.Mode
+    ) throws(CaptureError) -> (CaptureRecord, [CaptureNotice]) {
+        let payload = payload(of: input, digest, request)
+        var record = CaptureRecord(
+            id: id,
+            server: server,
+            profile: profile.rawValue,
+            mode: mode,
+            mediaHash: digest.hex,
+            mediaType: input.mediaType.rawValue,
+            createdAt: surroundings.now()
+        )
+        record.path = input.file?.path
+        record.mediaBytes = input.file?.status.size
+        record.isObserved = input.file != nil
+        record.hasDepth = input.file != nil && !input.depthBytes.isEmpty
+        record.analysis = input.analysis.json
+        record.settings = request.settings.json
+        record.analysisMilliseconds = input.analysisMilliseconds
+        if mode == .hashOnly {
+            record.unsignedBody = try payload.body(for: profile, assertion: Assertion.placeholder).bytes
+        }
+        return (record, input.notices(about: payload, request, profile: profile))
+    }
+
+    // MARK: Exchanges
+
+    /// Runs one exchange for a record, with the device's counter locked and the record as it is then.
+    func exchange(
+        _ id: String,
+        _ device: CaptureDeviceRecord,
+        _ control: TransferControl,
+        _ body: (CaptureExchange, CaptureRecord) async throws(CaptureError) -> CaptureOutcome
+    ) async throws(CaptureError) -> CaptureOutcome {
+        guard let record = try stored(id) else { throw CaptureError(.captureUnknown, value: id) }
+        let counter: CounterFile
+        do throws(CaptureError) {
+            counter = try await lock(device.deviceID)
+        } catch {
+            return CaptureOutcome(record: record, error: error)
+        }
+        defer { counter.release() }
+        guard let record = try stored(id) else { throw CaptureError(.captureUnknown, value: id) }
+        if record.state == .accepted { return CaptureOutcome(record: record, isKnown: true) }
+        let signer: any CaptureSigner
+        do throws(CaptureError) {
+            signer = try await DeviceKey(surroundings.directory).signer(for: device)
+        } catch {
+            return try unsigned(record, error)
+        }
+        let sender = CaptureSender(
+            client: client,
+            device: CaptureDevice(device, profile, signer),
+            counter: counter
+        )
+        let exchange = CaptureExchange(
+            sender: sender,
+            library: surroundings.library,
+            clock: surroundings.now,
+            control: control
+        )
+        return try await body(exchange, record)
+    }
+
+    /// The key could not even be opened: the record waits for another try, of which there are three.
+    private func unsigned(_ record: CaptureRecord, _ error: CaptureError) throws(CaptureError) -> CaptureOutcome {
+        var record = record
+        guard record.state == .pending || record.state == .queued, error.code != .cancelled else {
+            return CaptureOutcome(record: record, error: error)
+        }
+        record.state = .pending
+        record.body = nil
+        record.signingFailures += 1
+        record.errorCode = error.code.rawValue
+        record.errorDetail = error.detail
+        record.updatedAt = surroundings.now()
+        try keep(record)
+        return CaptureOutcome(record: record, error: error)
+    }
+}
+
+extension CaptureRecord {
+    /// Whether this record waits to be sent and would say what another one says; but for a time that is only "now".
+    fileprivate func tellsTheSame(as other: CaptureRecord) -> Bool {
+        guard state == .pending || state == .queued, signingFailures < CaptureExchange.signingLimit,
+            (mode, profile, mediaType) == (other.mode, other.profile, other.mediaType), isObserved == other.isObserved,
+            hasDepth == other.hasDepth, settings == other.settings, analysis == other.analysis,
+            let profile = CaptureProfile(rawValue: profile), let mine = unsignedBody, let theirs = other.unsignedBody,
+            mode == .hashOnly
+        else { return false }
+        let payloads = [mine, theirs].map { bytes in
+            HashOnlyBody(bytes: bytes).flatMap { try? HashOnlyPayload.reading($0, profile: profile).payload }
+        }
+        guard let mine = payloads[0], var theirs = payloads[1] else { return false }
+        if mine.flags.timestampLevel == .none { theirs.capturedAt = mine.capturedAt }
+        return mine == theirs
+    }
+}
+
+extension CaptureSession {
+    /// What would be sent: reads the file, writes nothing, uses no counter and no key.
+    ///
+    /// Cancelling ends the hashing with `.cancelled`.
+    ///
+    /// - Parameter request: What to prove.
+    /// - Returns: The body with a placeholder for the assertion, and what becomes public.
+    /// - Throws: `CaptureError`, as `capture` does before it writes.
+    public func preview(_ request: CaptureRequest) async throws(CaptureError) -> CapturePreview {
+        let input = try await CaptureInput.read(request, profile: profile)
+        let digest = try await digest(of: request, input)
+        let payload = payload(of: input, digest, request)
+        return CapturePreview(
+            payload: payload,
+            body: try payload.body(for: profile, assertion: Assertion.placeholder),
+            notices: input.notices(about: payload, request, profile: profile),
+            analysisMilliseconds: input.analysisMilliseconds,
+            mediaBytes: input.file?.status.size,
+            earlierID: try records(of: digest).first { $0.server == server }?.id
+        )
+    }
+
+    func payload(
+        of input: CaptureInput,
+        _ digest: SHA256Digest,
+        _ request: CaptureRequest
+    ) -> HashOnlyPayload {
+        input.payload(
+            digest,
+            request,
+            profile: profile,
+            programVersion: surroundings.programVersion,
+            now: surroundings.now()
+        )
+    }
+
+    private func digest(of request: CaptureRequest, _ input: CaptureInput) async throws(CaptureError) -> SHA256Digest {
+        if case .digest(let digest) = request.subject { return digest }
+        guard let file = input.file else { throw CaptureError(.internalError) }
+        return try await SHA256Digest.of(file)
+    }
+}
+
+extension CaptureSession {
+    /// Finishes what processes that have died left: drafts in the vault, records in `submitted` without an owner, which
+    /// become `unknown_outcome`. Called at the start of every command.
+    ///
+    /// - Throws: `CaptureError` `.storeUnusable`, `.vaultUnusable`.
+    public func adopt() async throws(CaptureError) {
+        let library = surroundings.library
+        try vault.adopt { id in try library.capture(id) != nil }
+        for record in try all() where record.state == .submitted {
+            try await adopt(record)
+        }
+    }
+
+    /// Whoever submits a record holds the counter of its device, so a counter that is free has no owner.
+    private func adopt(_ record: CaptureRecord) async throws(CaptureError) {
+        guard let device = record.deviceID else { return try abandon(record.id) }
+        let counter: CounterFile
+        do throws(CaptureError) {
+            counter = try await lock(device, patience: .zero)
+        } catch {
+            if error.code == .busy { return }
+            throw error
+        }
+        defer { counter.release() }
+        try abandon(record.id)
+    }
+
+    /// The record as it is now, since its owner may just have ended it.
+    private func abandon(_ id: String) throws(CaptureError) {
+        guard var record = try stored(id), record.state == .submitted else { return }
+        record.state = .unknownOutcome
+        record.errorCode = CaptureError.Code.unknownOutcome.rawValue
+        record.errorDetail = "the program ended before the answer came"
+        record.httpStatus = nil
+        record.updatedAt = surroundings.now()
+        try keep(record)
+    }
+}
+
+/// What a capture would send.
+public struct CapturePreview: Sendable {
+    /// What it says.
+    public var payload: HashOnlyPayload
+    /// Identical to what is sent but for the assertion.
+    public var body: HashOnlyBody
+    /// What the user should be told.
+    public var notices: [CaptureNotice]
+    /// How long the analysis took.
+    public var analysisMilliseconds: Int64
+    /// Length of the media; nil when it was not observed.
+    public var mediaBytes: Int64?
+    /// Another record of the same media, if there is one.
+    public var earlierID: String?
+}
+
+/// What the user should be told about a capture; the caller phrases it.
+public enum CaptureNotice: Sendable, Equatable {
+    /// No depth map was given.
+    case noDepth
+    /// A depth map was given and could not be analysed (below 3×3, no valid sample).
+    case depthUnavailable
+    /// `reference` records this as suspicious.
+    case recordedAsSuspicious
+    /// `reference` labels all hash-only evidence `ios` and `lidar` by itself (trap 23).
+    case labelledByServer
+    /// `captured_at` is public, and so exact.
+    case capturedAtIsPublic(String)
+    /// Nothing says when it was taken: the time of sending stands for it.
+    case captureTimeUnknown
+    /// Coordinates that the server publishes with so many decimals.
+    case coordinatesArePublic(decimals: Int)
+    /// A location is known, and the profile cannot take its coarse form.
+    case coarseLocationLeftOut
+    /// A location is known, and no city or country is near.
+    case placeUnknown
+    /// A video's depth members are computed from its keyframes (M2).
+    case depthFromKeyframes
+    /// The media was not observed here.
+    case notObserved
+    /// This machine's clock differs from the server's by so many seconds (positive: it is behind).
+    case clockDiffers(seconds: Int64)
+}
+
+/// Where a capture has got to.
+public struct CaptureOutcome: Sendable {
+    /// As it is kept now.
+    public var record: CaptureRecord
+    /// What the user should be told.
+    public var notices: [CaptureNotice]
+    /// What kept it from being accepted.
+    public var error: CaptureError?
+    /// Whether the record was there before and nothing had to be sent.
+    public var isKnown: Bool
+
+    /// Makes an outcome.
+    package init(
+        record: CaptureRecord,
+        notices: [CaptureNotice] = [],
+        error: CaptureError? = nil,
+        isKnown: Bool = false
+    ) {
+        self.record = record
+        self.notices = notices
+        self.error = error
+        self.isKnown = isKnown
     }
 }

@@ -52,3 +52,308 @@ public enum DepthAnalyzer {
         return min(max(1 - exp(-30 * Double(edges) / Double(centres)), 0), 1)
     }
 }
+
+extension DepthAnalyzer {
+    private static let leastStability = 0.8
+
+    /// Analyses the keyframes of a video together. One that is unavailable counts with zeros.
+    ///
+    /// - Parameter keyframes: In any order.
+    /// - Returns: nil without keyframes.
+    public static func analyze(keyframes: [DepthAnalysis]) -> TemporalDepthAnalysis? {
+        guard !keyframes.isEmpty else { return nil }
+        let mean = mean(of: keyframes.map(\.depthVariance))
+        let stability = stability(of: keyframes.map(\.depthVariance), mean: mean)
+        return TemporalDepthAnalysis(
+            meanVariance: mean,
+            varianceStability: stability,
+            temporalCoherence: self.mean(of: keyframes.map(\.edgeCoherence)),
+            isLikelyRealScene: keyframes.allSatisfy(\.isLikelyRealScene) && stability > leastStability,
+            keyframeCount: Int32(clamping: keyframes.count)
+        )
+    }
+
+    /// The `depth_analysis` that a video's body must have (M2): means, the lower median of the layers, the extremes of the
+    /// completed keyframes, the temporal verdict.
+    ///
+    /// - Parameters:
+    ///   - keyframes: What `temporal` was made of.
+    ///   - temporal: What they say together.
+    /// - Returns: `.unavailable` without a completed keyframe.
+    public static func summary(of keyframes: [DepthAnalysis], temporal: TemporalDepthAnalysis) -> DepthAnalysis {
+        let completed = keyframes.filter { $0.status == .completed }
+        guard let nearest = completed.map(\.minDepth).min(), let farthest = completed.map(\.maxDepth).max() else {
+            return .unavailable
+        }
+        return DepthAnalysis(
+            status: .completed,
+            depthVariance: temporal.meanVariance,
+            depthLayers: keyframes.map(\.depthLayers).sorted()[(keyframes.count - 1) / 2],
+            edgeCoherence: temporal.temporalCoherence,
+            minDepth: nearest,
+            maxDepth: farthest,
+            isLikelyRealScene: temporal.isLikelyRealScene
+        )
+    }
+
+    private static func mean(of values: [Double]) -> Double {
+        values.reduce(0, +) / Double(values.count)
+    }
+
+    /// 1 for a single value, 0 for a mean of 0; may be negative.
+    private static func stability(of values: [Double], mean: Double) -> Double {
+        guard values.count > 1 else { return 1 }
+        guard mean != 0 else { return 0 }
+        let squares = values.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+        return 1 - (squares / Double(values.count)).squareRoot() / mean
+    }
+}
+
+/// The edges between the samples of a map: its inner rows are added one by one, each while it and its two neighbours are in
+/// the cache.
+struct DepthEdges {
+    private(set) var centreCount = 0
+    private(set) var edgeCount = 0
+
+    /// Counts centres and edges of an inner row, four pixels at a time. binary32 decides unless a gradient is so near the
+    /// limit that only binary64 can tell: the squares in binary32 are off by a millionth at most.
+    mutating func add(around row: UnsafePointer<Float>, width: Int) {
+        var centres = SIMD4<Int32>.zero
+        var edges = SIMD4<Int32>.zero
+        var x = 1
+        while x + 4 < width {
+            let here = UnsafeRawPointer(row + x)
+            let isCentre = here.four(at: 0).areValid
+            let across = Self.difference(here.four(at: -1), here.four(at: 1))
+            let down = Self.difference(here.four(at: -width), here.four(at: width))
+            let squares = across * across + down * down
+            let isEdge = squares .> 0.0401
+            centres.replace(with: centres &+ 1, where: isCentre)
+            edges.replace(with: edges &+ 1, where: isCentre .& isEdge)
+            let isUnclear = isCentre .& (squares .> 0.0399) .& .!isEdge
+            if any(isUnclear) {
+                for lane in 0..<4 where isUnclear[lane] { edgeCount += Self.isEdge(row + x + lane, width) ? 1 : 0 }
+            }
+            x += 4
+        }
+        for x in x..<width - 1 where row[x] >= DepthExtent.nearest && row[x] <= DepthExtent.farthest {
+            centreCount += 1
+            edgeCount += Self.isEdge(row + x, width) ? 1 : 0
+        }
+        centreCount += Int(centres.wrappedSum())
+        edgeCount += Int(edges.wrappedSum())
+    }
+
+    /// Twice the slope. A neighbour counts when it is finite and strictly above the least valid depth; it has no upper
+    /// limit.
+    @inline(__always)
+    private static func difference(_ before: SIMD4<Float>, _ after: SIMD4<Float>) -> SIMD4<Float> {
+        let nearest = DepthExtent.nearest
+        let areUsable = (before .> nearest) .& (before .< .infinity) .& (after .> nearest) .& (after .< .infinity)
+        return (after - before).replacing(with: 0, where: .!areUsable)
+    }
+
+    /// The same in binary64, which decides.
+    private static func isEdge(_ here: UnsafePointer<Float>, _ width: Int) -> Bool {
+        let across = slope(here[-1], here[1])
+        let down = slope(here[-width], here[width])
+        return (across * across + down * down).squareRoot() > 0.1
+    }
+
+    private static func slope(_ before: Float, _ after: Float) -> Double {
+        let nearest = DepthExtent.nearest
+        let areUsable = before > nearest && before < .infinity && after > nearest && after < .infinity
+        return areUsable ? (Double(after) - Double(before)) / 2 : 0
+    }
+}
+
+/// The valid samples' number, sum and extremes: what the formulas need before they can look at a sample, and what needs no
+/// sample but one at a time. So it is found while samples are made.
+struct DepthExtent: Sendable {
+    /// Samples below are holes, as are those above `farthest`. Compared in binary32: 0.1 in binary64 is another number.
+    static let nearest: Float = 0.1
+    static let farthest: Float = 20
+
+    private(set) var validCount = 0
+    private var sum = 0.0
+    private var least = Float.infinity
+    private var greatest = -Float.infinity
+
+    /// The extremes of the valid samples; nil without one.
+    var range: ClosedRange<Float>? { validCount > 0 ? least...greatest : nil }
+
+    /// Of the valid samples.
+    var mean: Double { sum / Double(validCount) }
+
+    /// In four lanes. Their order does not matter: a valid sample is a multiple of 2⁻²⁷ and at most 20, so that the sum of
+    /// three million of them is exact.
+    mutating func add(_ samples: UnsafeBufferPointer<Float>) {
+        var count = SIMD4<Int32>.zero
+        var sums = SIMD4<Double>.zero
+        var low = SIMD4<Float>(repeating: .infinity)
+        var high = SIMD4<Float>(repeating: -.infinity)
+        samples.forEachFour { four in
+            let isValid = four.areValid
+            count.replace(with: count &+ 1, where: isValid)
+            sums += SIMD4<Double>(SIMD4<Float>.zero.replacing(with: four, where: isValid))
+            low.replace(with: four, where: isValid .& (four .< low))
+            high.replace(with: four, where: isValid .& (four .> high))
+        }
+        validCount += Int(count.wrappedSum())
+        sum += sums.sum()
+        least = min(least, low.min())
+        greatest = max(greatest, high.max())
+    }
+}
+
+extension UnsafeRawPointer {
+    /// Four samples from so many samples on.
+    @inline(__always)
+    func four(at offset: Int) -> SIMD4<Float> {
+        loadUnaligned(fromByteOffset: offset * 4, as: SIMD4<Float>.self)
+    }
+}
+
+extension UnsafeBufferPointer<Float> {
+    /// Calls with four samples at a time; what is missing at the end is not a number. One call alone in here, or the
+    /// compiler keeps the caller's sums in memory.
+    @inline(__always)
+    func forEachFour(_ body: (SIMD4<Float>) -> Void) {
+        guard let start = UnsafeRawPointer(baseAddress) else { return }
+        for index in stride(from: 0, to: count, by: 4) {
+            body(index + 4 <= count ? start.four(at: index) : rest(from: index))
+        }
+    }
+
+    private func rest(from start: Int) -> SIMD4<Float> {
+        var rest = SIMD4<Float>(repeating: .nan)
+        for index in start..<count { rest[index - start] = self[index] }
+        return rest
+    }
+}
+
+extension SIMD4<Float> {
+    /// Which are finite and in range. Not a number compares false.
+    @inline(__always)
+    var areValid: SIMDMask<SIMD4<Int32>> { (self .>= DepthExtent.nearest) .& (self .<= DepthExtent.farthest) }
+}
+
+extension SIMD4<Double> {
+    /// Which are finite and in range, of samples that were widened: their order stays the same.
+    @inline(__always)
+    var areValid: SIMDMask<SIMD4<Int64>> {
+        (self .>= Double(DepthExtent.nearest)) .& (self .<= Double(DepthExtent.farthest))
+    }
+}
+
+/// Fifty equal bins between the nearest and the farthest valid sample, and the peaks among them.
+struct DepthHistogram {
+    private static let binCount = 50
+    /// A peak must rise above this share of the highest smoothed bin.
+    private static let prominence = 0.05
+    /// One row of counters for each of four lanes, so that equal neighbours do not wait for each other's count. Its last
+    /// used counter takes the holes.
+    private static let stride = 64
+    private static let holes = 50.0
+
+    private let least: Double
+    private let width: Double
+    private var counts = [Int](repeating: 0, count: 4 * stride)
+
+    /// Counts samples while `fill` runs.
+    struct Tally {
+        fileprivate let counts: UnsafeMutableBufferPointer<Int>
+        fileprivate let least: Double
+        fileprivate let width: Double
+
+        /// Counts the chosen ones of four samples. The others may be anything.
+        @inline(__always)
+        func add(_ depths: SIMD4<Double>, where isValid: SIMDMask<SIMD4<Int64>>) {
+            // The farthest sample lies on the upper edge of the last bin and belongs to it.
+            var bins = (depths - least) / width
+            bins.replace(with: Double(DepthHistogram.binCount - 1), where: bins .> Double(DepthHistogram.binCount - 1))
+            bins.replace(with: DepthHistogram.holes, where: .!isValid)
+            for lane in 0..<4 { counts[lane * DepthHistogram.stride + Int(bins[lane])] &+= 1 }
+        }
+    }
+
+    /// Makes an empty one.
+    ///
+    /// - Parameter range: Of the valid samples; not a single value.
+    init(_ range: ClosedRange<Float>) {
+        least = Double(range.lowerBound)
+        width = (Double(range.upperBound) - least) / Double(Self.binCount)
+    }
+
+    /// Runs something that counts samples.
+    mutating func fill(_ body: (Tally) -> Void) {
+        counts.withUnsafeMutableBufferPointer { body(Tally(counts: $0, least: least, width: width)) }
+    }
+
+    /// Smoothed bins that are higher than both neighbours and than a share of the highest. An end has one neighbour. Two
+    /// equal ones side by side are no peak, however high.
+    var peakCount: Int32 {
+        let smoothed = smoothed
+        let threshold = Self.prominence * (smoothed.max() ?? 0)
+        let peaks = smoothed.indices.filter { bin in
+            smoothed[bin] > threshold
+                && (bin == 0 || smoothed[bin] > smoothed[bin - 1])
+                && (bin == Self.binCount - 1 || smoothed[bin] > smoothed[bin + 1])
+        }
+        return Int32(peaks.count)
+    }
+
+    /// Each bin's mean with its neighbours; at an end the bin stands in for the missing one.
+    private var smoothed: [Double] {
+        let bins = (0..<Self.binCount).map { bin in
+            (0..<4).reduce(0) { $0 + counts[$1 * Self.stride + bin] }
+        }
+        return bins.indices.map { bin in
+            let before = bins[max(bin - 1, 0)]
+            let after = bins[min(bin + 1, Self.binCount - 1)]
+            return Double(before + bins[bin] + after) / 3
+        }
+    }
+}
+
+/// How far the valid samples lie from their mean, and their histogram; rows are added one by one.
+struct DepthSpread {
+    /// Sum of the squared distances from the mean.
+    private(set) var squares = 0.0
+    private let mean: Double
+    /// nil for samples that are all equal: they are no distance apart, though their mean may be off by its rounding, and
+    /// lie in no layer.
+    private var histogram: DepthHistogram?
+
+    /// Takes what the whole map is known to have.
+    init(mean: Double, range: ClosedRange<Float>) {
+        self.mean = mean
+        if range.upperBound > range.lowerBound { histogram = DepthHistogram(range) }
+    }
+
+    /// Peaks of the smoothed histogram.
+    var layers: Int32 { histogram?.peakCount ?? 0 }
+
+    mutating func add(_ row: UnsafeBufferPointer<Float>) {
+        let mean = mean
+        var sum = 0.0
+        histogram?.fill { tally in sum = Self.squares(of: row, mean: mean, tally) }
+        squares += sum
+    }
+
+    private static func squares(
+        of row: UnsafeBufferPointer<Float>,
+        mean: Double,
+        _ tally: DepthHistogram.Tally
+    ) -> Double {
+        var squares = SIMD4<Double>.zero
+        row.forEachFour { four in
+            let depths = SIMD4<Double>(four)
+            let isValid = depths.areValid
+            let distances = (depths - mean).replacing(with: 0, where: .!isValid)
+            squares += distances * distances
+            tally.add(depths, where: isValid)
+        }
+        return squares.sum()
+    }
+}

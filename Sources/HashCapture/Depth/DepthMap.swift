@@ -1,3 +1,9 @@
+internal import CImageShims
+public import CaptureSubmission
+internal import Glibc
+internal import MediaFiles
+internal import MediaSystem
+
 /// Distances of a scene, in metres, row by row from the top left.
 public struct DepthMap: Sendable {
     /// Columns.
@@ -36,4 +42,283 @@ public struct DepthMap: Sendable {
             count = samples.count * 4
         }
     }
+}
+
+/// Reads depth maps: raw little-endian binary32, PFM, NPY and 16-bit PNG, told by their first bytes.
+public enum DepthMapFile {
+    /// What the file does not say itself.
+    public struct Layout: Sendable, Equatable {
+        /// Columns of a raw map.
+        public var width: Int?
+        /// Rows of a raw map.
+        public var height: Int?
+        /// Metres per unit of a PNG.
+        public var scale: Double?
+
+        /// Makes a layout.
+        public init(width: Int? = nil, height: Int? = nil, scale: Double? = nil) {
+            self.width = width
+            self.height = height
+            self.scale = scale
+        }
+    }
+
+    /// More samples are refused: no camera makes them, and each takes four bytes of memory.
+    package static let maximumSampleCount = 100_000_000
+
+    /// Reads a map.
+    ///
+    /// The first four bytes of the three formats, read as a raw sample, are no distance in the valid range, so that a raw
+    /// map which starts with a valid sample is never taken for another format.
+    ///
+    /// - Parameters:
+    ///   - path: Bytes as the system has them.
+    ///   - layout: What the file does not say itself. What it says twice must agree.
+    /// - Returns: The map, top row first.
+    /// - Throws: `CaptureError`: `.depthMapInvalid` for a wrong length, a missing or contradicting size or scale, a
+    ///   truncated or unknown file; `.imageLibrariesMissing` for PNG in a build without libpng; `.fileNotFound`,
+    ///   `.fileUnreadable`, `.notRegularFile`.
+    public static func read(_ path: [UInt8], layout: Layout) throws(CaptureError) -> DepthMap {
+        let content = try DepthMapContent(path)
+        do throws(DepthMapFlaw) {
+            let start = try content.prefix(8)
+            if start == DepthImage.signature { return try DepthImage.read(content, layout: layout) }
+            guard layout.scale == nil else { throw DepthMapFlaw("a scale goes with a PNG, and this is none") }
+            if start.starts(with: NumPyHeader.magic) { return try content.numPyArray(layout: layout) }
+            if PortableFloatMapHeader.begins(start) { return try content.portableFloatMap(layout: layout) }
+            return try content.rawMap(layout: layout)
+        } catch {
+            throw CaptureError(error.code, detail: error.detail, path: path)
+        }
+    }
+}
+
+extension DepthMapFile.Layout {
+    /// Takes the size that a file says for itself.
+    ///
+    /// - Returns: The number of samples.
+    /// - Throws: When it is not a size, is too large, or is not what the caller said.
+    func accept(width: Int, height: Int) throws(DepthMapFlaw) -> Int {
+        let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
+        guard width > 0, height > 0 else { throw DepthMapFlaw("a size of \(width)x\(height)") }
+        guard !isTooLarge, count <= DepthMapFile.maximumSampleCount else {
+            throw DepthMapFlaw(
+                "a size of \(width)x\(height): more than \(DepthMapFile.maximumSampleCount) samples are not read"
+            )
+        }
+        guard self.width ?? width == width, self.height ?? height == height else {
+            let expected = "\(self.width.map(String.init) ?? "?")x\(self.height.map(String.init) ?? "?")"
+            throw DepthMapFlaw("the file says \(width)x\(height), expected \(expected)")
+        }
+        return count
+    }
+}
+
+/// What is wrong with a depth map.
+struct DepthMapFlaw: Error {
+    var detail: String
+    var code: CaptureError.Code
+
+    init(_ detail: String, code: CaptureError.Code = .depthMapInvalid) {
+        self.detail = detail
+        self.code = code
+    }
+}
+
+/// The bytes of a file that holds a depth map.
+struct DepthMapContent {
+    /// How a sample is stored.
+    struct Encoding: Equatable {
+        /// 4 or 8: binary32 or binary64.
+        var byteCount: Int
+        var isBigEndian: Bool
+    }
+
+    /// Samples of a file, in any order.
+    struct Samples {
+        var values: [Float]
+        var extent = DepthExtent()
+    }
+
+    /// Length in bytes.
+    var count: Int { Int(file.status.size) }
+    private let file: SourceFile
+
+    init(_ path: [UInt8]) throws(CaptureError) {
+        do {
+            file = try SourceFile(path: path)
+        } catch {
+            switch error.kind {
+            case .notFound: throw CaptureError(.fileNotFound, path: path, underlying: error)
+            case .isDirectory, .notRegular: throw CaptureError(.notRegularFile, path: path, underlying: error)
+            case .empty:
+                throw CaptureError(.depthMapInvalid, detail: "the file is empty", path: path, underlying: error)
+            case .permissionDenied, .io: throw CaptureError(.fileUnreadable, path: path, underlying: error)
+            }
+        }
+    }
+
+    /// The first bytes; fewer only where the file ends.
+    func prefix(_ count: Int) throws(DepthMapFlaw) -> [UInt8] {
+        do {
+            return try file.prefix(count)
+        } catch {
+            throw DepthMapFlaw("reading failed", code: .fileUnreadable)
+        }
+    }
+
+    /// The samples from an offset to the end of the file, which must be exactly there.
+    ///
+    /// - Parameters:
+    ///   - offset: Of the first one.
+    ///   - sampleCount: Checked against the limit; nothing is allocated before the length has been checked as well.
+    ///   - encoding: How they are stored.
+    /// - Returns: In the file's order.
+    /// - Throws: With what was found and expected.
+    func samples(at offset: Int, count sampleCount: Int, _ encoding: Encoding) throws(DepthMapFlaw) -> Samples {
+        let expected = offset + sampleCount * encoding.byteCount
+        guard count == expected else {
+            let header = offset > 0 ? "a header of \(offset) bytes and " : ""
+            throw DepthMapFlaw(
+                "\(count) bytes, expected \(expected): \(header)\(sampleCount) samples of \(encoding.byteCount) bytes"
+            )
+        }
+        var samples = Samples(values: [Float](repeating: 0, count: sampleCount))
+        var block = [UInt8](repeating: 0, count: min(1 << 20, sampleCount * encoding.byteCount))
+        var done = 0
+        while done < sampleCount {
+            let wanted = min(block.count, (sampleCount - done) * encoding.byteCount)
+            try fill(&block, count: wanted, from: offset + done * encoding.byteCount)
+            block.withUnsafeBytes { bytes in
+                for index in 0..<wanted / encoding.byteCount {
+                    samples.values[done + index] = encoding.sample(index, of: bytes)
+                }
+            }
+            let end = done + wanted / encoding.byteCount
+            // While they are in the cache.
+            samples.values.withUnsafeBufferPointer { samples.extent.add(UnsafeBufferPointer(rebasing: $0[done..<end])) }
+            done = end
+        }
+        return samples
+    }
+
+    private func fill(_ block: inout [UInt8], count wanted: Int, from offset: Int) throws(DepthMapFlaw) {
+        let read = block.withUnsafeMutableBytes { buffer in
+            Result { () throws(FileBytes.Failure) in
+                let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+                return try FileBytes.read(file.descriptor, at: Int64(offset), into: window)
+            }
+        }
+        let filled: Int
+        do {
+            filled = try read.get()
+        } catch {
+            throw DepthMapFlaw("reading failed: error \(error.code)", code: .fileUnreadable)
+        }
+        guard filled == wanted else { throw DepthMapFlaw("the file ended at byte \(offset + filled) of \(count)") }
+    }
+}
+
+extension DepthMapContent.Encoding {
+    /// The sample at an index. binary64 is rounded; what is too large becomes infinite, which is a hole.
+    @inline(__always)
+    fileprivate func sample(_ index: Int, of bytes: UnsafeRawBufferPointer) -> Float {
+        switch byteCount {
+        case 4:
+            let bits = bytes.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)
+            return Float(bitPattern: isBigEndian ? UInt32(bigEndian: bits) : UInt32(littleEndian: bits))
+        default:
+            let bits = bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
+            return Float(Double(bitPattern: isBigEndian ? UInt64(bigEndian: bits) : UInt64(littleEndian: bits)))
+        }
+    }
+}
+
+extension DepthMapContent {
+    /// A file without a header. It holds exactly the samples of the size that the caller says; no size is guessed.
+    func rawMap(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
+        guard let width = layout.width, let height = layout.height else {
+            throw DepthMapFlaw("neither PNG, PFM nor NPY; a raw map of \(count) bytes needs its size")
+        }
+        let sampleCount = try layout.accept(width: width, height: height)
+        let encoding = Encoding(byteCount: 4, isBigEndian: false)
+        return try .of(width, height, samples(at: 0, count: sampleCount, encoding))
+    }
+}
+
+extension DepthMap {
+    /// A map whose samples have been counted.
+    static func of(
+        _ width: Int,
+        _ height: Int,
+        _ samples: DepthMapContent.Samples
+    ) throws(DepthMapFlaw) -> DepthMap {
+        let (values, extent) = (samples.values, samples.extent)
+        guard let map = DepthMap(width: width, height: height, samples: values, extent: extent) else {
+            throw DepthMapFlaw("\(values.count) samples for \(width)x\(height)")
+        }
+        return map
+    }
+}
+
+/// Depth as a grey PNG of 16 bits: whole units of a length that the caller says, 0 where nothing was measured.
+enum DepthImage {
+    /// What every PNG begins with.
+    static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+    #if ImageLibraries
+        /// DEFLATE makes a file at most 1,032 times smaller; what is smaller still cannot hold what it says.
+        private static let greatestRatio = 1_032
+        /// A file may be larger than its samples by this much: other chunks, and overhead of what does not compress.
+        private static let allowance = 16 << 20
+
+        static func read(_ content: DepthMapContent, layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
+            guard let scale = layout.scale else {
+                throw DepthMapFlaw("a PNG needs a scale: how many metres one unit is")
+            }
+            guard scale.isFinite, scale > 0 else { throw DepthMapFlaw("a scale of \(scale), expected metres per unit") }
+            guard content.count <= DepthMapFile.maximumSampleCount * 2 + allowance else {
+                throw DepthMapFlaw("a PNG of \(content.count) bytes is too large for a depth map")
+            }
+            let bytes = try content.prefix(content.count)
+            let header = try header(of: bytes)
+            let (width, height) = (Int(header.width), Int(header.height))
+            guard header.is_grey16 != 0 else {
+                throw DepthMapFlaw("a PNG that is not grey with 16 bits")
+            }
+            let sampleCount = try layout.accept(width: width, height: height)
+            guard sampleCount * 2 <= bytes.count * greatestRatio else {
+                throw DepthMapFlaw("\(bytes.count) bytes of PNG cannot hold \(width)x\(height) samples")
+            }
+            let samples = try samples(of: bytes, count: sampleCount, scale: scale)
+            guard let map = DepthMap(width: width, height: height, samples: samples) else {
+                throw DepthMapFlaw("\(samples.count) samples for \(width)x\(height)")
+            }
+            return map
+        }
+
+        private static func header(of bytes: [UInt8]) throws(DepthMapFlaw) -> depth_png_header {
+            var header = depth_png_header()
+            try complain { depth_png_read_header(bytes, bytes.count, &header, $0) }
+            return header
+        }
+
+        private static func samples(of bytes: [UInt8], count: Int, scale: Double) throws(DepthMapFlaw) -> [Float] {
+            var samples = [Float](repeating: 0, count: count)
+            try complain { depth_png_read_samples(bytes, bytes.count, scale, &samples, count, $0) }
+            return samples
+        }
+
+        /// Throws what libpng says when a call fails.
+        private static func complain(_ call: (UnsafeMutablePointer<CChar>?) -> Int32) throws(DepthMapFlaw) {
+            var message = [CChar](repeating: 0, count: Int(DEPTH_PNG_MESSAGE_SIZE))
+            guard message.withUnsafeMutableBufferPointer({ call($0.baseAddress) }) != 0 else { return }
+            let text = message.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+            throw DepthMapFlaw("the PNG cannot be read: \(String(decoding: text, as: UTF8.self))")
+        }
+    #else
+        static func read(_: DepthMapContent, layout _: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
+            throw DepthMapFlaw("this build reads no PNG", code: .imageLibrariesMissing)
+        }
+    #endif
 }

@@ -1,11 +1,12 @@
-internal import CaptureSubmission
+public import CaptureSubmission
 internal import Foundation
 internal import Glibc
 internal import MediaCore
 internal import MediaCrypto
 internal import MediaFiles
+internal import MediaStore
 internal import MediaSystem
-internal import MediaTransport
+public import MediaTransport
 
 /// A photo that leaves the machine whole, with its depth map and what the settings let out (hash-only contract 7).
 struct FullUpload: Sendable {
@@ -89,5 +90,335 @@ struct FullUpload: Sendable {
         }
         let content = FileContent(owning: descriptor, byteCount: photo.status.size)
         return FullCaptureForm(photo: content, depthMap: depthMap, metadata: metadata)
+    }
+}
+
+/// The multipart body of a full upload (hash-only contract 7): the packed depth map, then what `MultipartForm` lays out:
+/// metadata and photo. The photo is read while it is sent.
+struct FullCaptureForm: RequestBody {
+    private let depthPart: [UInt8]
+    private let rest: MultipartForm
+
+    var byteCount: Int64 { Int64(depthPart.count) + rest.byteCount }
+
+    var contentType: String { rest.contentType }
+
+    /// Lays out a body.
+    ///
+    /// - Parameters:
+    ///   - photo: JPEG.
+    ///   - depthMap: A gzip stream.
+    ///   - metadata: JSON.
+    init(photo: FileContent, depthMap: [UInt8], metadata: String) {
+        let boundary = MultipartForm.randomBoundary()
+        let head =
+            "--\(boundary)\r\nContent-Disposition: form-data; name=\"depth_map\"; filename=\"depth.gz\"\r\n"
+            + "Content-Type: application/gzip\r\n\r\n"
+        depthPart = Array(head.utf8) + depthMap + Array("\r\n".utf8)
+        // Not its name here: that is nobody's business.
+        let file = MultipartForm.FilePart(
+            name: "photo",
+            fileName: "photo.jpg",
+            contentType: "image/jpeg",
+            content: photo
+        )
+        rest = MultipartForm(fields: [("metadata", metadata)], file: file, boundary: boundary)
+    }
+
+    func makeReader() -> any RequestBodyReader { Reader(depthPart, rest.makeReader()) }
+
+    /// The digest of all bytes, which the request's signature covers. Reads the photo once more.
+    ///
+    /// - Throws: `CaptureError` `.sourceChanged`, `.fileUnreadable`.
+    func digest() async throws(CaptureError) -> SHA256Digest {
+        try await BlockingWork.run { () throws(CaptureError) in
+            do {
+                var hasher = try SHA256Hasher()
+                let reader = makeReader()
+                let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+                defer { buffer.deallocate() }
+                while true {
+                    let count = try reader.read(into: buffer)
+                    if count == 0 { return try hasher.snapshot() }
+                    hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                }
+            } catch FileContentError.shrank {
+                throw CaptureError(.sourceChanged, detail: "the file became shorter while it was hashed")
+            } catch {
+                throw CaptureError(.fileUnreadable, detail: "the file cannot be read")
+            }
+        }
+    }
+
+    /// First the depth map, then the rest.
+    private final class Reader: RequestBodyReader {
+        private let first: [UInt8]
+        private let rest: any RequestBodyReader
+        private var offset = 0
+
+        init(_ first: [UInt8], _ rest: any RequestBodyReader) {
+            self.first = first
+            self.rest = rest
+        }
+
+        func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+            guard offset < first.count else { return try rest.read(into: buffer) }
+            let count = min(buffer.count, first.count - offset)
+            buffer.copyBytes(from: first[offset..<offset + count])
+            offset += count
+            return count
+        }
+
+        func rewind() throws {
+            offset = 0
+            try rest.rewind()
+        }
+    }
+}
+
+extension CaptureClient {
+    /// `POST /api/v1/captures` (hash-only contract section 7), at most once: **the media leaves**.
+    ///
+    /// It stands here, and not beside `submit`, so that the module which sends hash-only captures has no call that could take
+    /// anything but their bodies.
+    ///
+    /// - Parameters:
+    ///   - body: The multipart form.
+    ///   - contentType: With the form's boundary.
+    ///   - headers: Of `RequestSignature`, over the whole form.
+    ///   - requestID: UUID, echoed by the server.
+    ///   - control: Breaks the upload off.
+    ///   - progress: Bytes of the whole form.
+    /// - Returns: What the server did.
+    /// - Throws: `CaptureError` as `submit`.
+    package func upload(
+        _ body: any RequestBody,
+        contentType: String,
+        headers: [HTTPHeader],
+        requestID: String,
+        control: TransferControl = TransferControl(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(CaptureError) -> SubmissionReply {
+        let form = [HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", contentType)]
+        let request = HTTPRequest(
+            .post,
+            server.resource("/api/v1/captures"),
+            headers: form + headers + [HTTPHeader("X-Request-Id", requestID)],
+            body: body,
+            repeatability: .atMostOnce,
+            timeouts: timeouts,
+            destination: .memory(limit: Self.longestAnswer)
+        )
+        let response: HTTPResponse
+        do {
+            response = try await http.execute(request, control: control, progress: progress)
+        } catch {
+            throw CaptureError(submitting: error)
+        }
+        return try SubmissionReply(reading: response)
+    }
+}
+
+extension CaptureExchange {
+    typealias Progressing = @Sendable (TransferProgress) -> Void
+
+    /// Signs a full upload and sends it, at most once an attempt.
+    ///
+    /// - Parameters:
+    ///   - record: Of the upload.
+    ///   - upload: What leaves.
+    ///   - onProgress: Bytes of the whole body.
+    /// - Returns: Where the record has got to.
+    /// - Throws: `CaptureError` when the store cannot keep what happened.
+    func submit(
+        _ record: CaptureRecord,
+        _ upload: FullUpload,
+        _ onProgress: Progressing?
+    ) async throws(CaptureError) -> CaptureOutcome {
+        try await run(record) { progress throws(CaptureError) in try await attempt(&progress, upload, onProgress) }
+    }
+
+    private func attempt(
+        _ progress: inout Progress,
+        _ upload: FullUpload,
+        _ onProgress: Progressing?
+    ) async throws(CaptureError) {
+        try checkStop()
+        guard let digest = SHA256Digest(hex: progress.record.mediaHash) else {
+            throw CaptureError(.recordUnusable, value: progress.record.id)
+        }
+        let counter = try sender.take(2)
+        CaptureKillPoint.countersTaken.reach()
+        let metadata = upload.metadataPart(
+            digest,
+            assertion: upload.isAsserted ? try await assertion(upload, digest, counter + 1) : nil
+        )
+        CaptureKillPoint.payloadSigned.reach()
+        try keepSigned(&progress, body: Array(metadata.utf8), counter: counter + 1)
+        let form = try upload.form(metadata: metadata)
+        let formDigest = try await form.digest()
+        guard (try? upload.photo.currentStatus()) == upload.photo.status else {
+            throw CaptureError(.sourceChanged, detail: "the file changed before it was sent", path: upload.photo.path)
+        }
+        try checkStop()
+        let sentAt = clock()
+        let headers = try await RequestSignature.headers(
+            bodyDigest: formDigest,
+            device: sender.device,
+            counter: counter,
+            milliseconds: CaptureSender.milliseconds(time(progress))
+        )
+        CaptureKillPoint.requestSigned.reach()
+        try keepSubmitted(&progress, at: sentAt)
+        let reply = try await send(form, headers, onProgress)
+        CaptureKillPoint.answered.reach()
+        try settle(&progress, reply)
+        CaptureKillPoint.settled.reach()
+    }
+
+    private func assertion(
+        _ upload: FullUpload,
+        _ digest: SHA256Digest,
+        _ counter: UInt32
+    ) async throws(CaptureError) -> String {
+        let signed = try SHA256Digest.of(upload.clientData(digest))
+        let device = sender.device
+        return try await Assertion.sign(signed, rpID: device.rpID, counter: counter, with: device.signer).base64
+    }
+
+    /// `POST /api/v1/captures`.
+    private func send(
+        _ form: FullCaptureForm,
+        _ headers: [HTTPHeader],
+        _ onProgress: Progressing?
+    ) async throws(CaptureError) -> SubmissionReply {
+        do throws(CaptureError) {
+            return try await sender.client.upload(
+                form,
+                contentType: form.contentType,
+                headers: headers,
+                requestID: UUID().uuidString.lowercased(),
+                control: control,
+                progress: onProgress
+            )
+        } catch {
+            throw Self.explained(error, byteCount: form.byteCount)
+        }
+    }
+
+    /// The 2 MiB that the server's framework takes in all are told by nobody: a real photo is simply refused with 400.
+    private static func explained(_ error: CaptureError, byteCount: Int64) -> CaptureError {
+        guard error.code == .badRequest || error.code == .payloadTooLarge, byteCount > FullUpload.frameworkLimit else {
+            return error
+        }
+        var error = error
+        error.code = .payloadTooLarge
+        error.detail =
+            "the body has \(byteCount) bytes, and this server takes no more than 2 MiB in all, though it promises 10 MiB "
+            + "for a photo: \(error.detail)"
+        return error
+    }
+}
+
+extension CaptureSession {
+    /// The ordinary full upload (contract section 7): the media leaves. Refused while privacy mode is on.
+    ///
+    /// The media is kept in the vault as well. Nothing ever repeats such an upload but another call of this.
+    ///
+    /// - Parameters:
+    ///   - request: A JPEG photo of at most 10 MiB, with a depth map.
+    ///   - isAsserted: Whether the photo is signed for; false for a device whose key the server does not have, since it
+    ///     would record the signature as a failure.
+    ///   - control: Breaks the upload off.
+    ///   - progress: Bytes of the whole body.
+    /// - Returns: The record as it is now. `error` says what kept it from being accepted.
+    /// - Throws: `CaptureError` `.privacyModeOn`, and others when there is no record at all.
+    public func sendMedia(
+        _ request: CaptureRequest,
+        isAsserted: Bool = true,
+        control: TransferControl = TransferControl(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(CaptureError) -> CaptureOutcome {
+        guard !request.settings.isPrivacyModeEnabled else {
+            throw CaptureError(.privacyModeOn, detail: "the media does not leave while privacy mode is on")
+        }
+        let device = try device()
+        let input = try await CaptureInput.read(request, profile: profile)
+        let filter = input.filter(request, profile: profile, programVersion: surroundings.programVersion)
+        let upload = try FullUpload(
+            input,
+            metadata: filter.metadata(of: input.facts),
+            capturedAt: filter.capturedAt(of: input.facts, now: surroundings.now()),
+            isAsserted: isAsserted
+        )
+        switch try await keep(input, request, mode: .full, progress: nil) {
+        case .ended(let outcome): return outcome
+        case .open(let record, _):
+            var outcome = try await exchange(record.id, device, control) { exchange, record throws(CaptureError) in
+                try await exchange.submit(record, upload, progress)
+            }
+            outcome.notices = input.notices(about: upload) + outcome.notices
+            return outcome
+        }
+    }
+}
+
+extension CaptureInput {
+    /// What becomes public of a full upload besides the photo itself.
+    fileprivate func notices(about upload: FullUpload) -> [CaptureNotice] {
+        // The server labels hash-only evidence only.
+        var notices = notices.filter { $0 != .labelledByServer } + [.capturedAtIsPublic(upload.capturedAt)]
+        if case .coordinates? = upload.metadata.location { notices.append(.coordinatesArePublic(decimals: 2)) }
+        return notices
+    }
+}
+
+#if ImageLibraries
+    internal import CImages
+#endif
+
+/// A gzip stream (RFC 1952) by zlib.
+enum Gzip {
+    /// Compresses bytes. The header names no file and no time.
+    ///
+    /// - Throws: `CaptureError` `.imageLibrariesMissing` in a build without zlib.
+    static func compress(_ bytes: [UInt8]) throws(CaptureError) -> [UInt8] {
+        #if ImageLibraries
+            // zlib keeps the address of the stream, which must therefore not change between the calls.
+            let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+            stream.initialize(to: z_stream())
+            defer { stream.deallocate() }
+            // 15 bits of window, and 16 more for the gzip header.
+            let code = deflateInit2_(
+                stream,
+                Z_DEFAULT_COMPRESSION,
+                Z_DEFLATED,
+                15 + 16,
+                8,
+                Z_DEFAULT_STRATEGY,
+                ZLIB_VERSION,
+                Int32(MemoryLayout<z_stream>.size)
+            )
+            guard code == Z_OK else { throw CaptureError(.internalError, detail: "zlib refused to start") }
+            defer { deflateEnd(stream) }
+            var input = bytes
+            var output = [UInt8](repeating: 0, count: Int(deflateBound(stream, uLong(bytes.count))))
+            let isDone = input.withUnsafeMutableBufferPointer { input in
+                output.withUnsafeMutableBufferPointer { output in
+                    stream.pointee.next_in = input.baseAddress
+                    stream.pointee.avail_in = uInt(input.count)
+                    stream.pointee.next_out = output.baseAddress
+                    stream.pointee.avail_out = uInt(output.count)
+                    return deflate(stream, Z_FINISH) == Z_STREAM_END
+                }
+            }
+            guard isDone else { throw CaptureError(.internalError, detail: "zlib did not finish") }
+            return Array(output[..<Int(stream.pointee.total_out)])
+        #else
+            throw CaptureError(
+                .imageLibrariesMissing,
+                detail: "this build has no zlib, which a depth map is packed with"
+            )
+        #endif
     }
 }

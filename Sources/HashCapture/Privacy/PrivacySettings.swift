@@ -1,4 +1,9 @@
 public import CaptureSubmission
+internal import Foundation
+internal import MediaCore
+internal import MediaFiles
+internal import MediaSystem
+internal import MediaTransport
 
 /// What may be told about captures (hash-only contract section 4).
 public struct PrivacySettings: Sendable, Equatable {
@@ -29,5 +34,155 @@ public struct PrivacySettings: Sendable, Equatable {
         case location = "locationLevel"
         case timestamp = "timestampLevel"
         case deviceInfo = "deviceInfoLevel"
+    }
+}
+
+extension PrivacySettings {
+    /// Far more than four members take.
+    private static let byteLimit = 65_536
+
+    /// The settings of a file, a JSON object with `privacyModeEnabled`, `locationLevel`, `timestampLevel`,
+    /// `deviceInfoLevel`; the defaults when there is no file.
+    ///
+    /// - Parameter path: Links are followed. The file must belong to this user or to root, and nobody else may be able to
+    ///   write it: it decides what is told about this user.
+    /// - Returns: The settings.
+    /// - Throws: `CaptureError` `.settingsUnusable` for a file that cannot be read or is not exactly that: privacy is never
+    ///   off by accident.
+    public static func read(_ path: String) throws(CaptureError) -> PrivacySettings {
+        let file: SourceFile
+        do {
+            file = try SourceFile(path: Array(path.utf8))
+        } catch {
+            // A link that leads nowhere is not a file that was never made.
+            guard error.kind == .notFound else { throw unusable(path, detail(of: error)) }
+            var status = stat()
+            guard lstat(path, &status) == 0 else { return PrivacySettings() }
+            throw unusable(path, "it is a symbolic link that leads nowhere")
+        }
+        var status = stat()
+        guard fstat(file.descriptor, &status) == 0 else { throw unusable(path, SystemError.words(errno)) }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw unusable(path, "it belongs to another user")
+        }
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw unusable(path, "others may write it", value: String(status.st_mode & 0o777, radix: 8))
+        }
+        let bytes: [UInt8]
+        do { bytes = try file.prefix(byteLimit + 1) } catch { throw unusable(path, detail(of: error)) }
+        guard bytes.count <= byteLimit else { throw unusable(path, "it is larger than 64 KiB") }
+        do { return try PrivacySettings(json: bytes) } catch { throw unusable(path, error.detail, value: error.value) }
+    }
+
+    /// Writes the file as a whole, 0600: the new settings or the old ones, never a part. Its directory is made when it is
+    /// missing; where the path is a link, the file that it leads to is written.
+    ///
+    /// - Parameter path: The file.
+    /// - Throws: `CaptureError` `.targetUnusable`; `.settingsUnusable` for a link that leads nowhere.
+    public func write(to path: String) throws(CaptureError) {
+        let target = try Self.followingLink(path)
+        do {
+            try Self.replace(target, with: Array((json + "\n").utf8))
+        } catch {
+            throw CaptureError(.targetUnusable, detail: error.detail, path: Array(path.utf8))
+        }
+    }
+
+    private static func replace(_ path: String, with text: [UInt8]) throws(FileWriteError) {
+        let url = URL(filePath: path)
+        let name = url.lastPathComponent
+        let parent = Array(url.deletingLastPathComponent().path.utf8)
+        guard let directory = try TargetDirectory.open(parent, creating: true) else { return }
+        // Held by a lock, so that two processes do not write it at once.
+        try WholeFile(in: directory, temporaryName: ".\(name).new", audience: .owner)
+            .write(text, as: Array(name.utf8), replacing: true)
+    }
+
+    private static func followingLink(_ path: String) throws(CaptureError) -> String {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+        guard let resolved = realpath(path, nil) else {
+            throw unusable(path, "it is a symbolic link that leads nowhere")
+        }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func unusable(_ path: String, _ detail: String, value: String? = nil) -> CaptureError {
+        CaptureError(.settingsUnusable, detail: detail, path: Array(path.utf8), value: value)
+    }
+
+    private static func detail(of error: SourceFileError) -> String {
+        switch error.kind {
+        case .notFound: "there is no such file"
+        case .isDirectory: "it is a directory"
+        case .notRegular: "it is not a regular file"
+        case .empty: "it is empty"
+        default: "it cannot be read"
+        }
+    }
+}
+
+extension PrivacySettings {
+    /// Why a text is no stored form.
+    struct Unreadable: Error {
+        /// What is wrong, to stand behind a file's name.
+        var detail: String
+        /// What was found there.
+        var value: String?
+    }
+
+    /// Reads the stored form: all four members, each once, and no other. A member that is missing or misspelled would turn
+    /// into a default that tells more than was meant.
+    init(json text: [UInt8]) throws(Unreadable) {
+        guard String(validating: text, as: UTF8.self) != nil else { throw Unreadable(detail: "it is not UTF-8") }
+        var cursor = JSONCursor(text[...])
+        do {
+            guard cursor.kind() == .object else { throw Unreadable(detail: "it is not a JSON object") }
+            var seen = Set<Member>()
+            try cursor.beginObject()
+            while let name = try cursor.nextMember() {
+                guard let member = Member(rawValue: name) else {
+                    throw Unreadable(detail: "it has a member that is not known", value: name)
+                }
+                guard seen.insert(member).inserted else {
+                    throw Unreadable(detail: "it has a member twice", value: name)
+                }
+                try read(member, from: &cursor)
+            }
+            guard cursor.isAtEnd() else { throw Unreadable(detail: "it is not JSON") }
+            if let missing = Member.allCases.first(where: { !seen.contains($0) }) {
+                throw Unreadable(detail: "a member is missing", value: missing.rawValue)
+            }
+        } catch let error as Unreadable {
+            throw error
+        } catch {
+            throw Unreadable(detail: "it is not JSON")
+        }
+    }
+
+    private mutating func read(_ member: Member, from cursor: inout JSONCursor) throws {
+        switch member {
+        case .privacyMode:
+            guard cursor.kind() == .bool else { throw Unreadable(detail: "\(member.rawValue) is not true or false") }
+            isPrivacyModeEnabled = try cursor.bool()
+        case .location: location = try level(of: member, from: &cursor)
+        case .timestamp: timestamp = try level(of: member, from: &cursor)
+        case .deviceInfo: deviceInfo = try level(of: member, from: &cursor)
+        }
+    }
+
+    private func level<Level: RawRepresentable & CaseIterable>(
+        of member: Member,
+        from cursor: inout JSONCursor
+    ) throws -> Level where Level.RawValue == String {
+        guard cursor.kind() == .string, let text = try cursor.string() else {
+            throw Unreadable(detail: "\(member.rawValue) is not a text")
+        }
+        guard let level = Level(rawValue: text) else {
+            let known = Level.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Unreadable(detail: "\(member.rawValue) is none of \(known)", value: text)
+        }
+        return level
     }
 }

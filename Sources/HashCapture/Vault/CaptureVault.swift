@@ -1,7 +1,9 @@
-internal import CaptureSubmission
-internal import MediaCrypto
-internal import MediaFiles
+package import CaptureSubmission
+internal import Foundation
+package import MediaCrypto
+package import MediaFiles
 package import MediaStore
+internal import MediaSystem
 
 /// Media and depth maps of captures, encrypted, in the data directory. Nothing that was committed is ever deleted by the
 /// program.
@@ -53,6 +55,361 @@ package struct CaptureVault: Sendable {
     func captures() throws(CaptureError) -> TargetDirectory? {
         try CaptureError.inVault {
             try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false)
+        }
+    }
+}
+
+extension CaptureVault {
+    /// Begins a capture.
+    ///
+    /// - Parameter id: A UUID in lower case that no capture has.
+    /// - Returns: The draft, locked.
+    /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`.
+    package func begin(id: String) throws(CaptureError) -> Draft {
+        guard CaptureID.isValid(id) else { throw CaptureError(.vaultUnusable, detail: "no id of a capture", value: id) }
+        return try CaptureError.inVault {
+            let path = Array(try directory.make(.captures).utf8)
+            guard let captures = try TargetDirectory.open(path, creating: false),
+                try captures.status(of: Array(id.utf8)) == nil
+            else { throw CaptureError(.vaultUnusable, detail: "there is a capture of this id", value: id) }
+            while true {
+                // Under a name of its own until it is locked: whoever adopts drafts may take it away before, and then
+                // the next name is tried.
+                let name = Self.draftPrefix + UUID().uuidString.lowercased()
+                guard let draft = try captures.makePrivateSubdirectory(name),
+                    try Self.hold(draft, name, in: captures)
+                else { continue }
+                try captures.rename(Array(name.utf8), to: Array((Self.draftPrefix + id).utf8))
+                return Draft(id: id, directory: draft)
+            }
+        }
+    }
+
+    /// Locks a draft.
+    ///
+    /// - Returns: false when somebody else has it, or it is gone.
+    static func hold(
+        _ draft: TargetDirectory,
+        _ name: String,
+        in captures: TargetDirectory
+    ) throws(FileWriteError) -> Bool {
+        do throws(FileWriteError) {
+            try draft.lock()
+        } catch {
+            guard error.kind == .busy else { throw error }
+            return false
+        }
+        return try draft.isEntry(Array(name.utf8), of: captures)
+    }
+
+    /// Encrypts a file, and hashes the very bytes that are encrypted, in one pass; on the disk when this returns. Needs a
+    /// few MiB of memory, whatever the size. The first capture makes the key.
+    ///
+    /// Cancelling ends it with `.cancelled`.
+    ///
+    /// - Parameters:
+    ///   - file: The original; it must not change meanwhile.
+    ///   - draft: From `begin`.
+    ///   - progress: Gets the bytes done and their total, on another thread.
+    /// - Returns: The SHA-256 of the file.
+    /// - Throws: `CaptureError` `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`. Nothing of the file is
+    ///   left in the draft then.
+    package func keepMedia(
+        _ file: SourceFile,
+        in draft: Draft,
+        progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)? = nil
+    ) async throws(CaptureError) -> SHA256Digest {
+        let key = try await keyring.key(creating: true)
+        do {
+            try Self.checkUnchanged(file)
+            let digest = try await encrypt(file, with: key, in: draft, progress: progress)
+            try Self.checkUnchanged(file)
+            return digest
+        } catch {
+            try? draft.directory.remove(Array(Kind.media.rawValue.utf8))
+            throw Self.failure(error, reading: file)
+        }
+    }
+
+    private func encrypt(
+        _ file: SourceFile,
+        with key: StreamingAEAD.Key,
+        in draft: Draft,
+        progress: (@Sendable (Int64, Int64) -> Void)?
+    ) async throws -> SHA256Digest {
+        let total = file.status.size
+        let blob = try await FileReading.onOwnThread { _ in
+            let blob = try BlobFile(Kind.media.rawValue, in: draft.directory)
+            try blob.reserve(StreamingAEAD.ciphertextByteCount(of: total))
+            return blob
+        }
+        let digest = try await StreamingAEAD.encrypt(
+            file: file.descriptor,
+            byteCount: total,
+            key: key,
+            associatedData: Self.associatedData(.media, of: draft.id)
+        ) { bytes in
+            let written = try blob.append(bytes)
+            // Header and tags are a few bytes in a million; the last call is for the end.
+            progress?(min(written, total), total)
+        }
+        try await FileReading.onOwnThread { _ in try blob.settle() }
+        return digest
+    }
+
+    /// What became of the file counts more than what the reading made of it.
+    private static func failure(_ error: any Error, reading file: SourceFile) -> CaptureError {
+        if error is CryptoError, let status = try? file.currentStatus(), status != file.status {
+            return changed(file)
+        }
+        if let error = error as? CryptoError {
+            return CaptureError(.fileUnreadable, detail: error.detail, path: file.path, underlying: error)
+        }
+        if let error = error as? SourceFileError {
+            return CaptureError(.fileUnreadable, path: file.path, underlying: error)
+        }
+        return .ofVault(error)
+    }
+
+    private static func checkUnchanged(_ file: SourceFile) throws {
+        guard try file.currentStatus() == file.status else { throw changed(file) }
+    }
+
+    private static func changed(_ file: SourceFile) -> CaptureError {
+        CaptureError(.sourceChanged, detail: "changed while it was read", isRetryable: true, path: file.path)
+    }
+
+    /// Encrypts a depth map; on the disk when this returns. Blocks.
+    ///
+    /// - Parameters:
+    ///   - bytes: Little-endian binary32, row by row; width and height are the record's to keep.
+    ///   - draft: From `begin`, after `keepMedia`.
+    /// - Throws: `CaptureError` `.diskFull`, `.vaultUnusable`.
+    package func keepDepth(_ bytes: [UInt8], in draft: Draft) throws(CaptureError) {
+        let key = try keyring.knownKey()
+        do {
+            let blob = try BlobFile(Kind.depth.rawValue, in: draft.directory)
+            var encryptor = try StreamingAEAD.Encryptor(
+                key: key,
+                associatedData: Self.associatedData(.depth, of: draft.id)
+            ) { piece in _ = try blob.append(piece) }
+            try bytes.withUnsafeBytes { try encryptor.update($0) }
+            try encryptor.finish()
+            try blob.settle()
+        } catch {
+            try? draft.directory.remove(Array(Kind.depth.rawValue.utf8))
+            throw .ofVault(error)
+        }
+    }
+
+    /// Removes a draft that gets no record.
+    ///
+    /// - Parameter draft: From `begin`; of no use afterwards. What cannot be removed is left to `adopt`.
+    package func discard(_ draft: Draft) {
+        guard let captures = try? captures() else { return }
+        try? Self.remove(draft.directory, Self.draftPrefix + draft.id, from: captures)
+    }
+
+    /// Gives the files their names, and waits for the disk. The record is kept before this; `adopt` finishes what a crash
+    /// between left. Blocks.
+    ///
+    /// - Parameter draft: From `begin`; of no use afterwards.
+    /// - Throws: `CaptureError` `.vaultUnusable`; the draft stays for `adopt`.
+    package func commit(_ draft: Draft) throws(CaptureError) {
+        guard let captures = try captures() else { throw CaptureError(.vaultUnusable, detail: "the vault is gone") }
+        try CaptureError.inVault { try Self.publish(draft.directory, draft.id, in: captures) }
+    }
+
+    static func publish(
+        _ draft: TargetDirectory,
+        _ id: String,
+        in captures: TargetDirectory
+    ) throws(FileWriteError) {
+        try draft.synchronize()
+        try captures.rename(Array((draftPrefix + id).utf8), to: Array(id.utf8))
+        try captures.synchronize()
+    }
+
+    static func remove(
+        _ draft: TargetDirectory,
+        _ name: String,
+        from captures: TargetDirectory
+    ) throws(FileWriteError) {
+        for kind in Kind.allCases { try draft.remove(Array(kind.rawValue.utf8)) }
+        try captures.removeDirectory(Array(name.utf8))
+    }
+}
+
+extension CaptureVault {
+    /// Decrypts a blob to a file of its own (0600) and returns the digest of the plaintext. The file gets its name only when
+    /// it is whole and right, and replaces nothing.
+    ///
+    /// Cancelling ends it with `.cancelled`.
+    ///
+    /// - Parameters:
+    ///   - kind: Which blob.
+    ///   - id: Of the capture.
+    ///   - path: Where to, as bytes; its directory must be there.
+    ///   - expecting: The digest that the plaintext must have.
+    /// - Returns: The SHA-256 of the plaintext.
+    /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.checksumMismatch`, `.vaultUnusable`, `.targetExists`,
+    ///   `.targetUnusable`, `.diskFull`, `.busy`; nothing is left at the target then.
+    package func export(
+        _ kind: Kind,
+        of id: String,
+        to path: [UInt8],
+        expecting: SHA256Digest? = nil
+    ) async throws(CaptureError) -> SHA256Digest {
+        let source = try blob(kind, of: id)
+        let key = try await keyring.key(creating: false)
+        let target = try ExportTarget(path, temporaryName: ".\(id)-\(kind.rawValue).mediactl-part")
+        do {
+            let file = try await FileReading.onOwnThread { _ in
+                let file = try BlobFile(target.temporaryName, in: target.directory)
+                try file.reserve(StreamingAEAD.plaintextByteCount(of: source.status.size))
+                return file
+            }
+            do {
+                let digest = try await decrypt(source, kind, of: id, with: key) { try file.append($0) }
+                if let expecting, digest != expecting {
+                    throw CaptureError(.checksumMismatch, detail: "the vault holds \(digest.hex)", value: id)
+                }
+                try await FileReading.onOwnThread { _ in
+                    try file.settle()
+                    try file.publish(as: target.name)
+                }
+                return digest
+            } catch {
+                file.discard()
+                throw error
+            }
+        } catch let error as FileWriteError {
+            throw ExportTarget.failure(error, path: path)
+        } catch {
+            throw .ofVault(error)
+        }
+    }
+
+    /// Decrypts a blob and returns the digest of the plaintext, without writing anything.
+    ///
+    /// - Parameters:
+    ///   - kind: Which blob.
+    ///   - id: Of the capture.
+    /// - Returns: The SHA-256 of the plaintext.
+    /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.vaultUnusable`.
+    package func check(_ kind: Kind, of id: String) async throws(CaptureError) -> SHA256Digest {
+        let source = try blob(kind, of: id)
+        let key = try await keyring.key(creating: false)
+        do {
+            return try await decrypt(source, kind, of: id, with: key) { _ in }
+        } catch {
+            throw .ofVault(error)
+        }
+    }
+
+    private func decrypt(
+        _ source: SourceFile,
+        _ kind: Kind,
+        of id: String,
+        with key: StreamingAEAD.Key,
+        _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
+    ) async throws -> SHA256Digest {
+        defer { withExtendedLifetime(source) {} }
+        do {
+            return try await StreamingAEAD.decrypt(
+                file: source.descriptor,
+                key: key,
+                associatedData: Self.associatedData(kind, of: id),
+                body
+            ).digest
+        } catch let error as CryptoError where error.isDamaged {
+            throw Self.damaged(kind, id, path: source.path)
+        }
+    }
+
+    private func blob(_ kind: Kind, of id: String) throws(CaptureError) -> SourceFile {
+        guard CaptureID.isValid(id) else { throw CaptureError(.mediaMissing, detail: "no id of a capture", value: id) }
+        let path = Array("\(directory.path(of: .captures))/\(id)/\(kind.rawValue)".utf8)
+        do {
+            return try SourceFile(path: path)
+        } catch {
+            switch error.kind {
+            case .notFound: throw CaptureError(.mediaMissing, detail: "not in the vault", path: path, value: id)
+            case .empty: throw Self.damaged(kind, id, path: path)
+            default: throw CaptureError(.vaultUnusable, detail: "\(error.kind)", path: path, underlying: error)
+            }
+        }
+    }
+
+    private static func damaged(_ kind: Kind, _ id: String, path: [UInt8]) -> CaptureError {
+        CaptureError(
+            .mediaDamaged,
+            detail: "the \(kind.rawValue) in the vault is not what was put in, or the key is another",
+            path: path,
+            value: id
+        )
+    }
+}
+
+extension StreamingAEAD {
+    /// Bytes of plaintext in so many of ciphertext; 0 for what is none.
+    fileprivate static func plaintextByteCount(of ciphertextByteCount: Int64) -> Int64 {
+        let segments = (ciphertextByteCount + (1 << 20) - 1) >> 20
+        return max(0, ciphertextByteCount - 40 - 16 * segments)
+    }
+}
+
+extension CaptureVault {
+    /// Finishes or discards what processes that have died left: a draft with a record is committed, one without was never
+    /// reported to anybody, and its original is untouched. Drafts of living processes are left alone, and so is everything
+    /// that the vault did not make.
+    ///
+    /// - Parameter hasRecord: Whether there is a record of a capture.
+    /// - Throws: `CaptureError` `.vaultUnusable`, `.storeUnusable` when `hasRecord` throws something else than a
+    ///   `CaptureError`.
+    package func adopt(hasRecord: (String) throws -> Bool) throws(CaptureError) {
+        guard let captures = try captures() else { return }
+        var names: [String] = []
+        try CaptureError.inVault { try captures.forEachName { names.append(String(decoding: $0, as: UTF8.self)) } }
+        for name in names {
+            if name.hasPrefix(VaultKeyFile.draftPrefix) {
+                try CaptureError.inVault { try VaultKeyFile.discardDraft(name, in: captures) }
+            } else if name.hasPrefix(Self.draftPrefix) {
+                try adopt(name, in: captures, hasRecord)
+            }
+        }
+    }
+
+    private func adopt(
+        _ name: String,
+        in captures: TargetDirectory,
+        _ hasRecord: (String) throws -> Bool
+    ) throws(CaptureError) {
+        let id = String(name.dropFirst(Self.draftPrefix.count))
+        guard CaptureID.isValid(id) else { return }
+        let draft = try CaptureError.inVault { () throws -> TargetDirectory? in
+            guard let draft = try captures.subdirectory(name, creating: false) else { return nil }
+            return try Self.hold(draft, name, in: captures) ? draft : nil
+        }
+        guard let draft else { return }
+        // Asked with the lock held: whoever could still keep a record is gone.
+        let isRecorded = try Self.answer(hasRecord, id)
+        try CaptureError.inVault {
+            if isRecorded {
+                try Self.publish(draft, id, in: captures)
+            } else {
+                try Self.remove(draft, name, from: captures)
+            }
+        }
+    }
+
+    private static func answer(_ hasRecord: (String) throws -> Bool, _ id: String) throws(CaptureError) -> Bool {
+        do {
+            return try hasRecord(id)
+        } catch let error as CaptureError {
+            throw error
+        } catch {
+            throw CaptureError(.storeUnusable, detail: "\(error)", underlying: error)
         }
     }
 }

@@ -1,6 +1,10 @@
+internal import Foundation
+internal import Glibc
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
+internal import Synchronization
 
 /// Gives photos their names, in the order of the index, so that a run that is repeated gives the same.
 ///
@@ -218,5 +222,242 @@ extension FileIdentity {
     func isSameContent(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode && size == other.size
             && modificationNanoseconds == other.modificationNanoseconds
+    }
+}
+
+/// What a selection comes to, read from the index a block at a time.
+struct DownloadCandidates: Sendable {
+    /// One photo of the selection.
+    enum Candidate: Sendable {
+        /// To be fetched; with the names that it may have already.
+        case wanted(PhotoRecord, names: [PhotoCopy])
+        /// Here, in a file that may have been changed since.
+        case present(PhotoRecord, PhotoCopy, isChanged: Bool)
+        /// Not in the index.
+        case unknown(id: String)
+    }
+
+    private static let blockSize = 500
+
+    let account: SyncAccount
+    let selection: Download.Selection
+
+    /// Calls `body` with up to 500 candidates at a time. Blocks.
+    ///
+    /// - Throws: `StoreError`, and what `body` throws.
+    func forEachBlock(_ body: ([Candidate]) throws -> Void) throws {
+        switch selection {
+        case .missing: try missing(PhotoFilter(), body)
+        case .since(let time): try missing(PhotoFilter(uploadedSince: time), body)
+        case .ids(let ids): try named(ids, body)
+        }
+    }
+
+    /// How many photos are to be fetched, and their bytes. Blocks.
+    func total() throws -> (photos: Int64, bytes: Int64) {
+        var total: (photos: Int64, bytes: Int64) = (0, 0)
+        try forEachBlock { block in
+            for case .wanted(let photo, _) in block {
+                total.photos += 1
+                total.bytes &+= photo.fileSize
+            }
+        }
+        return total
+    }
+
+    private var copies: LocalCopies { LocalCopies(library: account.library, server: account.server) }
+
+    private func missing(_ filter: PhotoFilter, _ body: ([Candidate]) throws -> Void) throws {
+        try account.index.forEachBlock(of: account.server, where: filter) { photos in
+            let holdings = try copies.holdings(of: photos)
+            let block = photos.compactMap { photo -> Candidate? in
+                let holding = holdings[photo.id] ?? LocalCopies.Holding()
+                if holding.unchanged != nil { return nil }
+                // Changing a photo is the user's right; fetching it again each night would be a nuisance.
+                if let changed = holding.changed { return .present(photo, changed, isChanged: true) }
+                return .wanted(photo, names: holding.names)
+            }
+            if !block.isEmpty { try body(block) }
+        }
+    }
+
+    private func named(_ ids: [String], _ body: ([Candidate]) throws -> Void) throws {
+        var seen: Set<String> = []
+        let ids = ids.filter { seen.insert($0).inserted }
+        for start in stride(from: 0, to: ids.count, by: Self.blockSize) {
+            let part = Array(ids[start..<min(ids.count, start + Self.blockSize)])
+            let photos = try account.index.photos(part, of: account.server)
+            let holdings = try copies.holdings(of: photos)
+            let byID = Dictionary(photos.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+            try body(
+                part.map { id in
+                    guard let photo = byID[id] else { return .unknown(id: id) }
+                    let holding = holdings[id] ?? LocalCopies.Holding()
+                    if let copy = holding.unchanged { return .present(photo, copy, isChanged: false) }
+                    return .wanted(photo, names: holding.names)
+                }
+            )
+        }
+    }
+}
+
+/// Blocks of candidates, read on a thread of its own and only as fast as they are taken, so that memory stays flat.
+final class CandidateFeed: Sendable {
+    typealias Block = [DownloadCandidates.Candidate]
+    private typealias Taker = CheckedContinuation<Result<Block?, any Error>, Never>
+
+    private struct Stopped: Error {}
+
+    private struct State {
+        var taker: Taker?
+        var end: Result<Block?, any Error>?
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+    private let demand = DispatchSemaphore(value: 0)
+
+    /// Begins to read when the first block is asked for.
+    init(_ candidates: DownloadCandidates) {
+        Thread.detachNewThread { [self] in
+            let end = Result {
+                try waitForDemand()
+                try candidates.forEachBlock { block in
+                    answer(.success(block))
+                    try waitForDemand()
+                }
+            }
+            finish(end.map { nil })
+        }
+    }
+
+    /// The next block; nil after the last. One caller at a time.
+    func next() async throws -> Block? {
+        let result = await withCheckedContinuation { (continuation: Taker) in
+            let end = state.withLock { state in
+                if state.end == nil { state.taker = continuation }
+                return state.end
+            }
+            if let end {
+                continuation.resume(returning: end)
+            } else {
+                demand.signal()
+            }
+        }
+        return try result.get()
+    }
+
+    /// Ends the thread. Nothing is asked for after that.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        demand.signal()
+    }
+
+    private func waitForDemand() throws {
+        demand.wait()
+        if state.withLock({ $0.isStopped }) { throw Stopped() }
+    }
+
+    private func answer(_ result: Result<Block?, any Error>) {
+        let taker = state.withLock { state in
+            defer { state.taker = nil }
+            return state.taker
+        }
+        taker?.resume(returning: result)
+    }
+
+    private func finish(_ end: Result<Block?, any Error>) {
+        state.withLock { $0.end = end }
+        answer(end)
+    }
+}
+
+/// Where a photo goes: `YYYY/MM/NAME` below the target directory.
+struct DownloadPlace: Sendable, Hashable {
+    /// Four digits.
+    let year: String
+    /// Two digits.
+    let month: String
+    /// Its name there.
+    var name: String
+
+    /// The month in UTC, as the server files it (contract 3.6).
+    init(takenAt time: PhotoTime, name: String) {
+        let taken = CivilTime(secondsSince1970: time.microseconds.flooredDivision(by: 1_000_000).quotient)
+        year = max(0, taken.year).padded(4)
+        month = taken.month.padded(2)
+        self.name = name
+    }
+
+    /// The month's directory below the root, `YYYY/MM`.
+    var directory: String { "\(year)/\(month)" }
+
+    /// The whole path, as bytes.
+    func path(below root: [UInt8]) -> [UInt8] {
+        (root == Array("/".utf8) ? [] : root) + Array("/\(directory)/\(name)".utf8)
+    }
+}
+
+/// What this machine has of some photos, by the library and by the files themselves.
+struct LocalCopies {
+    /// What became of the file of a copy.
+    enum Condition {
+        /// It is there as it was.
+        case unchanged
+        /// It is there, and somebody has changed it.
+        case changed
+        /// It is gone.
+        case vanished
+    }
+
+    /// What there is of one photo.
+    struct Holding {
+        /// A file with its bytes.
+        var unchanged: PhotoCopy?
+        /// A file that had its bytes.
+        var changed: PhotoCopy?
+        /// Downloads that have not ended, and copies that are gone: names that the photo may have again.
+        var names: [PhotoCopy] = []
+    }
+
+    let library: LibraryStore
+    let server: String
+
+    /// What there is of each photo, by its id.
+    func holdings(of photos: [PhotoRecord]) throws(StoreError) -> [String: Holding] {
+        var holdings: [String: Holding] = [:]
+        for copy in try library.copies(ofPhotos: photos.map(\.id), server: server) {
+            add(copy, to: &holdings[copy.photoID, default: Holding()])
+        }
+        // The same bytes, pushed or fetched as another photo.
+        let lacking = photos.filter { holdings[$0.id]?.unchanged == nil }
+        guard !lacking.isEmpty else { return holdings }
+        let ids = Dictionary(lacking.map { ($0.sha256, $0.id) }, uniquingKeysWith: { first, _ in first })
+        for copy in try library.copies(withDigests: Array(ids.keys), server: server) where copy.state == .present {
+            guard let digest = copy.sha256, let id = ids[digest], copy.photoID != id else { continue }
+            if Self.condition(of: copy) == .unchanged { holdings[id, default: Holding()].unchanged = copy }
+        }
+        return holdings
+    }
+
+    private func add(_ copy: PhotoCopy, to holding: inout Holding) {
+        guard copy.state == .present else {
+            holding.names.append(copy)
+            return
+        }
+        switch Self.condition(of: copy) {
+        case .unchanged: holding.unchanged = copy
+        case .changed: holding.changed = copy
+        case .vanished: holding.names.append(copy)
+        }
+    }
+
+    /// Length and time of change tell. A file that was moved to another disk and back, or got other rights, is the same.
+    static func condition(of copy: PhotoCopy) -> Condition {
+        guard let found = FileIdentity(ofRegularFile: copy.path) else { return .vanished }
+        guard let known = copy.identity else { return .unchanged }
+        let isSame =
+            found.size == known.size && found.modificationNanoseconds == known.modificationNanoseconds
+        return isSame ? .unchanged : .changed
     }
 }

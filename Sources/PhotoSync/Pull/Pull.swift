@@ -1,6 +1,7 @@
+internal import Dispatch
 internal import Foundation
 internal import MediaFiles
-internal import MediaStore
+public import MediaStore
 internal import MediaSystem
 public import MediaTransport
 
@@ -217,5 +218,212 @@ extension PullResult {
         result.changes.changed += changes.changed
         result.changes.gone += changes.gone
         return result
+    }
+}
+
+/// Where a pull stands.
+public struct PullProgress: Sendable, Equatable {
+    /// Distinct photos so far.
+    public var photos: Int64
+    /// Pages so far.
+    public var pages: Int64
+    /// How many photos a full run will see, as the server says; nil for an incremental run (trap 19).
+    public var expected: Int64?
+    /// Which beginning this is, from 1.
+    public var attempt: Int
+
+    /// Makes a progress value.
+    package init(photos: Int64, pages: Int64, expected: Int64?, attempt: Int) {
+        self.photos = photos
+        self.pages = pages
+        self.expected = expected
+        self.attempt = attempt
+    }
+}
+
+/// What a complete pull found.
+public struct PullResult: Sendable, Equatable {
+    /// Whether everything was listed.
+    public var isFull: Bool
+    /// Whether it went on where an earlier one had stopped.
+    public var isResumed: Bool
+    /// Distinct photos that were listed.
+    public var photos: Int64
+    /// Pages that were listed.
+    public var pages: Int64
+    /// How often it was begun anew.
+    public var restarts: Int
+    /// What changed in the index.
+    public var changes: SyncChanges
+    /// The index as it is now.
+    public var counts: PhotoCounts
+    /// The server's own counts after the run; nil when it would not say.
+    public var status: SyncStatus?
+
+    /// Makes a result.
+    package init(
+        isFull: Bool,
+        isResumed: Bool = false,
+        photos: Int64 = 0,
+        pages: Int64 = 0,
+        restarts: Int = 0,
+        changes: SyncChanges = SyncChanges(),
+        counts: PhotoCounts = PhotoCounts(),
+        status: SyncStatus? = nil
+    ) {
+        self.isFull = isFull
+        self.isResumed = isResumed
+        self.photos = photos
+        self.pages = pages
+        self.restarts = restarts
+        self.changes = changes
+        self.counts = counts
+        self.status = status
+    }
+
+    /// Whether only a full pull brings the index up to the server: its own counts after the run are others than the
+    /// index's, because photos were deleted or claimed elsewhere, which an incremental run is never told (contract section
+    /// 5), or while a full run listed them. False when the server would not say, and after a dry run.
+    public var advisesFull: Bool {
+        status?.differs(from: counts) ?? false
+    }
+}
+
+extension SyncStatus {
+    func differs(from counts: PhotoCounts) -> Bool {
+        totalPhotos != counts.total || legacyPhotos != counts.legacy || devicePhotos != counts.thisDevice
+    }
+}
+
+/// Runs what waits for SQLite or a disk, one piece at a time, on a thread that is not one of Swift's few.
+final class StoreQueue: Sendable {
+    private let queue = DispatchQueue(label: "mediactl.sync.store")
+
+    /// Waits for `body`, which is not begun before the ones asked for earlier have ended. Cancelling does not stop it.
+    ///
+    /// - Throws: What `body` throws; an error of the store as `.busy` or `.storeUnusable`.
+    func run<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws(PhotoSyncError) -> Value {
+        let result: Result<Value, PhotoSyncError> = await withCheckedContinuation { continuation in
+            queue.async {
+                continuation.resume(returning: Result(catching: body).mapError(PhotoSyncError.ofStore))
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension PhotoSyncError {
+    /// What an error of a store means to a run. A busy one is no broken one: another process has begun a run, or is
+    /// writing for a long time.
+    static func ofStore(_ error: any Error) -> PhotoSyncError {
+        switch error {
+        case let error as PhotoSyncError:
+            return error
+        case let error as StoreError:
+            var own = PhotoSyncError(error)
+            if error.kind == .busy {
+                own.code = .busy
+                own.isRetryable = true
+            }
+            return own
+        default:
+            return PhotoSyncError(.internalError, detail: "\(error)")
+        }
+    }
+}
+
+/// What `sync status` tells: the index, the server, and how they fit.
+public struct SyncReport: Sendable {
+    /// Whether uploads of the server belong to whoever sent them (photosync contract 3.5).
+    public enum Ownership: String, Sendable {
+        /// An upload from here was seen in the user's own listing.
+        case owned
+        /// An upload from here was not: the server has the defect of the published build.
+        case ownerless
+        /// Nothing was ever uploaded from here.
+        case unknown
+    }
+
+    /// The server's health; nil when it could not be asked.
+    public var health: ServerHealth?
+    /// The server's own counts; nil when it could not be asked.
+    public var status: SyncStatus?
+    /// Why the server could not be asked.
+    public var failure: PhotoSyncError?
+    /// What the index knows; nil before the first pull, and when it has another user's photos.
+    public var state: SyncState?
+    /// The index's counts.
+    public var counts: PhotoCounts
+    /// Whether the server shows the ownership defect.
+    public var ownership: Ownership
+
+    /// Asks server and index. Never throws for a server that does not answer; that is part of the report.
+    ///
+    /// - Throws: `PhotoSyncError` `.storeUnusable` only.
+    public static func make(of account: SyncAccount) async throws(PhotoSyncError) -> SyncReport {
+        async let health = Result.awaiting { () async throws(PhotoSyncError) in try await account.client.health() }
+        async let status = Result.awaiting { () async throws(PhotoSyncError) in
+            try await account.client.status(device: account.deviceID)
+        }
+        let (state, counts, ownsUploads) = try await StoreQueue().run {
+            let state = try account.state()
+            return (
+                state,
+                state == nil ? PhotoCounts() : try account.index.counts(of: account.server, device: account.deviceID),
+                try account.index.ownsUploads(at: account.server)
+            )
+        }
+        let (healthAnswer, statusAnswer) = await (health, status)
+        return SyncReport(
+            health: try? healthAnswer.get(),
+            status: try? statusAnswer.get(),
+            failure: statusAnswer.failure ?? healthAnswer.failure,
+            state: state,
+            counts: counts,
+            ownership: ownsUploads.map { $0 ? .owned : .ownerless } ?? .unknown
+        )
+    }
+
+    /// Whether a pull has something to bring: the server's own counts are others than the index's. What was deleted or
+    /// claimed elsewhere comes with a full one only.
+    public var advisesPull: Bool {
+        guard let status, state?.lastCompleteAt != nil else { return false }
+        return status.differs(from: counts)
+    }
+
+    /// Makes a report.
+    package init(
+        health: ServerHealth?,
+        status: SyncStatus?,
+        failure: PhotoSyncError?,
+        state: SyncState?,
+        counts: PhotoCounts,
+        ownership: Ownership
+    ) {
+        self.health = health
+        self.status = status
+        self.failure = failure
+        self.state = state
+        self.counts = counts
+        self.ownership = ownership
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}
+
+extension Result where Failure == PhotoSyncError, Success: Sendable {
+    /// What `body` returns or throws, where a plain `try` would lose the error's type or begin the next thing too early.
+    static func awaiting(_ body: () async throws(PhotoSyncError) -> Success) async -> Self {
+        do {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
+        }
     }
 }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
@@ -182,5 +183,214 @@ extension PhotoSyncError {
         var error = self
         error.path = error.path ?? path
         return error
+    }
+}
+
+/// Hashes one file after the other through one buffer. Used by one thread.
+final class FileReader {
+    /// Fits into the cache of a core, and makes calls to the system rare enough.
+    private static let bufferSize = 256 << 10
+
+    private let control: TransferControl
+    private let onRead: @Sendable (Int) -> Void
+    private let buffer: UnsafeMutableRawBufferPointer
+    private var hasher: SHA256Hasher
+
+    init(control: TransferControl, onRead: @escaping @Sendable (Int) -> Void) throws(PhotoSyncError) {
+        do {
+            hasher = try SHA256Hasher()
+        } catch {
+            throw PhotoSyncError(.internalError, detail: error.detail)
+        }
+        self.control = control
+        self.onRead = onRead
+        // Owned: freed in `deinit`, never handed out.
+        buffer = .allocate(byteCount: Self.bufferSize, alignment: 4_096)
+    }
+
+    deinit {
+        buffer.deallocate()
+    }
+
+    /// The digest of a file that stays as it is meanwhile.
+    func digest(of path: [UInt8]) throws(PhotoSyncError) -> TreeHashing.Digest {
+        let file: SourceFile
+        do {
+            file = try SourceFile(path: path)
+        } catch {
+            throw PhotoSyncError.source(error)
+        }
+        hasher.reset()
+        try read(file)
+        guard let status = try? file.currentStatus(), status == file.status else {
+            throw PhotoSyncError(.sourceChanged, detail: "the file changed while it was read", path: path)
+        }
+        do {
+            return TreeHashing.Digest(
+                sha256: try hasher.snapshot().hex,
+                identity: file.status,
+                isFromCache: false
+            )
+        } catch {
+            throw PhotoSyncError(.internalError, detail: error.detail, path: path)
+        }
+    }
+
+    private func read(_ file: SourceFile) throws(PhotoSyncError) {
+        var done: Int64 = 0
+        while done < file.status.size {
+            if control.isStopRequested { throw PhotoSyncError(.cancelled, path: file.path) }
+            let wanted = Int(min(Int64(buffer.count), file.status.size - done))
+            let got: Int
+            do {
+                let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+                got = try FileBytes.read(file.descriptor, at: done, into: window)
+            } catch {
+                throw PhotoSyncError.source(SourceFileError(.io(errno: error.code), path: file.path))
+            }
+            guard got > 0 else {
+                throw PhotoSyncError(.sourceChanged, detail: "the file became shorter", path: file.path)
+            }
+            hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<got]))
+            done += Int64(got)
+            onRead(got)
+        }
+    }
+}
+
+/// The date of a photo.
+enum PhotoDate {
+    /// When it was taken, as its Exif data say; else the time of its last change, in UTC.
+    ///
+    /// - Throws: `PhotoSyncError`: `.invalidDate` outside the years 0000 to 9999. The server would read any other text, and
+    ///   none, as "now" (photosync contract 3.1, trap 5), and nothing could change that later.
+    static func of(_ file: SourceFile) throws(PhotoSyncError) -> PhotoTime {
+        if let taken = PhotoCaptureTime.microseconds(of: file).flatMap(PhotoTime.init(microseconds:)) { return taken }
+        if let changed = modification(of: file.descriptor).flatMap(PhotoTime.init(microseconds:)) { return changed }
+        throw PhotoSyncError(
+            .invalidDate,
+            detail: "it has none of its own, and its last change is not in the years 0000 to 9999",
+            path: file.path
+        )
+    }
+
+    /// The same of a path.
+    ///
+    /// - Throws: `PhotoSyncError`, also for a file that cannot be opened.
+    static func of(path: [UInt8]) throws(PhotoSyncError) -> PhotoTime {
+        let file: SourceFile
+        do {
+            file = try SourceFile(path: path)
+        } catch {
+            throw PhotoSyncError.source(error)
+        }
+        return try of(file)
+    }
+
+    /// Not from nanoseconds in 64 bits, which end in the year 2262.
+    private static func modification(of descriptor: Int32) -> Int64? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        let (microseconds, isTooFar) = Int64(status.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000)
+        return isTooFar ? nil : microseconds + Int64(status.st_mtim.tv_nsec) / 1_000
+    }
+}
+
+/// Which photos are the user's own. The server's answers to uploads and to `/check` do not tell (photosync contract 3.3
+/// and 3.7, trap 11); only the own listing does, which the index holds.
+struct OwnPhotos: Sendable {
+    let account: SyncAccount
+    private let queue = StoreQueue()
+
+    init(_ account: SyncAccount) {
+        self.account = account
+    }
+
+    /// Photos of the index with these bytes, and those that this machine has a downloaded copy of with these bytes: servers
+    /// rewrite files, and such a copy must not be sent as a new photo (trap 12).
+    ///
+    /// - Returns: Photos by the digest that was asked for.
+    func known(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
+        let (index, library, server) = (account.index, account.library, account.server)
+        return try await queue.run { [account] in
+            // A dry run has not brought the index up to date, and it may have another user's photos.
+            guard try account.state() != nil else { return [:] }
+            var known = Self.bySHA256(try index.photos(withDigests: digests, of: server))
+            let others = digests.filter { known[$0] == nil }
+            let copies = try library.copies(withDigests: others, server: server)
+                .filter { $0.state == .present && $0.sha256 != $0.serverSHA256 }
+            // A photo that is gone from the server is no reason to keep a file from it.
+            let byID = try index.photosByID(copies.map(\.photoID), of: server)
+            for copy in copies {
+                if let digest = copy.sha256, let photo = byID[copy.photoID] { known[digest] = photo }
+            }
+            return known
+        }
+    }
+
+    /// Photos of the index that were uploaded with these bytes, by digest.
+    func uploaded(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
+        let (index, server) = (account.index, account.server)
+        return try await queue.run { Self.bySHA256(try index.photos(withDigests: digests, of: server)) }
+    }
+
+    /// Photos of the index with these ids, by id.
+    func withIDs(_ ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
+        let (index, server) = (account.index, account.server)
+        return try await queue.run { try index.photosByID(ids, of: server) }
+    }
+
+    /// Records which local files are which photos, one for each path, where it is not recorded yet.
+    func record(_ copies: [PhotoCopy]) async throws(PhotoSyncError) {
+        let (library, server) = (account.library, account.server)
+        let new = try await queue.run {
+            let recorded = try library.copies(at: copies.map(\.path), server: server)
+            let byPath = Dictionary(grouping: recorded, by: \.path)
+            let photoIDs = Dictionary(copies.map { ($0.path, $0.photoID) }) { first, _ in first }
+            // The file has other content since, and is no copy of the earlier photo any more.
+            let outdated = recorded.filter { $0.state == .present && $0.photoID != photoIDs[$0.path] }
+            if !outdated.isEmpty { try library.remove(outdated) }
+            return copies.filter { copy in !(byPath[copy.path] ?? []).contains { $0.isSameFile(as: copy) } }
+        }
+        guard !new.isEmpty else { return }
+        do {
+            try await library.keep(new)
+        } catch {
+            throw PhotoSyncError.ofStore(error)
+        }
+    }
+
+    /// Keeps, for `sync status`, whether an upload of this run was seen in the own listing.
+    func remember(isOwned: Bool) async throws(PhotoSyncError) {
+        let (index, server) = (account.index, account.server)
+        try await queue.run { try index.setOwnsUploads(isOwned, at: server) }
+    }
+
+    /// Of several with the same bytes the one that came last: a server has no bytes twice, so the others are gone.
+    private static func bySHA256(_ photos: [PhotoRecord]) -> [String: PhotoRecord] {
+        Dictionary(photos.map { ($0.sha256, $0) }) { one, other in
+            one.uploadedAt.microseconds < other.uploadedAt.microseconds ? other : one
+        }
+    }
+
+    /// Photos with these bytes in the listing as it is now. Changes nothing, neither in the index nor on the server, where
+    /// naming a device would move its `lastSyncAt` (contract section 4).
+    ///
+    /// - Throws: `PhotoSyncError`, as a pull: a listing that cannot be right is not believed.
+    func listed(_ digests: [String], control: TransferControl) async throws(PhotoSyncError) -> [String: PhotoRecord] {
+        guard !digests.isEmpty else { return [:] }
+        let state = try await queue.run { [account] in try account.state() }
+        let kind = SyncRun.Kind(after: state, overlap: Pull.Options().overlap)
+        let request = LiveListing.Request(kind: kind, control: control)
+        let live = try await LiveListing.make(of: account, request, queue: queue)
+        let server = account.server
+        return try await queue.run { Self.bySHA256(try live.index.photos(withDigests: digests, of: server)) }
+    }
+}
+
+extension PhotoCopy {
+    /// Whether it says what another one would say; where it came from does not matter.
+    fileprivate func isSameFile(as other: PhotoCopy) -> Bool {
+        photoID == other.photoID && state == other.state && sha256 == other.sha256 && identity == other.identity
     }
 }

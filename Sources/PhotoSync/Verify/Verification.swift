@@ -1,6 +1,9 @@
 internal import Dispatch
 internal import Foundation
+internal import MediaCrypto
+internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 public import MediaTransport
 internal import Synchronization
 
@@ -195,4 +198,131 @@ extension PhotoRecord {
 extension SyncDifference {
     /// Whether a file is not there, or not whole.
     fileprivate var isOfAbsence: Bool { kind == .copyMissing || kind == .copyUnfinished }
+}
+
+/// Looks at one local copy of a photo.
+struct CopyCheck: Sendable {
+    let hashes: HashCache
+    let readsContent: Bool
+
+    /// What is wrong with a copy; nil when it has the bytes that were written or sent.
+    func difference(of copy: PhotoCopy) async -> SyncDifference? {
+        guard copy.state == .present else {
+            return SyncDifference(
+                kind: .copyUnfinished,
+                photoID: copy.photoID,
+                path: copy.path,
+                found: copy.state.rawValue
+            )
+        }
+        let file: SourceFile
+        do {
+            file = try SourceFile(path: copy.path)
+        } catch {
+            return difference(of: copy, because: error)
+        }
+        do {
+            guard let expected = copy.sha256 else { return nil }
+            let found = try await digest(of: file, copy)
+            guard found != expected else { return nil }
+            return SyncDifference(
+                kind: .copyChanged,
+                photoID: copy.photoID,
+                path: copy.path,
+                expected: expected,
+                found: found
+            )
+        } catch {
+            return difference(of: copy, because: SourceFileError(.io(errno: 0), path: copy.path))
+        }
+    }
+
+    /// The digest of an open file, without reading it where somebody has done so already.
+    private func digest(of file: SourceFile, _ copy: PhotoCopy) async throws -> String {
+        let identity = file.status
+        if !readsContent {
+            if identity == copy.identity, let known = copy.sha256 { return known }
+            if let known = hashes.digest(of: identity) { return known }
+        }
+        return try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size).hex
+    }
+
+    private func difference(of copy: PhotoCopy, because error: SourceFileError) -> SyncDifference {
+        SyncDifference(
+            kind: error.kind == .notFound ? .copyMissing : .copyChanged,
+            photoID: copy.photoID,
+            path: copy.path,
+            expected: copy.sha256,
+            found: error.words
+        )
+    }
+}
+
+extension SourceFileError {
+    fileprivate var words: String? {
+        switch kind {
+        case .notFound: nil
+        case .permissionDenied: "permission denied"
+        case .isDirectory: "a directory"
+        case .notRegular: "not a regular file"
+        case .empty: "an empty file"
+        case .io: "unreadable"
+        }
+    }
+}
+
+/// One thing that is not the same everywhere.
+public struct SyncDifference: Sendable, Equatable {
+    /// What differs.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// On the server, not in the index.
+        case notIndexed = "not_indexed"
+        /// In the index, no longer on the server.
+        case notOnServer = "not_on_server"
+        /// In both, told differently (name, size, dates, hash).
+        case changedOnServer = "changed_on_server"
+        /// In both, with another origin device.
+        case originChanged = "origin_changed"
+        /// The copy is gone from this machine.
+        case copyMissing = "copy_missing"
+        /// The copy's bytes are others than were written or sent, or cannot be read.
+        case copyChanged = "copy_changed"
+        /// The copy's photo is no longer on the server.
+        case copyOrphaned = "copy_orphaned"
+        /// A download that has not come to its end.
+        case copyUnfinished = "copy_unfinished"
+    }
+
+    /// What differs.
+    public var kind: Kind
+    /// The photo.
+    public var photoID: String
+    /// The local file, for a copy.
+    public var path: [UInt8]?
+    /// What index or record say.
+    public var expected: String?
+    /// What was found.
+    public var found: String?
+
+    /// Makes a difference.
+    package init(kind: Kind, photoID: String, path: [UInt8]? = nil, expected: String? = nil, found: String? = nil) {
+        self.kind = kind
+        self.photoID = photoID
+        self.path = path
+        self.expected = expected
+        self.found = found
+    }
+}
+
+/// What a comparison looked at.
+public struct VerificationResult: Sendable, Equatable {
+    /// Photos that the server listed.
+    public var photos: Int64 = 0
+    /// Copies on this machine.
+    public var copies: Int64 = 0
+    /// Differences by kind.
+    public var counts: [SyncDifference.Kind: Int] = [:]
+
+    /// Makes a result of nothing.
+    package init() {}
 }

@@ -1,4 +1,6 @@
+internal import MediaCore
 public import MediaStore
+internal import MediaTransport
 
 /// `GET /api/sync/status` (photosync contract section 4).
 public struct SyncStatus: Sendable, Equatable {
@@ -127,5 +129,205 @@ public struct ServerHealth: Sendable, Equatable {
     package init(status: String, isSetUp: Bool?) {
         self.status = status
         self.isSetUp = isSetUp
+    }
+}
+
+extension SyncStatus {
+    init(reading body: [UInt8]) throws(PhotoSyncError) {
+        var members = MemberReader(body)
+        var counts: [String: Int64] = [:]
+        var lastSyncAt: PhotoTime?
+        try members.enterObject()
+        while let name = try members.next() {
+            switch name {
+            case "totalPhotos", "devicePhotos", "legacyPhotos", "otherDevicePhotos":
+                counts[name] = try members.count(name)
+            case "lastSyncAt": lastSyncAt = try members.time(name)
+            default: try members.skip()
+            }
+        }
+        try members.finish()
+        self.init(
+            totalPhotos: try MemberReader.require(counts["totalPhotos"], "totalPhotos"),
+            devicePhotos: try MemberReader.require(counts["devicePhotos"], "devicePhotos"),
+            legacyPhotos: try MemberReader.require(counts["legacyPhotos"], "legacyPhotos"),
+            otherDevicePhotos: try MemberReader.require(counts["otherDevicePhotos"], "otherDevicePhotos"),
+            lastSyncAt: lastSyncAt
+        )
+    }
+}
+
+extension RegisteredDevice {
+    /// What this machine calls itself: servers know `ios` and `android` only and refuse `linux` (contract 1.2). Android's
+    /// client is the one that also walks a file system, and no server makes a difference.
+    static let ownPlatform = "android"
+
+    static func one(in body: [UInt8]) throws(PhotoSyncError) -> RegisteredDevice {
+        var members = MemberReader(body)
+        let device = try RegisteredDevice(&members, "device")
+        try members.finish()
+        return try MemberReader.require(device, "device")
+    }
+
+    static func all(in body: [UInt8]) throws(PhotoSyncError) -> [RegisteredDevice] {
+        var members = MemberReader(body)
+        var devices: [RegisteredDevice] = []
+        guard try members.beginArray("devices") else { return [] }
+        while try members.nextElement() {
+            devices.append(try MemberReader.require(RegisteredDevice(&members, "devices[]"), "devices[]"))
+        }
+        try members.finish()
+        return devices
+    }
+
+    /// - Returns: nil for `null`.
+    fileprivate init?(_ members: inout MemberReader, _ name: String) throws(PhotoSyncError) {
+        var id: String?
+        var deviceName: String?
+        var platform: String?
+        var registeredAt: PhotoTime?
+        var lastSeenAt: PhotoTime?
+        var isActive: Bool?
+        guard try members.beginObject(name) else { return nil }
+        while let name = try members.next() {
+            switch name {
+            case "id": id = try members.identifier(name)
+            case "deviceName": deviceName = try members.text(name)
+            case "platform": platform = try members.text(name)
+            case "registeredAt": registeredAt = try members.time(name)
+            case "lastSeenAt": lastSeenAt = try members.time(name)
+            case "isActive": isActive = try members.flag(name)
+            default: try members.skip()
+            }
+        }
+        self.init(
+            id: try MemberReader.require(id, "id"),
+            name: try MemberReader.require(deviceName, "deviceName"),
+            platform: try MemberReader.require(platform, "platform"),
+            registeredAt: try MemberReader.require(registeredAt, "registeredAt"),
+            lastSeenAt: try MemberReader.require(lastSeenAt, "lastSeenAt"),
+            isActive: try MemberReader.require(isActive, "isActive")
+        )
+    }
+}
+
+extension LoginReply {
+    /// Reads an answer. The earlier key is void whatever the rest of it is, so a broken one gives at least the new key.
+    init(reading body: [UInt8]) throws(PhotoSyncError) {
+        do {
+            self = try Self.whole(body)
+        } catch {
+            guard let apiKey = Self.key(in: body) else { throw error }
+            self.init(apiKey: apiKey, device: nil, email: nil)
+        }
+    }
+
+    /// The key, by its name and quotation marks.
+    private static func key(in body: [UInt8]) -> String? {
+        String(decoding: body, as: UTF8.self).firstMatch(of: /"apiKey"\s*:\s*"([!#-\[\]-~]+)"/).map { String($0.1) }
+    }
+
+    private static func whole(_ body: [UInt8]) throws(PhotoSyncError) -> LoginReply {
+        var members = MemberReader(body)
+        var apiKey: String?
+        var device: RegisteredDevice?
+        var email: String?
+        try members.enterObject()
+        while let name = try members.next() {
+            switch name {
+            case "apiKey": apiKey = try members.identifier(name)
+            case "device": device = try RegisteredDevice(&members, name)
+            case "user": email = try Self.email(&members)
+            default: try members.skip()
+            }
+        }
+        try members.finish()
+        return LoginReply(
+            apiKey: try MemberReader.require(apiKey, "apiKey"),
+            device: try MemberReader.require(device, "device"),
+            email: try MemberReader.require(email, "user.email")
+        )
+    }
+
+    private static func email(_ members: inout MemberReader) throws(PhotoSyncError) -> String? {
+        var email: String?
+        guard try members.beginObject("user") else { return nil }
+        while let name = try members.next() {
+            if name == "email" { email = try members.text("user.email") } else { try members.skip() }
+        }
+        return email
+    }
+}
+
+extension PhotoReceipt {
+    init(reading body: [UInt8]) throws(PhotoSyncError) {
+        var members = MemberReader(body)
+        var id: String?
+        var isDuplicate: Bool?
+        try members.enterObject()
+        while let name = try members.next() {
+            switch name {
+            case "id": id = try members.identifier(name)
+            case "isDuplicate": isDuplicate = try members.flag(name)
+            default: try members.skip()
+            }
+        }
+        try members.finish()
+        self.init(
+            id: try MemberReader.require(id, "id"),
+            isDuplicate: try MemberReader.require(isDuplicate, "isDuplicate")
+        )
+    }
+}
+
+extension ServerHealth {
+    static func status(in body: [UInt8]) throws(PhotoSyncError) -> String {
+        let status = JSONValue.object(in: body[...])?["status"]?.text
+        return ServerText.cut(try MemberReader.require(status, "status"))
+    }
+
+    /// Whether the setup is complete; nil for an answer that does not say.
+    static func isSetUp(_ response: HTTPResponse) -> Bool? {
+        guard response.status == 200,
+            case .bool(let isComplete)? = JSONValue.object(in: response.body[...])?["isComplete"]
+        else { return nil }
+        return isComplete
+    }
+}
+
+/// The answer to `POST /api/photos/check` (contract 3.7).
+enum CheckReply {
+    static func existing(in body: [UInt8]) throws(PhotoSyncError) -> Set<String> {
+        var members = MemberReader(body)
+        var existing: Set<String>?
+        try members.enterObject()
+        while let name = try members.next() {
+            if name == "existing" { existing = try digests(&members) } else { try members.skip() }
+        }
+        try members.finish()
+        return try MemberReader.require(existing, "existing")
+    }
+
+    private static func digests(_ members: inout MemberReader) throws(PhotoSyncError) -> Set<String>? {
+        guard try members.beginArray("existing") else { return nil }
+        var digests: Set<String> = []
+        while try members.nextElement() {
+            digests.insert(try MemberReader.require(members.digest("existing[]"), "existing[]"))
+        }
+        return digests
+    }
+}
+
+/// The answer to `POST /api/sync/claim-legacy` (contract section 7). Its other numbers are always 0.
+enum ClaimReply {
+    static func claimed(in body: [UInt8]) throws(PhotoSyncError) -> Int64 {
+        var members = MemberReader(body)
+        var claimed: Int64?
+        try members.enterObject()
+        while let name = try members.next() {
+            if name == "claimed" { claimed = try members.count(name) } else { try members.skip() }
+        }
+        try members.finish()
+        return try MemberReader.require(claimed, "claimed")
     }
 }

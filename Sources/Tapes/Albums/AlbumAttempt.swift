@@ -2,6 +2,7 @@ internal import Foundation
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
+internal import MediaTransport
 
 /// One attempt at the album of one tape, under its lock: steps 4 to 8 of rule R2. Its methods are the steps; what it holds is
 /// what they have found out.
@@ -186,5 +187,334 @@ struct AlbumAttempt {
             isFiled: isFiled,
             hiddenClips: hiddenClips
         )
+    }
+}
+
+/// Steps 4 to 6 of rule R2: access, the album, its identifier.
+extension AlbumAttempt {
+    /// Ends with `link`, kept in the store: an identifier is committed before anything is added (trap 4).
+    mutating func ensureAlbum() async throws(AlbumTrouble) {
+        let opened = try await service.open(.addOnly, believingRefusal: believesRefusal)
+        self.opened = opened
+        let id = tape.id
+        let links = try service.kept { () throws(TapesError) in
+            try service.stored { () throws(StoreError) in try service.store.albumLinks(of: id) }
+        }
+        report(.ensure)
+        if let known = links.first(where: { $0.libraryID == opened.id }) {
+            try service.kept { () throws(TapesError) in try service.keep(opened, isGranted: false) }
+            try await visit(known, opened)
+            return
+        }
+        let record = try service.kept { () throws(TapesError) in try service.record() }
+        if let former = links.first(where: { service.isOfThisAddress($0, record) }) {
+            // Another library where that of the tape was: a disk that is not mounted, another account (trap 1).
+            throw .setback(AlbumSetback(.libraryChanged, detail: "its album is in \(former.libraryID)"))
+        }
+        if !links.isEmpty {
+            formerLink = links.last
+            // The user has chosen another place: the album there is a new one, the link to the old one stays.
+            try service.kept { () throws(TapesError) in try makePending(.libraryChanged) }
+        }
+        try service.kept { () throws(TapesError) in try service.keep(opened, isGranted: false) }
+        try await makeAlbum(opened)
+    }
+
+    /// Whether a refusal concerns this tape: one that may not make albums may still add to those there are (rule R10).
+    private func believesRefusal(_ access: AlbumAccess) -> Bool {
+        guard !isAsked else { return false }
+        switch access.state {
+        case .authorized, .limited: return wasRefused || (try? service.knownLink(of: tape.id)) == nil
+        case .notDetermined, .restricted, .denied: return true
+        }
+    }
+
+    /// Looks at the album that the identifier names, by nothing but the identifier (rule R3).
+    private mutating func visit(_ known: AlbumLink, _ opened: OpenLibrary) async throws(AlbumTrouble) {
+        var known = known
+        let presence: AlbumPresence
+        do throws(AlbumError) {
+            presence = try await service.library.album(known.albumID, hint: known.hint)
+        } catch {
+            guard error.kind == .albumMissing else { throw AlbumTrouble(error) }
+            presence = .missing
+        }
+        switch presence {
+        case .found(_, _, let hint):
+            known.hint = hint ?? known.hint
+            known.verifiedAt = service.now()
+            try use(known)
+        case .unknown:
+            // Whoever may only add may not look: the identifier is presumed good (trap 3).
+            try use(known)
+        case .missing:
+            try await remakeAlbum(known.albumID, opened)
+            return
+        case .damaged(let detail): throw AlbumTrouble(AlbumError(.albumDamaged, detail: detail))
+        }
+        report(.reuse)
+    }
+
+    /// Makes the album again that is gone: under the title that the tape has now, for all clips (rule R5).
+    mutating func remakeAlbum(_ goneID: String, _ opened: OpenLibrary) async throws(AlbumTrouble) {
+        try await service.confirm(opened)
+        try service.kept { () throws(TapesError) in try makePending(.albumMissing) }
+        report(.pending, AssociationReason.albumMissing.rawValue, albumID: goneID)
+        guard !isRemade else { throw .setback(AlbumSetback(.albumMissing, isLibraryWide: false)) }
+        isRemade = true
+        link = nil
+        try await makeAlbum(opened)
+    }
+
+    private mutating func makeAlbum(_ opened: OpenLibrary) async throws(AlbumTrouble) {
+        if let marked = try await albumLeftBehind(opened) {
+            try use(albumLink(marked, opened))
+            report(.reuse, "found by its mark")
+            return
+        }
+        // What is known to be forbidden is not asked for: it would be refused, or leave an empty album (rule R10).
+        guard !opened.access.forbidsNewAlbums else { throw .setback(AlbumSetback(opened.access)) }
+        let title = AlbumTitle.of(tape)
+        let intent = AlbumIntent(tapeID: tape.id, libraryID: opened.id, title: title, startedAt: service.now())
+        try stored { () throws(StoreError) in try service.store.keep(intent) }
+        TapeKillPoint.intentKept.reach()
+        let made: MadeAlbum
+        do throws(AlbumError) {
+            made = try await service.library.createAlbum(title: title, tapeID: tape.id)
+        } catch {
+            try forgetIntent(after: error, opened)
+            throw AlbumTrouble(error, refusal: .createFailed)
+        }
+        TapeKillPoint.albumCreated.reach()
+        isCreated = true
+        try use(albumLink(made, opened))
+        TapeKillPoint.linkKept.reach()
+        report(.create, try namesakes(of: made, opened), details: made.title)
+    }
+
+    /// The album of a creation whose answer never came, by our own mark (rule R4).
+    private func albumLeftBehind(_ opened: OpenLibrary) async throws(AlbumTrouble) -> MadeAlbum? {
+        let id = tape.id
+        let intent = try stored { () throws(StoreError) in try service.store.albumIntent(of: id, in: opened.id) }
+        guard intent != nil else { return nil }
+        do throws(AlbumError) {
+            return try await service.library.albumMarked(id)
+        } catch {
+            switch error.kind {
+            // Without permission to look, create.
+            case .unauthorized, .insufficient: return nil
+            default: throw AlbumTrouble(error)
+            }
+        }
+    }
+
+    /// Ends the intent unless the library may have made an album all the same.
+    private func forgetIntent(after error: AlbumError, _ opened: OpenLibrary) throws(AlbumTrouble) {
+        switch error.kind {
+        case .unreachable, .cancelled: return
+        case .unauthorized, .insufficient, .albumMissing, .albumDamaged, .libraryChanged, .rejected, .quota: break
+        }
+        let id = tape.id
+        try stored { () throws(StoreError) in try service.store.removeAlbumIntent(of: id, in: opened.id) }
+    }
+
+    private func albumLink(_ made: MadeAlbum, _ opened: OpenLibrary) -> AlbumLink {
+        AlbumLink(
+            tapeID: tape.id,
+            libraryID: opened.id,
+            albumID: made.id,
+            titleAtCreation: made.title,
+            ownerID: made.ownerID,
+            hint: made.hint,
+            createdAt: service.now(),
+            verifiedAt: service.now()
+        )
+    }
+
+    /// Commits the identifier; where it is another one, or another library's turn, all clips are pending again.
+    private mutating func use(_ link: AlbumLink) throws(AlbumTrouble) {
+        let isKept = try stored { () throws(StoreError) in try service.store.keep(link) }
+        guard isKept else {
+            throw .setback(AlbumSetback(.internalError, detail: "the tape is gone", isLibraryWide: false))
+        }
+        self.link = link
+        try service.kept { () throws(TapesError) in try reload() }
+    }
+
+    /// Says which other albums of ours have the same title: two tapes of one title have two albums (rule R3).
+    private func namesakes(of made: MadeAlbum, _ opened: OpenLibrary) throws(AlbumTrouble) -> String {
+        let links = try stored { () throws(StoreError) in try service.store.albumLinks(in: opened.id) }
+        let others = links.filter { $0.titleAtCreation == made.title && $0.albumID != made.id }.map(\.albumID)
+        return others.isEmpty ? "" : "its title is also that of \(others.joined(separator: ", "))"
+    }
+
+    private func stored<Value>(_ body: () throws(StoreError) -> Value) throws(AlbumTrouble) -> Value {
+        do throws(StoreError) { return try body() } catch { throw .fatal(TapesError(error)) }
+    }
+}
+
+/// Steps 7 and 8 of rule R2: every pending clip goes into the album, and what became of each is kept on its own (trap 5).
+extension AlbumAttempt {
+    /// A clip, and the library's name for its original.
+    private typealias Named = (clip: ClipRecord, asset: [UInt8])
+
+    /// Adds what is pending, the oldest first, in one request however many there are.
+    mutating func fillAlbum() async throws(AlbumTrouble) {
+        guard let opened, let link else { return }
+        for clip in clips where clip.association == .pending && clip.source == nil {
+            settlements[clip.id] = ClipSettlement(
+                clipID: clip.id,
+                association: .unlinkable,
+                reason: .assetUnidentified
+            )
+        }
+        let wanted = try pendingClips()
+        guard !wanted.isEmpty else { return }
+        let named = try await resolve(wanted)
+        TapeKillPoint.assetsResolved.reach()
+        do throws(AlbumError) {
+            let refused = try await add(named, to: link)
+            guard !refused.isEmpty else { return }
+            // The name may be an old one, or the asset was taken away meanwhile: asked for afresh, once.
+            let again = try await resolve(refused, afresh: true)
+            for clip in try await add(again, to: link) { refuse(clip) }
+        } catch {
+            guard error.kind == .albumMissing else { throw AlbumTrouble(error) }
+            settlements = [:]
+            try await remakeAlbum(link.albumID, opened)
+            try await fillAlbum()
+        }
+    }
+
+    /// Whether a clip is taken along: every pending one is, when there is a try (rule R2.7), but for originals that would
+    /// have to be waited for before their time.
+    func isIncluded(_ clip: ClipRecord) -> Bool {
+        guard clip.association == .pending, clip.source != nil else { return false }
+        return isAsked || isDue(clip) || !(clip.reason?.isCostly ?? false)
+    }
+
+    private func pendingClips() throws(AlbumTrouble) -> [ClipRecord] {
+        let byID = Dictionary(clips.map { ($0.id, $0) }) { first, _ in first }
+        let ids = try service.kept { () throws(TapesError) in
+            try service.stored { () throws(StoreError) in try service.store.clipIDsByAge(of: tape.id) }
+        }
+        return ids.compactMap { byID[$0] }.filter(isIncluded) + (filed.map { [$0] } ?? [])
+    }
+
+    // MARK: Names
+
+    /// Asks for the library's names; clips without one are settled.
+    private mutating func resolve(_ wanted: [ClipRecord]) async throws(AlbumTrouble) -> [Named] {
+        do throws(AlbumError) { return try await resolve(wanted, afresh: false) } catch { throw AlbumTrouble(error) }
+    }
+
+    private mutating func resolve(_ wanted: [ClipRecord], afresh: Bool) async throws(AlbumError) -> [Named] {
+        let answers = try await service.library.resolveAssets(wanted, mayUpload: service.policy.mayUpload)
+        guard answers.count == wanted.count else {
+            throw AlbumError(.rejected(status: nil), detail: "\(answers.count) answers for \(wanted.count) originals")
+        }
+        var named: [Named] = []
+        for (clip, answer) in zip(wanted, answers) {
+            switch answer {
+            case .asset(let id, let isHidden):
+                named.append((clip, id))
+                if isHidden, !afresh { hiddenClips += 1 }
+            case .unavailable(let detail): postpone(clip, AlbumSetback(.originalUnavailable, detail: detail))
+            case .unidentified: postpone(clip, AlbumSetback(.assetUnidentified))
+            case .rejected(let detail): refuse(clip, detail)
+            case .failed(let error):
+                if error.kind == .cancelled { throw error }
+                if case .rejected = error.kind {
+                    refuse(clip, error.detail)
+                } else {
+                    postpone(clip, AlbumSetback(error))
+                }
+            }
+        }
+        return named
+    }
+
+    // MARK: Adding
+
+    /// - Returns: The clips whose asset the library did not let in, or did not find.
+    private mutating func add(_ named: [Named], to link: AlbumLink) async throws(AlbumError) -> [ClipRecord] {
+        guard !named.isEmpty else { return [] }
+        // An original that is there twice is one asset (trap 8).
+        var known: Set<[UInt8]> = []
+        let assets = named.filter { known.insert($0.asset).inserted }
+            .map { AlbumAsset(id: $0.asset, kind: $0.clip.kind) }
+        let results = try await service.library.add(assets, to: link.albumID, hint: link.hint)
+        guard results.count == assets.count else {
+            throw AlbumError(.rejected(status: nil), detail: "\(results.count) answers for \(assets.count) assets")
+        }
+        TapeKillPoint.assetsAdded.reach()
+        let byAsset = Dictionary(zip(assets.map(\.id), results)) { first, _ in first }
+        var refused: [ClipRecord] = []
+        for (clip, asset) in named {
+            switch byAsset[asset] {
+            case .added, .alreadyThere: succeed(clip, asset)
+            case .notAllowed, .notFound: refused.append(clip)
+            case .failed(let detail): postpone(clip, AlbumSetback(.internalError, detail: detail))
+            case .notNow(let error): fail(clip, AlbumSetback(error), isAlone: true)
+            case nil: break
+            }
+        }
+        let count = named.count - refused.count
+        report(refused.isEmpty ? .add : .addPartly, "\(count) of \(named.count)")
+        return refused
+    }
+
+    // MARK: What became of a clip
+
+    private mutating func succeed(_ clip: ClipRecord, _ asset: [UInt8]) {
+        guard clip.id != filed?.id else {
+            isFiled = true
+            return
+        }
+        settlements[clip.id] = ClipSettlement(clipID: clip.id, association: .linked, assetID: asset)
+        addedClips += 1
+    }
+
+    /// Refused for good.
+    private mutating func refuse(_ clip: ClipRecord, _ detail: String = "the library does not let it in") {
+        note(clip, .assetRejected, detail)
+        settlements[clip.id] = ClipSettlement(
+            clipID: clip.id,
+            association: .failed,
+            reason: .assetRejected,
+            attempts: clip.attempts + 1
+        )
+    }
+
+    /// This one alone not now.
+    private mutating func postpone(_ clip: ClipRecord, _ setback: AlbumSetback) {
+        note(clip, setback.reason, setback.detail)
+        fail(clip, setback, isAlone: true)
+    }
+
+    /// Not now: it is tried again after a time that doubles, or when the grant is another one.
+    ///
+    /// - Parameters:
+    ///   - clip: The clip.
+    ///   - setback: Why.
+    ///   - isAlone: Whether other clips may have fared better, so that time alone decides.
+    mutating func fail(_ clip: ClipRecord, _ setback: AlbumSetback, isAlone: Bool = false) {
+        let attempts = clip.attempts + (setback.isBelieved ? 0 : 1)
+        let needsTime = isAlone || !(setback.reason.isOfAccess || setback.reason == .libraryChanged)
+        let pause = RetryPolicy.album.delay(after: attempts, retryAfter: setback.retryAfter)
+        settlements[clip.id] = ClipSettlement(
+            clipID: clip.id,
+            association: .pending,
+            reason: setback.reason,
+            attempts: attempts,
+            nextAttemptAt: needsTime ? service.now().addingTimeInterval(pause / .seconds(1)) : nil
+        )
+        if setback.reason == .quota { isFull = true }
+    }
+
+    private mutating func note(_ clip: ClipRecord, _ reason: AssociationReason, _ detail: String) {
+        if clipDetail.isEmpty { clipDetail = detail }
+        if clip.id == filed?.id { filingReason = reason }
+        report(.pending, "clip \(clip.id): \(reason.rawValue)", details: detail)
     }
 }

@@ -1,4 +1,4 @@
-internal import MediaStore
+public import MediaStore
 internal import MediaTransport
 
 /// Why an attempt at an album went no further: a state to be kept, no error (rule R9).
@@ -90,4 +90,100 @@ extension AssociationReason {
     /// Whether a try costs the user's time, so that another clip's does not take the clip along before its own time: a disk
     /// that does not answer is waited for (rule R14).
     var isCostly: Bool { self == .originalUnavailable }
+}
+
+/// Whether an album is there.
+public enum AlbumPresence: Sendable, Equatable {
+    /// It is; where it is now, and how many assets it says to have, when it says so.
+    case found(title: String, count: Int?, hint: [UInt8]?)
+    /// A definite answer of this very library.
+    case missing
+    /// Looking is not allowed.
+    case unknown
+    /// It is there, and cannot be read; why, for people.
+    case damaged(String)
+}
+
+/// An album that was made, or found by its mark.
+public struct MadeAlbum: Sendable, Equatable {
+    /// The stored identifier.
+    public var id: String
+    /// Title it has.
+    public var title: String
+    /// The account that owns it.
+    public var ownerID: String?
+    /// Where it is.
+    public var hint: [UInt8]?
+
+    /// Makes a description of an album.
+    public init(id: String, title: String, ownerID: String? = nil, hint: [UInt8]? = nil) {
+        self.id = id
+        self.title = title
+        self.ownerID = ownerID
+        self.hint = hint
+    }
+}
+
+/// What the library says of one original.
+public enum AssetResolution: Sendable, Equatable {
+    /// Its name for it. `isHidden`: it is in the library's trash; only the user restores it.
+    case asset([UInt8], isHidden: Bool = false)
+    /// The bytes are needed and cannot be had now (rule R14).
+    case unavailable(String)
+    /// The library does not know it, and it is not sent (rule R15).
+    case unidentified
+    /// Refused for good.
+    case rejected(String)
+    /// Not now: this one failed, others may not have.
+    case failed(AlbumError)
+}
+
+/// An asset to add.
+public struct AlbumAsset: Sendable, Equatable {
+    /// The library's name for it.
+    public var id: [UInt8]
+    /// What it shows.
+    public var kind: ClipRecord.Kind
+
+    /// Makes an asset.
+    public init(id: [UInt8], kind: ClipRecord.Kind) {
+        self.id = id
+        self.kind = kind
+    }
+}
+
+/// What became of one asset in `add`.
+public enum AddResult: Sendable, Equatable {
+    /// It is in the album now.
+    case added
+    /// It was in the album before.
+    case alreadyThere
+    /// Not ours, unknown or locked: the library does not say which.
+    case notAllowed
+    /// The library has no such asset.
+    case notFound
+    /// Refused for good, and why, for people.
+    case failed(String)
+    /// Not now: this part of the request failed, others have not.
+    case notNow(AlbumError)
+}
+
+/// What became of one asset in `remove`.
+public enum RemoveResult: Sendable, Equatable {
+    /// It is not in the album now.
+    case removed
+    /// Not ours to remove.
+    case notAllowed
+    /// Still there, and why, for people.
+    case failed(String)
+}
+
+/// What became of an album in `deleteAlbum`.
+public enum AlbumDeletion: Sendable, Equatable {
+    /// It is gone.
+    case deleted
+    /// It was gone before.
+    case alreadyGone
+    /// Ours is gone from it; so many things of others keep the folder.
+    case keptForeign(Int)
 }

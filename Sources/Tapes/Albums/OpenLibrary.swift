@@ -1,5 +1,5 @@
 internal import MediaFiles
-internal import MediaStore
+public import MediaStore
 
 /// A library that answers, is recognised, and may be asked to do something: steps 4 of rule R2, and contract 4.2.
 struct OpenLibrary {
@@ -139,5 +139,84 @@ extension AlbumSetback {
         case .limited(let missing): self.init(.accessLimited, detail: access.detail, missing: missing)
         case .restricted, .denied, .authorized: self.init(.accessDenied, detail: access.detail)
         }
+    }
+}
+
+/// A library and what it allows.
+public struct LibraryStatus: Sendable, Equatable {
+    /// `folder`, `immich`.
+    public var kind: String
+    /// Path of the root, or base address.
+    public var address: String
+    /// nil when it cannot be told.
+    public var identity: AlbumLibraryIdentity?
+    /// nil when the library cannot be reached.
+    public var addOnly: AlbumAccess?
+    /// nil when the library cannot be reached.
+    public var readWrite: AlbumAccess?
+    /// Why something above is nil.
+    public var reason: AssociationReason?
+    /// What the library said, for people.
+    public var detail: String
+
+    /// Makes a status.
+    package init(
+        kind: String,
+        address: String,
+        identity: AlbumLibraryIdentity? = nil,
+        addOnly: AlbumAccess? = nil,
+        readWrite: AlbumAccess? = nil,
+        reason: AssociationReason? = nil,
+        detail: String = ""
+    ) {
+        self.kind = kind
+        self.address = address
+        self.identity = identity
+        self.addOnly = addOnly
+        self.readWrite = readWrite
+        self.reason = reason
+        self.detail = detail
+    }
+}
+
+/// What an operation needs (contract 4.3).
+public enum AccessLevel: String, Sendable {
+    /// Albums are made, and filled; nobody else's are looked at.
+    case addOnly = "add_only"
+    /// Albums are looked at, emptied and deleted as well.
+    case readWrite = "read_write"
+}
+
+/// What is allowed, and the fingerprint of the grant (rule R10): it changes when the rights do.
+public struct AlbumAccess: Sendable, Equatable {
+    /// How much is allowed (contract 4.3).
+    public enum State: Sendable, Equatable {
+        /// Nobody was asked yet.
+        case notDetermined
+        /// The system forbids it.
+        case restricted
+        /// The user, or the library, has refused it.
+        case denied
+        /// Some of it is; these permissions are missing.
+        case limited(missing: [String])
+        /// All of it.
+        case authorized
+    }
+
+    /// How much is allowed.
+    public var state: State
+    /// Library, account, and permissions or mode, owner and device of the root. Holds no secret.
+    public var fingerprint: String
+    /// What the system said; for people.
+    public var detail: String
+    /// Whether the grant itself says that no new album could be made, or nothing put into it: then none is begun.
+    public var forbidsNewAlbums: Bool
+
+    /// Makes an answer.
+    public init(_ state: State, fingerprint: String, detail: String = "", forbidsNewAlbums: Bool = false) {
+        self.state = state
+        self.fingerprint = fingerprint
+        self.detail = detail
+        self.forbidsNewAlbums = forbidsNewAlbums
     }
 }

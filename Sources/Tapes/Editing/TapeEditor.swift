@@ -1,5 +1,9 @@
 public import Foundation
+internal import Glibc
+internal import MediaCrypto
+internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 
 /// Tapes and their clips, without albums: what commands do to a tape before the album service hears of it. Never touches an
 /// original.
@@ -141,5 +145,251 @@ public struct TapeEditor: Sendable {
     @discardableResult
     func stored<Value>(_ body: () throws(StoreError) -> Value) throws(TapesError) -> Value {
         do { return try body() } catch { throw TapesError(error) }
+    }
+}
+
+extension TapeEditor {
+    /// Examines a file (step 1 of rule R2): an absolute path, what it shows, how long it is. Reads a few blocks.
+    ///
+    /// - Parameters:
+    ///   - path: As given, as bytes; a relative one starts at the current directory. Links are not resolved.
+    ///   - allowingMissing: Whether a file that is not there is taken by its extension.
+    /// - Returns: A clip under a new id; its tape and its place are not set.
+    /// - Throws: `TapesError` `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`, `.unknownMediaType`.
+    public func inspect(_ path: [UInt8], allowingMissing: Bool) throws(TapesError) -> ClipRecord {
+        guard !path.isEmpty, let directory = path.first == UInt8(ascii: "/") ? [] : AbsolutePath.currentDirectory else {
+            throw TapesError(.fileNotFound, path: path)
+        }
+        let absolute = AbsolutePath.of(path, in: directory)
+        let file: SourceFile
+        do {
+            file = try SourceFile(path: absolute)
+        } catch {
+            let refusal = TapesError(error, path: path)
+            guard allowingMissing, refusal.code == .fileNotFound else { throw refusal }
+            return try clip(absolute, as: path, prefix: [])
+        }
+        let prefix: [UInt8]
+        do { prefix = try file.prefix(4096) } catch { throw TapesError(error, path: path) }
+        var clip = try clip(absolute, as: path, prefix: prefix)
+        if clip.kind == .video { clip.durationMilliseconds = MediaDuration.milliseconds(of: file) }
+        return clip
+    }
+
+    private func clip(_ absolute: [UInt8], as path: [UInt8], prefix: [UInt8]) throws(TapesError) -> ClipRecord {
+        guard let kind = ClipMedium.kind(of: absolute, prefix: prefix) else {
+            throw TapesError(.unknownMediaType, path: path)
+        }
+        return ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "", kind: kind, source: absolute)
+    }
+
+    /// Makes each still with a video of the same stem in the same directory, both in the list, one live picture. It takes
+    /// the place of the first of the two, and the length of the video. Each is in one pair at most.
+    ///
+    /// - Parameter clips: From `inspect`.
+    /// - Returns: The clips, those without a partner as they are.
+    public func pairingLivePictures(_ clips: [ClipRecord]) -> [ClipRecord] {
+        /// Places of those that wait for a partner, by stem.
+        var waiting: [[UInt8]: [ClipRecord.Kind: [Int]]] = [:]
+        var paired: [ClipRecord?] = clips
+        for (place, clip) in clips.enumerated() {
+            guard clip.kind != .live, let stem = clip.source?.stemOfPath else { continue }
+            let partner: ClipRecord.Kind = clip.kind == .image ? .video : .image
+            guard let first = waiting[stem]?[partner]?.first else {
+                waiting[stem, default: [:]][clip.kind, default: []].append(place)
+                continue
+            }
+            waiting[stem]?[partner]?.removeFirst()
+            let (still, video) = clip.kind == .image ? (clip, clips[first]) : (clips[first], clip)
+            var live = still
+            live.kind = .live
+            live.pairedSource = video.source
+            live.durationMilliseconds = video.durationMilliseconds
+            paired[first] = live
+            paired[place] = nil
+        }
+        return paired.compactMap { $0 }
+    }
+}
+
+extension TapesError {
+    /// A file that cannot be taken.
+    init(_ error: SourceFileError, path: [UInt8]) {
+        switch error.kind {
+        case .notFound: self.init(.fileNotFound, path: path, underlying: error)
+        case .permissionDenied: self.init(.fileUnreadable, detail: "permission denied", path: path, underlying: error)
+        case .isDirectory, .notRegular: self.init(.notRegularFile, path: path, underlying: error)
+        case .empty: self.init(.emptyFile, path: path, underlying: error)
+        // A part of the path that ought to be a directory.
+        case .io(ENOTDIR): self.init(.fileNotFound, path: path, underlying: error)
+        case .io(let code):
+            self.init(.fileUnreadable, detail: SystemError.words(code), path: path, underlying: error)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// A path without its extension; a dot that begins the name begins none.
+    fileprivate var stemOfPath: [UInt8] {
+        guard let dot = lastIndex(of: UInt8(ascii: ".")) else { return self }
+        let name = lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+        return dot > name ? Array(self[..<dot]) : self
+    }
+}
+
+/// Settings of a tape to change; nil leaves one as it is.
+public struct TapeChange: Sendable, Equatable {
+    /// Shape of the picture.
+    public var orientation: TapeRecord.Orientation?
+    /// Of clips without their own.
+    public var scaleMode: TapeRecord.ScaleMode?
+    /// Between two clips.
+    public var transition: TapeRecord.Transition?
+    /// 100 to 2000.
+    public var transitionMilliseconds: Int?
+
+    /// Changes nothing.
+    public init() {}
+}
+
+/// Settings of a clip to change; nil leaves one as it is.
+public struct ClipChange: Sendable, Equatable {
+    /// Videos only.
+    public var trimStartMilliseconds: Int64?
+    /// Videos only.
+    public var trimEndMilliseconds: Int64?
+    /// 0 to 3, clockwise.
+    public var rotateQuarterTurns: Int?
+    /// `.some(nil)` is the tape's again.
+    public var scaleOverride: TapeRecord.ScaleMode??
+    /// 0 to 1; `.some(nil)` is full again. Videos and live pictures only.
+    public var volume: Double??
+    /// How long a still is shown, 1 to 3,600,000. Stills only.
+    public var imageMilliseconds: Int64?
+
+    /// Changes nothing.
+    public init() {}
+}
+
+extension TapeEditor {
+    /// Changes settings of a tape.
+    ///
+    /// - Returns: The tape as it is now.
+    /// - Throws: `TapesError` `.outOfRange`, `.tapeNotFound`, `.storeUnusable`.
+    public func set(_ change: TapeChange, on tape: TapeRecord) throws(TapesError) -> TapeRecord {
+        if let milliseconds = change.transitionMilliseconds, !(100...2000).contains(milliseconds) {
+            throw TapesError(.outOfRange, detail: "a transition takes 100 to 2000 ms", value: "\(milliseconds)")
+        }
+        return try self.change(tape) { tape in
+            tape.orientation = change.orientation ?? tape.orientation
+            tape.scaleMode = change.scaleMode ?? tape.scaleMode
+            tape.transition = change.transition ?? tape.transition
+            tape.transitionMilliseconds = change.transitionMilliseconds ?? tape.transitionMilliseconds
+        }
+    }
+
+    /// Changes how a clip is shown. What is not changed stays as it is by now, whatever the given clip says.
+    ///
+    /// - Returns: The clip as it is now.
+    /// - Throws: `TapesError` `.outOfRange`, `.trimTooLong`, `.notForThisKind`, `.clipNotFound`, `.storeUnusable`; nothing
+    ///   is changed then.
+    public func set(_ change: ClipChange, on clip: ClipRecord) throws(TapesError) -> ClipRecord {
+        var refusal: TapesError?
+        let kept = try stored { () throws(StoreError) in
+            try store.changeClips([clip.id], at: now()) { stored in
+                do throws(TapesError) {
+                    stored = try change.applied(to: stored)
+                } catch {
+                    refusal = error
+                }
+            }
+        }
+        if let refusal { throw refusal }
+        guard let changed = kept.first else { throw TapesError(.clipNotFound, value: clip.id) }
+        return changed
+    }
+}
+
+extension ClipChange {
+    /// A clip with the changes.
+    fileprivate func applied(to clip: ClipRecord) throws(TapesError) -> ClipRecord {
+        var clip = clip
+        try setTrims(of: &clip)
+        if let turns = rotateQuarterTurns {
+            try Self.check((0...3).contains(turns), "0 to 3 quarter turns", turns)
+            clip.rotateQuarterTurns = turns
+        }
+        if let scaleOverride { clip.scaleOverride = scaleOverride }
+        if let volume {
+            try Self.check(clip.kind != .image, .notForThisKind, "a still has no sound")
+            // Not a number is in no range.
+            if let volume { try Self.check((0...1).contains(volume), "a volume of 0 to 1", volume) }
+            clip.volume = volume
+        }
+        if let milliseconds = imageMilliseconds {
+            try Self.check(clip.kind == .image, .notForThisKind, "only a still is shown for a time")
+            try Self.check((1...3_600_000).contains(milliseconds), "a still is shown for 1 to 3600000 ms", milliseconds)
+            clip.imageMilliseconds = milliseconds
+        }
+        return clip
+    }
+
+    /// Trap 20: what is left must be more than nothing.
+    private func setTrims(of clip: inout ClipRecord) throws(TapesError) {
+        let trims = [trimStartMilliseconds, trimEndMilliseconds].compactMap { $0 }
+        guard !trims.isEmpty else { return }
+        try Self.check(clip.kind == .video, .notForThisKind, "only a video is trimmed")
+        for trim in trims { try Self.check(trim >= 0, "a trim is 0 or more", trim) }
+        clip.trimStartMilliseconds = trimStartMilliseconds ?? clip.trimStartMilliseconds
+        clip.trimEndMilliseconds = trimEndMilliseconds ?? clip.trimEndMilliseconds
+        let (sum, overflow) = clip.trimStartMilliseconds.addingReportingOverflow(clip.trimEndMilliseconds)
+        try Self.check(!overflow, "a trim of such length", trims[0])
+        guard let duration = clip.durationMilliseconds else { return }
+        try Self.check(sum < duration, .trimTooLong, "the trims take \(sum) of \(duration) ms", "\(sum)")
+    }
+
+    private static func check(_ isInRange: Bool, _ detail: String, _ value: some Numeric) throws(TapesError) {
+        try check(isInRange, .outOfRange, detail, "\(value)")
+    }
+
+    private static func check(
+        _ isFit: Bool,
+        _ code: TapesError.Code,
+        _ detail: String,
+        _ value: String? = nil
+    ) throws(TapesError) {
+        if !isFit { throw TapesError(code, detail: detail, value: value) }
+    }
+}
+
+extension TapeEditor {
+    /// Makes the checksums that a clip lacks, or whose file has changed: SHA-1 and SHA-256 in one reading.
+    ///
+    /// A file that changes while it is read gets none, and one whose file system does not answer for 30 seconds neither (rule
+    /// R14). Cancelling ends it with `.cancelled`.
+    ///
+    /// - Parameter clip: A clip as the store has it.
+    /// - Returns: The clip, kept; unchanged when its original cannot be read.
+    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
+    public func checksum(_ clip: ClipRecord) async throws(TapesError) -> ClipRecord {
+        guard let source = clip.source else { return clip }
+        let original = try await OriginalReading.read(source) { status in
+            clip.sha1 != nil && clip.sha256 != nil && clip.isUnchanged(status)
+        }
+        guard let original, let digests = original.digests else { return clip }
+        var known = clip
+        known.size = original.status.size
+        known.modifiedNanoseconds = original.status.modificationNanoseconds
+        known.sha1 = digests.sha1Hex
+        known.sha256 = digests.sha256.hex
+        try stored { [known] () throws(StoreError) in try store.keepChecksums(of: [known]) }
+        return known
+    }
+}
+
+extension ClipRecord {
+    /// Whether its file still is the one that its checksums were made of.
+    func isUnchanged(_ status: FileIdentity) -> Bool {
+        size == status.size && modifiedNanoseconds == status.modificationNanoseconds
     }
 }

@@ -69,3 +69,56 @@ extension AlbumError {
         }
     }
 }
+
+/// What a link in an album says, and which original that is. By the bytes of paths only: no link on the way is resolved, so
+/// that an original that is itself a link stays what is referred to.
+struct LinkTarget {
+    /// Absolute path of the album's folder.
+    let folder: [UInt8]
+    /// The directory of pictures, when the folder really lies below it: targets below it are relative then, and survive its
+    /// being moved as a whole.
+    let pictures: [UInt8]?
+
+    /// What the link to an original says.
+    func target(of source: [UInt8]) -> [UInt8] {
+        guard let pictures, Self.isPlain(source), let below = Self.path(source, below: pictures),
+            let depth = Self.depth(of: folder, below: pictures)
+        else { return source }
+        return Array(repeatElement(Array("../".utf8), count: depth).joined()) + below
+    }
+
+    /// The original that a target means; nil for one that is no path.
+    func source(of target: [UInt8]) -> [UInt8]? {
+        guard let first = target.first, !target.contains(0) else { return nil }
+        if first == Self.slash { return target }
+        var base = folder.split(separator: Self.slash)
+        var parts = target.split(separator: Self.slash)[...]
+        while parts.first == Self.up[...] {
+            parts.removeFirst()
+            guard base.popLast() != nil else { return nil }
+        }
+        return [Self.slash] + Array((base + parts).joined(separator: [Self.slash]))
+    }
+
+    /// How many directories a folder is below another; nil when it is not.
+    static func depth(of folder: [UInt8], below directory: [UInt8]) -> Int? {
+        guard isPlain(folder) else { return nil }
+        return path(folder, below: directory).map { $0.split(separator: slash).count }
+    }
+
+    private static func path(_ path: [UInt8], below directory: [UInt8]) -> [UInt8]? {
+        guard path.starts(with: directory), path.dropFirst(directory.count).first == slash else { return nil }
+        let rest = Array(path[(directory.count + 1)...])
+        return rest.isEmpty ? nil : rest
+    }
+
+    /// Whether the parts of an absolute path can be counted: none is empty, `.` or `..`.
+    private static func isPlain(_ path: [UInt8]) -> Bool {
+        path.split(separator: slash, omittingEmptySubsequences: false).dropFirst().allSatisfy { part in
+            !part.isEmpty && part != up[...] && part != [UInt8(ascii: ".")]
+        }
+    }
+
+    private static let slash = UInt8(ascii: "/")
+    private static let up = Array("..".utf8)
+}

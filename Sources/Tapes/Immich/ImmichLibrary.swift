@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaCore
+internal import MediaFiles
 public import MediaStore
 public import MediaTransport
 
@@ -224,4 +225,327 @@ extension ImmichLibrary {
         default: break
         }
     }
+}
+
+/// Albums and what is in them (tapes contract 6.2).
+extension ImmichLibrary {
+    /// Ids in one request, at most.
+    static let largestChunk = 250
+
+    /// Whether an album is there; `.unknown` for a key without `album.read`, without a call.
+    ///
+    /// - Throws: `AlbumError`.
+    public func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence {
+        let path = try Self.path(ofAlbum: id)
+        // Trap 3: a key that may not look must not make albums look missing.
+        guard try await grant().allows(.readAlbum) else { return .unknown }
+        do throws(AlbumError) {
+            let answer = try await json(client.request(.get, path), needing: .readWrite)
+            guard let album = ImmichAlbum(answer) else { throw Self.noAlbum }
+            return .found(title: album.title, count: album.count, hint: nil)
+        } catch {
+            switch error.kind {
+            case .albumMissing: return .missing
+            case .insufficient: return .unknown
+            default: throw error
+            }
+        }
+    }
+
+    /// Our own album whose description names the tape (rule R4), the oldest when there are several.
+    ///
+    /// - Throws: `AlbumError`.
+    public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
+        let grant = try await grant()
+        guard grant.allows(.readAlbum) else {
+            throw AlbumError(.insufficient([ImmichGrant.Permission.readAlbum.rawValue]))
+        }
+        // Version 2 has no such filter, and lists what is ours anyway.
+        let query = try await majorVersion() >= 3 ? [(name: "isOwned", value: "true")] : []
+        let answer = try await json(client.request(.get, "/albums", query: query), needing: .readWrite)
+        let mark = Self.mark(of: tapeID)
+        return answer.elements.compactMap(ImmichAlbum.init)
+            .filter { $0.carries(mark) && ($0.ownerID ?? grant.accountID) == (grant.accountID ?? $0.ownerID) }
+            .min { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }?
+            .made
+    }
+
+    /// Makes an album, at most once: when the answer is lost, its mark finds it.
+    ///
+    /// - Throws: `AlbumError`.
+    public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
+        // No `assetIds`: those that are not ours would be left out without a word.
+        let body = JSONText.object([
+            ("albumName", .string(title)), ("description", .string(Self.mark(of: tapeID))),
+        ])
+        let request = client.request(.post, "/albums", body: body, repeatability: .atMostOnce)
+        let answer = try await json(request, needing: .addOnly)
+        guard let album = ImmichAlbum(answer), UUID(uuidString: album.id) != nil else { throw Self.noAlbum }
+        return album.made
+    }
+
+    /// Adds assets in chunks of 250. The first chunk's failure is thrown; that of a later one is the result of its assets.
+    ///
+    /// - Throws: `AlbumError`.
+    public func add(
+        _ assets: [AlbumAsset],
+        to albumID: String,
+        hint: [UInt8]?
+    ) async throws(AlbumError) -> [AddResult] {
+        let ids = try Self.texts(of: assets.map(\.id))
+        let answers = try await change(.put, ids, in: albumID, needing: .addOnly)
+        var seen: Set<String> = []
+        return ids.map { id in
+            let isFirst = seen.insert(id).inserted
+            return switch answers[id] {
+            case .done?: isFirst ? .added : .alreadyThere
+            case .refused("duplicate")?: .alreadyThere
+            case .refused("no_permission")?: .notAllowed
+            case .refused("not_found")?: .notFound
+            case .refused(let reason)?: .failed(reason)
+            case .notNow(let error)?: .notNow(error)
+            case nil: .failed("the server said nothing of it")
+            }
+        }
+    }
+
+    /// Takes assets out of an album; they stay on the server.
+    ///
+    /// - Throws: `AlbumError`.
+    public func remove(
+        _ assetIDs: [[UInt8]],
+        from albumID: String,
+        hint: [UInt8]?
+    ) async throws(AlbumError) -> [RemoveResult] {
+        let ids = try Self.texts(of: assetIDs)
+        let answers = try await change(.delete, ids, in: albumID, needing: .readWrite)
+        return ids.map { id in
+            switch answers[id] {
+            case .done?, .refused("not_found")?: .removed
+            case .refused("no_permission")?: .notAllowed
+            case .refused(let reason)?: .failed(reason)
+            case .notNow(let error)?: .failed(error.detail)
+            case nil: .failed("the server said nothing of it")
+            }
+        }
+    }
+
+    /// Deletes an album; its assets stay on the server.
+    ///
+    /// - Throws: `AlbumError`.
+    public func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion {
+        let request = client.request(.delete, try Self.path(ofAlbum: id))
+        do throws(AlbumError) {
+            _ = try await json(request, needing: .readWrite)
+            return .deleted
+        } catch {
+            guard case .albumMissing = error.kind else { throw error }
+            return .alreadyGone
+        }
+    }
+}
+
+extension ImmichLibrary {
+    /// What the server says of one id (`success`, `error`).
+    private enum Verdict {
+        case done
+        case refused(String)
+        /// Its part of the request failed.
+        case notNow(AlbumError)
+    }
+
+    /// Adds or removes, in chunks. Status 200 says nothing about success, so every element is read.
+    ///
+    /// When a later chunk fails, the earlier ones stand: its ids and the rest get that failure as theirs.
+    ///
+    /// - Returns: What the server says, by id.
+    private func change(
+        _ method: HTTPMethod,
+        _ ids: [String],
+        in albumID: String,
+        needing level: AccessLevel
+    ) async throws(AlbumError) -> [String: Verdict] {
+        let path = try Self.path(ofAlbum: albumID) + "/assets"
+        var answers: [String: Verdict] = [:]
+        var listed: Set<String> = []
+        var rest = ids.filter { listed.insert($0).inserted }[...]
+        while !rest.isEmpty {
+            let chunk = rest.prefix(Self.largestChunk)
+            do throws(AlbumError) {
+                let request = client.request(method, path, body: "{\"ids\":\(JSONText.array(chunk))}")
+                let answer = try await json(request, needing: level)
+                for (id, verdict) in answer.elements.compactMap(Self.verdict) {
+                    // Named twice, its success counts.
+                    if case .done? = answers[id] { continue }
+                    answers[id] = verdict
+                }
+            } catch {
+                // The album is gone, or the user wants to stop: that is not the affair of single assets.
+                if answers.isEmpty || error.kind == .albumMissing || error.kind == .cancelled { throw error }
+                for id in rest { answers[id] = .notNow(error) }
+                return answers
+            }
+            rest = rest.dropFirst(chunk.count)
+        }
+        return answers
+    }
+
+    private static func verdict(_ element: JSONValue) -> (id: String, Verdict)? {
+        guard let members = element.members, let id = members["id"]?.text else { return nil }
+        if case .bool(true)? = members["success"] { return (id.lowercased(), .done) }
+        return (id.lowercased(), .refused(members["error"]?.text.map(ServerText.sentence) ?? "unknown"))
+    }
+
+    /// The place of an album.
+    private static func path(ofAlbum id: String) throws(AlbumError) -> String {
+        guard UUID(uuidString: id) != nil else { throw .malformed(id) }
+        return "/albums/\(id)"
+    }
+
+    /// Ids of assets as text.
+    private static func texts(of ids: [[UInt8]]) throws(AlbumError) -> [String] {
+        var texts: [String] = []
+        for id in ids {
+            let text = String(decoding: id, as: UTF8.self)
+            guard UUID(uuidString: text) != nil else { throw .malformed(text) }
+            texts.append(text.lowercased())
+        }
+        return texts
+    }
+
+    /// What the description of our album says (rule R4).
+    static func mark(of tapeID: String) -> String { "mediactl tape \(tapeID)" }
+
+    /// The server has done something, and nobody knows what: the next look goes by the mark.
+    private static let noAlbum = AlbumError(.unreachable(retryAfter: nil), detail: "the answer describes no album")
+}
+
+/// The server's names for files (tapes contract 6.3).
+extension ImmichLibrary {
+    // MARK: By checksum
+
+    /// A file to ask for.
+    struct CheckedFile {
+        /// Ours: the answer repeats it.
+        var id: String
+        /// Of its content.
+        var checksum: ImmichChecksum
+    }
+
+    /// `POST /assets/bulk-upload-check` in blocks of 5,000. Answers are told apart by id, not by order.
+    ///
+    /// - Returns: What is known by id of ours; a file that the server has not is left out.
+    func check(_ files: [CheckedFile]) async throws(AlbumError) -> [String: AssetResolution] {
+        var found: [String: AssetResolution] = [:]
+        var rest = files[...]
+        while !rest.isEmpty {
+            let block = rest.prefix(ImmichAssetSearch.largestCheck)
+            rest = rest.dropFirst(block.count)
+            let members = block.map { file in
+                JSONText.object([("id", .string(file.id)), ("checksum", .string(file.checksum.base64))])
+            }
+            let body = "{\"assets\":[\(members.joined(separator: ","))]}"
+            let answer = try await json(
+                client.request(.post, "/assets/bulk-upload-check", body: body),
+                needing: .addOnly
+            )
+            let results = answer.members?["results"]?.elements ?? []
+            var unanswered = Set(block.map(\.id))
+            for result in results.compactMap(\.members) {
+                guard let id = result["id"]?.text, unanswered.remove(id) != nil else { continue }
+                found[id] = Self.resolution(ofCheck: result)
+            }
+            for id in unanswered { found[id] = .failed(Self.noAnswer) }
+        }
+        return found
+    }
+
+    /// nil when the server would take the file.
+    private static func resolution(ofCheck result: [String: JSONValue]) -> AssetResolution? {
+        if let asset = asset(result["assetId"], isTrashed: result["isTrashed"]) { return asset }
+        switch result["action"]?.text {
+        case "accept": return nil
+        case "reject": return .rejected(ServerText.sentence(result["reason"]?.text ?? "refused"))
+        default: return .failed(noAnswer)
+        }
+    }
+
+    /// `POST /search/metadata` by checksum: for keys that may read and not upload.
+    func asset(withChecksum checksum: ImmichChecksum) async throws(AlbumError) -> AssetResolution? {
+        let page = try await search([("checksum", .string(checksum.base64))])
+        return page.items.lazy
+            .filter { ($0["checksum"]?.text ?? checksum.base64) == checksum.base64 }
+            .compactMap { Self.asset($0["id"], isTrashed: $0["isTrashed"]) }
+            .first
+    }
+
+    // MARK: By path
+
+    /// What the server calls a file; nil when no prefix is mapped, or the path is no text.
+    func serverPath(of source: [UInt8]) -> String? {
+        let fitting = pathMap.filter { entry in
+            let prefix = entry.local.last == UInt8(ascii: "/") ? Array(entry.local.dropLast()) : entry.local
+            return source.starts(with: prefix) && source.dropFirst(prefix.count).first == UInt8(ascii: "/")
+        }
+        guard let longest = fitting.max(by: { $0.local.count < $1.local.count }) else { return nil }
+        let length = longest.local.last == UInt8(ascii: "/") ? longest.local.count - 1 : longest.local.count
+        guard let rest = String(validating: source.dropFirst(length), as: UTF8.self) else { return nil }
+        return longest.server.replacing(/\/+$/, with: "") + rest
+    }
+
+    /// `POST /search/metadata` by path, page by page. The server looks for parts of paths and heeds no case, so the
+    /// answers are compared byte by byte.
+    func asset(atServerPath path: String) async throws(AlbumError) -> AssetResolution? {
+        var members: [(name: String, value: JSONText.Value)] = [("originalPath", .string(path))]
+        var number: Int64 = 1
+        while true {
+            let page = try await search(members)
+            for item in page.items where item["originalPath"]?.text.map({ $0.utf8.elementsEqual(path.utf8) }) == true {
+                if let asset = Self.asset(item["id"], isTrashed: item["isTrashed"]) { return asset }
+            }
+            // A server that names a page twice would be asked for ever.
+            guard let next = page.next, next > number else { return nil }
+            number = next
+            members = [("originalPath", .string(path)), ("page", .number(next))]
+        }
+    }
+
+    private func search(
+        _ members: [(name: String, value: JSONText.Value)]
+    ) async throws(AlbumError) -> (items: [[String: JSONValue]], next: Int64?) {
+        let request = client.request(.post, "/search/metadata", body: JSONText.object(members))
+        let assets = try await json(request, needing: .addOnly).members?["assets"]?.members ?? [:]
+        return (assets["items"]?.elements.compactMap(\.members) ?? [], assets["nextPage"]?.wholeNumber)
+    }
+
+    // MARK: What is taken
+
+    /// The extensions that the server takes; asked once. nil when it does not say: then it judges each file itself.
+    func takenExtensions() async throws(AlbumError) -> Set<String>? {
+        if let extensions = session.known.extensions { return extensions }
+        let answer: JSONValue
+        do {
+            answer = try await json(client.request(.get, "/server/media-types"), needing: .addOnly)
+        } catch {
+            if error.kind == .cancelled { throw error }
+            return nil
+        }
+        let lists = ["image", "video"].map { answer.members?[$0]?.elements ?? [] }
+        let extensions = Set(lists.joined().compactMap { $0.text?.lowercased() })
+        guard !extensions.isEmpty else { return nil }
+        session.learn { $0.extensions = extensions }
+        return extensions
+    }
+
+    // MARK: Forms
+
+    /// An asset that an answer names.
+    private static func asset(_ id: JSONValue?, isTrashed: JSONValue?) -> AssetResolution? {
+        guard let id = id?.text, UUID(uuidString: id) != nil else { return nil }
+        if case .bool(true)? = isTrashed { return .asset(Array(id.utf8), isHidden: true) }
+        return .asset(Array(id.utf8))
+    }
+
+    /// What a server that leaves something out means for it.
+    private static let noAnswer = AlbumError(.unreachable(retryAfter: nil), detail: "the server said nothing of it")
 }

@@ -184,3 +184,292 @@ struct RenderRun: Sendable {
         _ = try await ffmpeg.run(arguments, in: workplace.directory)
     }
 }
+
+/// A video in parts that are made one after the other and then joined without another encoding: what is seen of one clip
+/// alone, and each transition.
+///
+/// Why not one graph of everything: ffmpeg would open every file and hold frames of each, so that a tape of a few hundred
+/// clips runs out of memory and descriptors. Here no run has more than two inputs, however long the tape; every frame is
+/// encoded once; and nothing is asked of ffmpeg but filters that it has had for years.
+struct RenderPlan: Equatable {
+    /// A clip, from some frame on.
+    struct Part: Equatable {
+        /// Index of the clip.
+        var clip: Int
+        /// Frames of it that were seen before.
+        var skipped: Int
+    }
+
+    /// What one run of ffmpeg makes.
+    struct Segment: Equatable {
+        /// Place in the video, in frames.
+        var begin: Int
+        /// Number of frames.
+        var count: Int
+        var part: Part
+        /// The clip that takes over, in a transition.
+        var next: Part?
+        var transition = TapeRecord.Transition.none
+    }
+
+    private(set) var segments: [Segment] = []
+
+    /// Plans the video of a tape. All times are rounded to frames on the time line of the whole, so that nothing adds up.
+    init(tape: TapeRecord, lengths: [Int64], format: RenderFormat) {
+        let timing = TapeTiming(tape: tape, lengths: lengths)
+        var begin: Int64 = 0
+        // The frames of each clip.
+        var spans: [Range<Int>] = []
+        for (index, length) in lengths.enumerated() {
+            spans.append(format.frame(at: begin)..<format.frame(at: begin + length))
+            begin += length - (timing.overlaps.dropFirst(index).first ?? 0)
+        }
+        for (index, span) in spans.enumerated() {
+            let next = spans.dropFirst(index + 1).first
+            let alone = (index > 0 ? spans[index - 1].upperBound : 0)..<(next?.lowerBound ?? span.upperBound)
+            append(alone, Part(clip: index, skipped: alone.lowerBound - span.lowerBound))
+            guard let next else { continue }
+            append(
+                next.lowerBound..<span.upperBound,
+                Part(clip: index, skipped: next.lowerBound - span.lowerBound),
+                Part(clip: index + 1, skipped: 0),
+                tape.transition(after: index)
+            )
+        }
+    }
+
+    /// Number of frames of the whole.
+    var frameCount: Int { segments.last.map { $0.begin + $0.count } ?? 0 }
+
+    private mutating func append(
+        _ frames: Range<Int>,
+        _ part: Part,
+        _ next: Part? = nil,
+        _ transition: TapeRecord.Transition = .none
+    ) {
+        guard !frames.isEmpty else { return }
+        segments.append(
+            Segment(begin: frames.lowerBound, count: frames.count, part: part, next: next, transition: transition)
+        )
+    }
+}
+
+/// A clip as it is rendered: what its file has, and what is to be seen of it.
+struct RenderClip: Equatable {
+    /// The original, as bytes; for messages.
+    var source: [UInt8]
+    /// What ffmpeg is given for it: a name of ours that leads to the original.
+    var input: String
+    /// One picture, shown as long as wanted.
+    var isStill: Bool
+    /// Whether it has a sound track; it is silent otherwise.
+    var hasSound: Bool
+    /// Where the moving picture of its file ends, in milliseconds; sound may go on.
+    var pictureEnd: Int64
+    /// Where it begins in its file, in milliseconds.
+    var start: Int64
+    /// How long it is seen, in milliseconds.
+    var length: Int64
+    /// Clockwise.
+    var quarterTurns: Int
+    var scaleMode: TapeRecord.ScaleMode
+    /// 0 to 1.
+    var volume: Double
+}
+
+/// The picture and the sound that every part of a video has, so that the parts can be joined as they are.
+struct RenderFormat: Equatable {
+    var width: Int
+    var height: Int
+    var frameRate: Int
+
+    /// Of the sound.
+    static let sampleRate = 48_000
+
+    /// The format of a tape's video: 9:16 or 16:9, both sides even.
+    ///
+    /// - Throws: `TapesError` `.outOfRange` for sizes and rates that no video has.
+    init(_ orientation: TapeRecord.Orientation, _ options: TapeRendering.Options) throws(TapesError) {
+        guard (16...16_384).contains(options.longSide), options.longSide.isMultiple(of: 2) else {
+            throw TapesError(.outOfRange, detail: "the longer side is even, 16 to 16384", value: "\(options.longSide)")
+        }
+        guard (1...240).contains(options.frameRate) else {
+            throw TapesError(.outOfRange, detail: "the frame rate is 1 to 240", value: "\(options.frameRate)")
+        }
+        // 9/16, to the nearest even number.
+        let shortSide = (options.longSide * 9 + 16) / 32 * 2
+        (width, height) =
+            orientation == .portrait ? (shortSide, options.longSide) : (options.longSide, shortSide)
+        frameRate = options.frameRate
+    }
+
+    /// The frame that begins nearest to a time.
+    func frame(at milliseconds: Int64) -> Int { Int((milliseconds * Int64(frameRate) + 500) / 1000) }
+
+    /// The sample that a frame begins with.
+    func sample(ofFrame frame: Int) -> Int { frame * Self.sampleRate / frameRate }
+
+    /// When a frame begins, in microseconds.
+    func microseconds(ofFrame frame: Int) -> Int64 { Int64(frame) * 1_000_000 / Int64(frameRate) }
+}
+
+/// The place of a video, checked before any work is done.
+struct RenderTarget: Sendable {
+    let directory: TargetDirectory
+    let name: [UInt8]
+    /// What ffmpeg calls the container.
+    let container: String
+
+    private static let containers = ["mp4": "mp4", "mov": "mov", "mkv": "matroska"]
+
+    /// Opens the place. Blocks.
+    ///
+    /// - Throws: `TapesError` `.targetUnusable`, `.targetExists`.
+    init(_ path: [UInt8], replacing isReplacing: Bool, originals: [[UInt8]]) throws(TapesError) {
+        let name = path.nameOfPath
+        self.name = name
+        let end = name.lastIndex(of: UInt8(ascii: ".")).map { String(decoding: name[($0 + 1)...], as: UTF8.self) }
+        guard let end, let container = Self.containers[end.lowercased()] else {
+            throw TapesError(.targetUnusable, detail: "the name of a video ends in .mp4, .mov or .mkv", path: path)
+        }
+        self.container = container
+        let parent = path.directoryOfPath
+        do {
+            guard !name.contains(0), let directory = try TargetDirectory.open(parent, creating: false) else {
+                throw TapesError(.targetUnusable, detail: "there is no such directory", path: parent)
+            }
+            self.directory = directory
+        } catch let error as FileWriteError {
+            throw TapesError(error)
+        } catch let error as TapesError {
+            throw error
+        } catch {
+            throw TapesError(.internalError, detail: "\(error)", path: path)
+        }
+        try ExportTarget.check(self.path, replacing: isReplacing, originals: originals)
+    }
+
+    /// As bytes.
+    var path: [UInt8] { directory.path(of: name) }
+}
+
+extension TapesError {
+    /// The same for the place of a video.
+    init(_ error: FileWriteError) {
+        let code: Code =
+            switch error.kind {
+            case .full: .diskFull
+            case .exists: .targetExists
+            default: .targetUnusable
+            }
+        self.init(code, detail: error.detail, path: error.path, underlying: error)
+    }
+}
+
+/// Where a video is made: a private directory beside the target for its parts, the draft of the whole beside it, and a
+/// directory of links to the originals among the system's temporary files, since the target's disk may know no links.
+///
+/// The links have names of ours, so that no name of the user's ever reaches ffmpeg: not one that looks like an option, a
+/// protocol or a pattern, nor one that is no text. Originals are only read, through them.
+struct RenderWorkplace: Sendable {
+    /// A directory of this process alone.
+    private struct Private: Sendable {
+        var parent: TargetDirectory
+        var name: String
+        var directory: TargetDirectory
+
+        init(in parent: TargetDirectory, _ name: String) throws(FileWriteError) {
+            guard let directory = try parent.makePrivateSubdirectory(name) else {
+                throw FileWriteError(.unsafe, path: parent.path(of: Array(name.utf8)))
+            }
+            (self.parent, self.name, self.directory) = (parent, name, directory)
+        }
+
+        /// Removes it with the files and links in it.
+        func remove() {
+            var names: [[UInt8]] = []
+            try? directory.forEachName { names.append($0) }
+            for name in names { try? directory.remove(name) }
+            try? parent.removeDirectory(Array(name.utf8))
+        }
+    }
+
+    private let parts: Private
+    private let links: Private
+    private let draft: PartialFile
+
+    /// Makes everything that `remove` takes away again. Blocks.
+    init(beside parent: TargetDirectory) throws(FileWriteError) {
+        let name = ".mediactl-render-\(UUID().uuidString.lowercased())"
+        let temporary = Array(NSTemporaryDirectory().utf8)
+        guard let system = try TargetDirectory.open(temporary, creating: false) else {
+            throw FileWriteError(.unsafe, path: temporary)
+        }
+        let parts = try Private(in: parent, name)
+        do throws(FileWriteError) {
+            let links = try Private(in: system, name)
+            do throws(FileWriteError) {
+                draft = try PartialFile.open("\(name).part", in: parent)
+            } catch {
+                links.remove()
+                throw error
+            }
+            self.links = links
+        } catch {
+            parts.remove()
+            throw error
+        }
+        self.parts = parts
+    }
+
+    /// Where ffmpeg begins, and puts parts.
+    var directory: TargetDirectory { parts.directory }
+
+    /// The draft of the whole, seen from there.
+    var draftName: String { "../\(String(decoding: draft.name, as: UTF8.self))" }
+
+    /// A link to an original.
+    ///
+    /// - Parameters:
+    ///   - original: Absolute path, as bytes.
+    ///   - number: Another for each.
+    /// - Returns: The link's path. It has the extension of the original, by which ffmpeg knows some formats, where that is
+    ///   nothing but letters and digits.
+    /// - Throws: `FileWriteError`.
+    func link(to original: [UInt8], number: Int) throws(FileWriteError) -> String {
+        let last = original.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).last ?? []
+        let isTame = last.count <= 8 && last.allSatisfy { Self.letters.contains($0) }
+        let name = "\(number)" + (isTame ? ".\(String(decoding: last, as: UTF8.self))" : "")
+        let path = links.directory.path(of: Array(name.utf8))
+        guard symlink(original.map(CChar.init(bitPattern:)) + [0], path.map(CChar.init(bitPattern:)) + [0]) == 0 else {
+            let kind: FileWriteError.Kind = errno == ENOSPC || errno == EDQUOT ? .full : .io(errno: errno)
+            throw FileWriteError(kind, path: path)
+        }
+        return String(decoding: path, as: UTF8.self)
+    }
+
+    private static let letters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".utf8)
+
+    /// Writes a file among the parts. Blocks.
+    func write(_ text: String, as name: String) throws(FileWriteError) {
+        try PartialFile.open(name, in: parts.directory).write(all: Array(text.utf8))
+    }
+
+    /// Gives the draft its name, once it is on the disk. Blocks.
+    ///
+    /// - Parameters:
+    ///   - name: In the directory of the target.
+    ///   - isReplacing: Whether a file that has the name is replaced.
+    /// - Throws: `FileWriteError`; `.exists` when the name is taken.
+    func publish(as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
+        _ = try draft.seal(modificationMicroseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+        if isReplacing { try draft.publish(replacing: name) } else { try draft.publish(as: name) }
+    }
+
+    /// Removes everything but a video that has its name. Blocks.
+    func remove() {
+        parts.remove()
+        links.remove()
+        try? draft.discard()
+    }
+}
