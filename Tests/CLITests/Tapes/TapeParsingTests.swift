@@ -21,7 +21,7 @@ import Testing
         #expect(command.input.uploadedLast && command.input.allowMissing && command.input.live)
         #expect(command.adding.strictAlbums && command.adding.noChecksum && command.adding.dryRun)
         let flags = command.connection.flags
-        #expect(flags.albumsLibrary == "immich" && flags.libraryURL == "https://h" && flags.profile == "p")
+        #expect(flags[.albumsLibrary] == "immich" && flags[.libraryURL] == "https://h" && flags.profile == "p")
         #expect(flags[.retries] == "0" && flags[.server] == nil)
     }
 
