@@ -13,6 +13,7 @@ import sys
 
 TABLE = [
     ("the escapes of a JSON string", r'"\\\\u(00)?"|\\\\u00\\\(', ["MediaCore/JSON/JSONText.swift"]),
+    ("a type of JSON values", r"enum \w*(JSON|Wire)Value\b|struct \w*JSONObject\b|\[String: JSONValue\]", ["MediaCore/JSON/JSONValue.swift"]),
     ("a decoder of the escapes of JSON strings", r"(?i)isLeadSurrogate|0xd800", ["MediaCore/TextEscape.swift"]),
     ("a decoder of the escapes of HTML", r'(case |\[|, )"(amp|quot|apos)"', ["MediaCore/TextEscape.swift"]),
     ("a list of characters that can steer a terminal", r"(?i)0x202a|\\u\{202a\}", ["MediaCore/TerminalText.swift"]),
@@ -34,7 +35,6 @@ TABLE = [
     ("a reader of Retry-After", r'(?i)"retry-after"|\bRetryAfter\.parse', ["MediaTransport/RetryPolicy.swift"]),
     # The library handles backslashes and zones; these read what other programs have written.
     ("a coder of JSON of its own", r"\bJSON(De|En)coder\(", [
-        "MediaCLI/Upload/UploadReport.swift", "MediaCLI/Uploads/UploadsImport.swift",
         "MediaStore/Captures/CaptureDeviceRecord.swift", "MediaStore/TokenExport.swift",
         "MediaStore/Repair/Salvage.swift", "MediaStore/TusRecord.swift", "MediaStore/UploadRecord.swift",
     ]),

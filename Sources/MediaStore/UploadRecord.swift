@@ -330,7 +330,7 @@ enum UploadRow {
 
     /// As `JSONEncoder` would write it, which takes longer than all the rest of an insertion.
     private static func json(_ fields: [UploadField]) -> String {
-        let members = fields.map { JSONText.object([("name", .string($0.name)), ("value", .string($0.value))]) }
-        return "[\(members.joined(separator: ","))]"
+        let members = fields.map { JSONValue.object(["name": .string($0.name), "value": .string($0.value)]) }
+        return JSONValue.array(members).json()
     }
 }

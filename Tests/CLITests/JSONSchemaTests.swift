@@ -107,7 +107,7 @@ import Testing
     func renderedRecordsHaveTheDocumentedShape(index: Int) throws {
         let (name, type, members) = Self.rendered[index]
         let head: JSONObject = ["schema": .string("mediactl.\(name)/1"), "type": .string(type)]
-        try Self.expectExactShape(JSONValue.object(head + members).text, schema: name)
+        try Self.expectExactShape((head + members).json(isForTerminals: true), schema: name)
     }
 
     /// The record is valid, and no longer is with a key removed or retyped, at any depth. With a key added it is what a

@@ -63,7 +63,8 @@ import Testing
         case .double(let number): number
         case .string(let text): text
         case .array(let elements): elements.map(plain)
-        case .object(let members): members.mapValues(plain)
+        case .object(let members): Dictionary(members.map { ($0.name, plain($0.value)) }) { $1 }
+        case .verbatim(let json): json
         }
     }
 }

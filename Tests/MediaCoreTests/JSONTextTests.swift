@@ -33,8 +33,11 @@ import Testing
     }
 
     @Test func membersKeepTheirOrder() {
-        let text = JSONText.object([("z", .number(-1)), ("a\"", .string("\n")), ("m", .bool(true))])
-        #expect(text == #"{"z":-1,"a\"":"\n","m":true}"#)
-        #expect(JSONText.array(["a", "\""]) == #"["a","\""]"#)
+        var members: JSONObject = ["z": -1, "a\"": .array(["\n", .double(0.5)]), "m": true]
+        #expect(members.json() == #"{"z":-1,"a\"":["\n",0.5],"m":true}"#)
+        members["m"] = nil
+        members["z"] = .verbatim("1e2")
+        #expect(members.json() == #"{"z":1e2,"a\"":["\n",0.5]}"#)
+        #expect(JSONValue.object(in: Array(#"{"a":1,"b":2,"a":3}"#.utf8)[...])?["a"] == 3)
     }
 }

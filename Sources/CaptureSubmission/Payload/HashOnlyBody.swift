@@ -29,7 +29,7 @@ extension HashOnlyPayload {
     /// - Throws: `CaptureError` `.internalError` for a number that is not finite and for what the profile cannot take (a
     ///   city on `reference`), `.videoMembersMissing` for a video without them.
     package func signedBytes(for profile: CaptureProfile) throws(CaptureError) -> [UInt8] {
-        WireText.bytes(of: try signedValue(for: profile), for: profile)
+        WireText.bytes(of: .object(try signedMembers(for: profile)), for: profile)
     }
 
     /// What an assertion of this payload signs: SHA-256 of `signedBytes`.
@@ -68,10 +68,10 @@ extension HashOnlyPayload {
         }
     }
 
-    private static func tooLarge(_ bytes: [UInt8], _ value: WireValue, _ profile: CaptureProfile) -> CaptureError {
-        let parts = value.members.map { member in
+    private static func tooLarge(_ bytes: [UInt8], _ value: JSONValue, _ profile: CaptureProfile) -> CaptureError {
+        let parts = (value.members ?? [:]).map { member in
             // Its braces gone, an object of one member is that member.
-            (name: member.name, byteCount: WireText.bytes(of: .object([member]), for: profile).count - 2)
+            (name: member.name, byteCount: WireText.bytes(of: .object(JSONObject([member])), for: profile).count - 2)
         }
         return CaptureError(
             .payloadTooLarge,

@@ -88,39 +88,39 @@ extension HashOnlyPayload {
     /// What the server of a profile verifies: everything but the assertion, or the seven members of contract 2.1.
     ///
     /// - Throws: `CaptureError` `.internalError` for what the profile cannot take.
-    func signedValue(for profile: CaptureProfile) throws(CaptureError) -> WireValue {
+    func signedMembers(for profile: CaptureProfile) throws(CaptureError) -> JSONObject {
         try check(for: profile)
-        let members: [WireValue.Member] = [
-            .init("capture_mode", .string(Self.captureMode)),
-            .init("captured_at", .string(capturedAt)),
-            .init("depth_analysis", try depthAnalysis.value(for: profile)),
-            .init("media_hash", .string(mediaHash.hex)),
-            .init("media_type", .string(mediaType.rawValue)),
-            .init("metadata", try metadata.value(for: profile)),
-            .init("metadata_flags", flags.value),
+        let members: JSONObject = [
+            "capture_mode": .string(Self.captureMode),
+            "captured_at": .string(capturedAt),
+            "depth_analysis": try depthAnalysis.value(for: profile),
+            "media_hash": .string(mediaHash.hex),
+            "media_type": .string(mediaType.rawValue),
+            "metadata": try metadata.value(for: profile),
+            "metadata_flags": flags.value,
         ]
         return switch profile {
-        case .mediactl1: .object(members + (try videoMembers()))
-        case .reference: .object(members)
+        case .mediactl1: members + (try videoMembers())
+        case .reference: members
         }
     }
 
     /// The body's object. The reference server does not sign the members of a video, but wants them (M9).
-    func bodyValue(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> WireValue {
-        let signed = try signedValue(for: profile)
-        let more = profile == .reference ? try videoMembers() : []
-        return signed.adding(more + [.init("assertion", .string(assertion))])
+    func bodyValue(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> JSONValue {
+        let signed = try signedMembers(for: profile)
+        let more = profile == .reference ? try videoMembers() : [:]
+        return signed.adding(more + ["assertion": .string(assertion))]
     }
 
-    private func videoMembers() throws(CaptureError) -> [WireValue.Member] {
-        guard let video else { return [] }
-        var members: [WireValue.Member] = [
-            .init("hash_chain", video.hashChain.value),
-            .init("frame_count", .integer(Int64(video.frameCount))),
-            .init("duration_ms", .integer(Int64(video.durationMilliseconds))),
+    private func videoMembers() throws(CaptureError) -> JSONObject {
+        guard let video else { return [:] }
+        var members: JSONObject = [
+            "hash_chain": video.hashChain.value,
+            "frame_count": .integer(Int64(video.frameCount)),
+            "duration_ms": .integer(Int64(video.durationMilliseconds)),
         ]
         if let analysis = video.temporalAnalysis {
-            members.append(.init("temporal_depth_analysis", try analysis.value()))
+            members.append("temporal_depth_analysis": try analysis.value())
         }
         return members
     }
@@ -150,74 +150,74 @@ extension HashOnlyPayload {
 }
 
 extension DepthAnalysis {
-    fileprivate func value(for profile: CaptureProfile) throws(CaptureError) -> WireValue {
-        let members: [WireValue.Member] = [
-            .init("depth_variance", try .narrow(depthVariance, "depth_variance")),
-            .init("depth_layers", .integer(Int64(depthLayers))),
-            .init("edge_coherence", try .narrow(edgeCoherence, "edge_coherence")),
-            .init("min_depth", try .narrow(minDepth, "min_depth")),
-            .init("max_depth", try .narrow(maxDepth, "max_depth")),
-            .init("is_likely_real_scene", .bool(isLikelyRealScene)),
-            .init("algorithm_version", .string(Self.algorithmVersion)),
+    fileprivate func value(for profile: CaptureProfile) throws(CaptureError) -> JSONValue {
+        let members: JSONObject = [
+            "depth_variance": try .narrow(depthVariance, "depth_variance"),
+            "depth_layers": .integer(Int64(depthLayers)),
+            "edge_coherence": try .narrow(edgeCoherence, "edge_coherence"),
+            "min_depth": try .narrow(minDepth, "min_depth"),
+            "max_depth": try .narrow(maxDepth, "max_depth"),
+            "is_likely_real_scene": .bool(isLikelyRealScene),
+            "algorithm_version": .string(Self.algorithmVersion),
         ]
         // The reference server would drop it unsigned (trap 20).
         return switch profile {
-        case .mediactl1: .object(members + [.init("status", .string(status.rawValue))])
+        case .mediactl1: .object(members + ["status": .string(status.rawValue))]
         case .reference: .object(members)
         }
     }
 }
 
 extension TemporalDepthAnalysis {
-    fileprivate func value() throws(CaptureError) -> WireValue {
+    fileprivate func value() throws(CaptureError) -> JSONValue {
         .object([
-            .init("mean_variance", try .narrow(meanVariance, "mean_variance")),
-            .init("variance_stability", try .narrow(varianceStability, "variance_stability")),
-            .init("temporal_coherence", try .narrow(temporalCoherence, "temporal_coherence")),
-            .init("is_likely_real_scene", .bool(isLikelyRealScene)),
-            .init("keyframe_count", .integer(Int64(keyframeCount))),
-            .init("algorithm_version", .string(DepthAnalysis.algorithmVersion)),
+            "mean_variance": try .narrow(meanVariance, "mean_variance"),
+            "variance_stability": try .narrow(varianceStability, "variance_stability"),
+            "temporal_coherence": try .narrow(temporalCoherence, "temporal_coherence"),
+            "is_likely_real_scene": .bool(isLikelyRealScene),
+            "keyframe_count": .integer(Int64(keyframeCount)),
+            "algorithm_version": .string(DepthAnalysis.algorithmVersion),
         ])
     }
 }
 
 extension CaptureMetadata {
-    fileprivate func value(for profile: CaptureProfile) throws(CaptureError) -> WireValue {
-        var members: [WireValue.Member] = []
-        if let location { members.append(.init("location", try location.value(for: profile))) }
-        if let timestamp { members.append(.init("timestamp", .string(timestamp))) }
-        if let deviceModel { members.append(.init("device_model", .string(deviceModel))) }
+    fileprivate func value(for profile: CaptureProfile) throws(CaptureError) -> JSONValue {
+        var members: JSONObject = [:]
+        if let location { members["location"] = try location.value(for: profile) }
+        members["timestamp"] = timestamp.map(JSONValue.string)
+        members["device_model"] = deviceModel.map(JSONValue.string)
         return .object(members)
     }
 }
 
 extension CaptureMetadata.Location {
-    fileprivate func value(for profile: CaptureProfile) throws(CaptureError) -> WireValue {
+    fileprivate func value(for profile: CaptureProfile) throws(CaptureError) -> JSONValue {
         switch self {
         case .coordinates(let latitude, let longitude):
             let exact = { (degrees: Double) in
                 profile == .reference ? DecimalDigits.rounded(degrees) : degrees
             }
             return .object([
-                .init("latitude", try .wide(exact(latitude), "latitude")),
-                .init("longitude", try .wide(exact(longitude), "longitude")),
+                "latitude": try .wide(exact(latitude), "latitude"),
+                "longitude": try .wide(exact(longitude), "longitude"),
             ])
         case .place(let city, let country):
-            let city = city.map { [WireValue.Member("city", .string($0))] } ?? []
-            return .object(city + [.init("country", .string(country))])
+            let city = city.map { [JSONObject.Member("city", .string($0))] } ?? []
+            return .object(city + ["country": .string(country))]
         }
     }
 }
 
 extension MetadataFlags {
-    fileprivate var value: WireValue {
+    fileprivate var value: JSONValue {
         .object([
-            .init("location_included", .bool(locationIncluded)),
-            .init("location_level", .string(locationLevel.rawValue)),
-            .init("timestamp_included", .bool(timestampIncluded)),
-            .init("timestamp_level", .string(timestampLevel.rawValue)),
-            .init("device_info_included", .bool(deviceInfoIncluded)),
-            .init("device_info_level", .string(deviceInfoLevel.rawValue)),
+            "location_included": .bool(locationIncluded),
+            "location_level": .string(locationLevel.rawValue),
+            "timestamp_included": .bool(timestampIncluded),
+            "timestamp_level": .string(timestampLevel.rawValue),
+            "device_info_included": .bool(deviceInfoIncluded),
+            "device_info_level": .string(deviceInfoLevel.rawValue),
         ])
     }
 }
@@ -226,12 +226,12 @@ extension VideoMembers.HashChain {
     /// The version of the chain's rule, on the wire.
     static let version = "1.0"
 
-    fileprivate var value: WireValue {
+    fileprivate var value: JSONValue {
         .object([
-            .init("final_hash", .string(finalHash.hex)),
-            .init("chain_length", .integer(Int64(chainLength))),
-            .init("version", .string(Self.version)),
-            .init("checkpoint_count", .integer(Int64(checkpointCount))),
+            "final_hash": .string(finalHash.hex),
+            "chain_length": .integer(Int64(chainLength)),
+            "version": .string(Self.version),
+            "checkpoint_count": .integer(Int64(checkpointCount)),
         ])
     }
 }
@@ -257,7 +257,7 @@ extension HashOnlyPayload {
     }
 
     /// Takes what is there; whether that was all, building the body again tells.
-    private init?(reading members: [String: JSONValue]) {
+    private init?(reading members: JSONObject) {
         guard let mediaHash = members["media_hash"]?.text.flatMap({ SHA256Digest(hex: $0) }),
             let mediaType = members["media_type"]?.text.flatMap(CaptureMediaType.init),
             let depthAnalysis = members["depth_analysis"]?.members.flatMap(DepthAnalysis.init(reading:)),
@@ -279,7 +279,7 @@ extension HashOnlyPayload {
 
 extension DepthAnalysis {
     /// Reads what a body says of one depth map; nil for anything else.
-    package init?(reading members: [String: JSONValue]) {
+    package init?(reading members: JSONObject) {
         guard let depthVariance = members["depth_variance"]?.number, let depthLayers = members["depth_layers"]?.int32,
             let edgeCoherence = members["edge_coherence"]?.number,
             let minDepth = members["min_depth"]?.number, let maxDepth = members["max_depth"]?.number,
@@ -300,7 +300,7 @@ extension DepthAnalysis {
 }
 
 extension CaptureMetadata {
-    fileprivate init(reading members: [String: JSONValue]) {
+    fileprivate init(reading members: JSONObject) {
         self.init(
             location: members["location"]?.members.flatMap(Location.init(reading:)),
             timestamp: members["timestamp"]?.text,
@@ -310,7 +310,7 @@ extension CaptureMetadata {
 }
 
 extension CaptureMetadata.Location {
-    fileprivate init?(reading members: [String: JSONValue]) {
+    fileprivate init?(reading members: JSONObject) {
         if let latitude = members["latitude"]?.number, let longitude = members["longitude"]?.number {
             self = .coordinates(latitude: latitude, longitude: longitude)
         } else if let country = members["country"]?.text {
@@ -322,7 +322,7 @@ extension CaptureMetadata.Location {
 }
 
 extension MetadataFlags {
-    fileprivate init?(reading members: [String: JSONValue], of metadata: CaptureMetadata) {
+    fileprivate init?(reading members: JSONObject, of metadata: CaptureMetadata) {
         guard let location = members["location_level"]?.text.flatMap(LocationLevel.init),
             let timestamp = members["timestamp_level"]?.text.flatMap(TimestampLevel.init),
             let deviceInfo = members["device_info_level"]?.text.flatMap(DeviceInfoLevel.init)
@@ -332,7 +332,7 @@ extension MetadataFlags {
 }
 
 extension VideoMembers {
-    fileprivate init?(reading members: [String: JSONValue]) {
+    fileprivate init?(reading members: JSONObject) {
         guard let chain = members["hash_chain"]?.members,
             let finalHash = chain["final_hash"]?.text.flatMap({ SHA256Digest(hex: $0) }),
             let chainLength = chain["chain_length"]?.int32, let checkpointCount = chain["checkpoint_count"]?.int32,
@@ -348,7 +348,7 @@ extension VideoMembers {
 }
 
 extension TemporalDepthAnalysis {
-    fileprivate init?(reading members: [String: JSONValue]) {
+    fileprivate init?(reading members: JSONObject) {
         guard let meanVariance = members["mean_variance"]?.number,
             let varianceStability = members["variance_stability"]?.number,
             let temporalCoherence = members["temporal_coherence"]?.number,

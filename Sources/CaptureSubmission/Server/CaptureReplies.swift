@@ -121,7 +121,7 @@ extension RemoteCapture {
 /// Parts of the server's answers. Times stay texts: they come with nine digits after the point, or with an offset (trap 10).
 enum CaptureAnswer {
     /// The members of the answer's object, whatever it says that it is; none for anything else.
-    static func members(of response: HTTPResponse) -> [String: JSONValue] {
+    static func members(of response: HTTPResponse) -> JSONObject {
         JSONValue.object(in: response.body[...]) ?? [:]
     }
 
@@ -130,7 +130,7 @@ enum CaptureAnswer {
         of response: HTTPResponse,
         status: Int,
         call: CaptureRefusal.Call
-    ) throws(CaptureError) -> [String: JSONValue] {
+    ) throws(CaptureError) -> JSONObject {
         guard response.status == status else {
             throw CaptureRefusal(response.head, body: response.body).error(of: call)
         }
@@ -152,7 +152,7 @@ enum CaptureAnswer {
     }
 
     /// The id of a capture that was there before, wherever the server puts it (contract 3.4 no. 4 leaves that open).
-    static func existingID(in members: [String: JSONValue]) -> String? {
+    static func existingID(in members: JSONObject) -> String? {
         let error = members["error"]?.members
         let places = [error?["details"]?.members, error, members["data"]?.members, members]
         return places.lazy.compactMap { $0?["capture_id"].flatMap(identifier) }.first

@@ -48,11 +48,11 @@ struct Registration {
 
     /// UTF-8.
     var json: [UInt8] {
-        let value = WireValue.object([
-            .init("platform", .string("linux")),
-            .init("model", .string(model)),
-            .init("has_lidar", .bool(false)),
-            .init("key_attestation", .object(proof + evidence)),
+        let value = JSONValue.object([
+            "platform": .string("linux"),
+            "model": .string(model),
+            "has_lidar": .bool(false),
+            "key_attestation": .object(proof + evidence),
         ])
         return WireText.bytes(of: value, for: .mediactl1)
     }
@@ -64,27 +64,27 @@ struct Registration {
         }
     }
 
-    private var proof: [WireValue.Member] {
+    private var proof: JSONObject {
         [
-            .init("format", .string(format)),
-            .init("public_key", Self.base64(publicKey.sec1)),
-            .init("challenge", Self.base64(challenge.bytes)),
-            .init("signature", Self.base64(signature)),
+            "format": .string(format),
+            "public_key": Self.base64(publicKey.sec1),
+            "challenge": Self.base64(challenge.bytes),
+            "signature": Self.base64(signature),
         ]
     }
 
-    private var evidence: [WireValue.Member] {
-        guard case .tpm2(let evidence) = attestation else { return [] }
+    private var evidence: JSONObject {
+        guard case .tpm2(let evidence) = attestation else { return [:] }
         return [
-            .init("key_public", Self.base64(evidence.keyPublicArea)),
-            .init("ak_public", Self.base64(evidence.attestationKeyPublicArea)),
-            .init("certification", Self.base64(evidence.certification)),
-            .init("certification_signature", Self.base64(evidence.certificationSignature)),
-            .init("ek_certificates", .array(evidence.endorsementCertificates.map(Self.base64))),
+            "key_public": Self.base64(evidence.keyPublicArea),
+            "ak_public": Self.base64(evidence.attestationKeyPublicArea),
+            "certification": Self.base64(evidence.certification),
+            "certification_signature": Self.base64(evidence.certificationSignature),
+            "ek_certificates": .array(evidence.endorsementCertificates.map(Self.base64)),
         ]
     }
 
-    private static func base64(_ bytes: [UInt8]) -> WireValue {
+    private static func base64(_ bytes: [UInt8]) -> JSONValue {
         .string(Base64.encoded(bytes))
     }
 }

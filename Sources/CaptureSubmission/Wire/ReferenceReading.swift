@@ -5,7 +5,7 @@ internal import MediaTransport
 /// vanish, strings stay as they are, and numbers get the type of their member.
 enum ReferenceReading {
     /// - Returns: nil where the server answers 422.
-    static func signedValue(of body: [String: JSONValue]) -> WireValue? {
+    static func signedValue(of body: JSONObject) -> JSONValue? {
         let body = Members(body)
         guard let depth = body.object("depth_analysis").flatMap(depthAnalysis),
             let metadata = body.object("metadata").flatMap(metadata),
@@ -20,7 +20,7 @@ enum ReferenceReading {
         ])
     }
 
-    private static func depthAnalysis(_ members: Members) -> WireValue? {
+    private static func depthAnalysis(_ members: Members) -> JSONValue? {
         object([
             ("depth_variance", members.narrow("depth_variance")), ("depth_layers", members.int32("depth_layers")),
             ("edge_coherence", members.narrow("edge_coherence")),
@@ -30,24 +30,24 @@ enum ReferenceReading {
         ])
     }
 
-    private static func metadata(_ members: Members) -> WireValue? {
+    private static func metadata(_ members: Members) -> JSONValue? {
         optionalObject([
             ("location", members.optional("location") { $0.members.map(Members.init).flatMap(location) }),
-            ("timestamp", members.optional("timestamp") { $0.text.map(WireValue.string) }),
-            ("device_model", members.optional("device_model") { $0.text.map(WireValue.string) }),
+            ("timestamp", members.optional("timestamp") { $0.text.map(JSONValue.string) }),
+            ("device_model", members.optional("device_model") { $0.text.map(JSONValue.string) }),
         ])
     }
 
-    private static func location(_ members: Members) -> WireValue? {
+    private static func location(_ members: Members) -> JSONValue? {
         optionalObject([
             ("latitude", members.wide("latitude").map(Optional.some)),
             ("longitude", members.wide("longitude").map(Optional.some)),
-            ("altitude", members.optional("altitude") { $0.number.map(WireValue.number) }),
-            ("accuracy", members.optional("accuracy") { $0.number.map(WireValue.number) }),
+            ("altitude", members.optional("altitude") { $0.number.map(JSONValue.double) }),
+            ("accuracy", members.optional("accuracy") { $0.number.map(JSONValue.double) }),
         ])
     }
 
-    private static func flags(_ members: Members) -> WireValue? {
+    private static func flags(_ members: Members) -> JSONValue? {
         object([
             ("location_included", members.flag("location_included")),
             ("location_level", members.text("location_level")),
@@ -60,7 +60,7 @@ enum ReferenceReading {
 
     /// They are outside the signature (M9), but a wrong type refuses the body.
     private static func hasReadableVideoMembers(_ body: Members) -> Bool {
-        let parts: [WireValue??] = [
+        let parts: [JSONValue??] = [
             body.optional("frame_count") { $0.int32.map { .integer(Int64($0)) } },
             body.optional("duration_ms") { $0.int32.map { .integer(Int64($0)) } },
             body.optional("hash_chain") { $0.members.map(Members.init).flatMap(chain) },
@@ -69,11 +69,11 @@ enum ReferenceReading {
         return parts.allSatisfy { $0 != nil }
     }
 
-    private static func chain(_ members: Members) -> WireValue? {
+    private static func chain(_ members: Members) -> JSONValue? {
         object([("final_hash", members.text("final_hash")), ("chain_length", members.int32("chain_length"))])
     }
 
-    private static func temporal(_ members: Members) -> WireValue? {
+    private static func temporal(_ members: Members) -> JSONValue? {
         object([
             ("mean_variance", members.narrow("mean_variance")),
             ("variance_stability", members.narrow("variance_stability")),
@@ -85,44 +85,44 @@ enum ReferenceReading {
     }
 
     /// An object whose members are all required.
-    private static func object(_ members: [(name: String, value: WireValue?)]) -> WireValue? {
+    private static func object(_ members: [(name: String, value: JSONValue?)]) -> JSONValue? {
         optionalObject(members.map { ($0.name, $0.value.map(Optional.some)) })
     }
 
     /// An object in which `.some(nil)` is an absent member, and nil an unreadable one.
-    private static func optionalObject(_ members: [(name: String, value: WireValue??)]) -> WireValue? {
-        var present: [WireValue.Member] = []
+    private static func optionalObject(_ members: [(name: String, value: JSONValue??)]) -> JSONValue? {
+        var present: [JSONObject.Member] = []
         for (name, value) in members {
             guard let value else { return nil }
-            if let value { present.append(.init(name, value)) }
+            if let value { present.append((name, value)) }
         }
-        return .object(present)
+        return .object(JSONObject(present))
     }
 }
 
 /// Members of an object, by the types that the reference server reads them as.
 private struct Members {
-    private let values: [String: JSONValue]
+    private let values: JSONObject
 
-    init(_ values: [String: JSONValue]) {
+    init(_ values: JSONObject) {
         self.values = values
     }
 
-    func text(_ name: String) -> WireValue? { values[name]?.text.map(WireValue.string) }
+    func text(_ name: String) -> JSONValue? { values[name]?.text.map(JSONValue.string) }
 
-    func flag(_ name: String) -> WireValue? { values[name]?.flag.map(WireValue.bool) }
+    func flag(_ name: String) -> JSONValue? { values[name]?.flag.map(JSONValue.bool) }
 
-    func int32(_ name: String) -> WireValue? { values[name]?.int32.map { .integer(Int64($0)) } }
+    func int32(_ name: String) -> JSONValue? { values[name]?.int32.map { .integer(Int64($0)) } }
 
-    func wide(_ name: String) -> WireValue? { values[name]?.number.map(WireValue.number) }
+    func wide(_ name: String) -> JSONValue? { values[name]?.number.map(JSONValue.double) }
 
-    func narrow(_ name: String) -> WireValue? { values[name]?.number.map { .number(Double(Float($0))) } }
+    func narrow(_ name: String) -> JSONValue? { values[name]?.number.map { .double(Double(Float($0))) } }
 
     func object(_ name: String) -> Members? { values[name]?.members.map(Members.init) }
 
     /// - Returns: `.some(nil)` for an absent member, nil for one of another type.
-    func optional(_ name: String, _ read: (JSONValue) -> WireValue?) -> WireValue?? {
-        guard let value = values[name], !value.isNull else { return .some(nil) }
+    func optional(_ name: String, _ read: (JSONValue) -> JSONValue?) -> JSONValue?? {
+        guard let value = values[name], value != .null else { return .some(nil) }
         return read(value).map(Optional.some)
     }
 }

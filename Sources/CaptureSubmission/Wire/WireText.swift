@@ -13,19 +13,20 @@ struct WireText {
     }
 
     /// The UTF-8 text of a value.
-    static func bytes(of value: WireValue, for profile: CaptureProfile) -> [UInt8] {
+    static func bytes(of value: JSONValue, for profile: CaptureProfile) -> [UInt8] {
         var text = WireText(profile)
         text.append(value)
         return text.bytes
     }
 
-    private mutating func append(_ value: WireValue) {
+    private mutating func append(_ value: JSONValue) {
         switch value {
         case .null: bytes += "null".utf8
         case .bool(let flag): bytes += (flag ? "true" : "false").utf8
         case .integer(let number): bytes += String(number).utf8
-        case .number(let number): append(number)
+        case .double(let number): append(number)
         case .string(let text): append(text)
+        case .verbatim(let json): bytes += json.utf8
         case .array(let elements):
             append(elements, between: "[", "]") { $0.append($1) }
         case .object(let members):
@@ -38,10 +39,10 @@ struct WireText {
     }
 
     /// RFC 8785 section 3.2.3 orders by UTF-16 code units, not by scalars.
-    private func inOrder(_ members: [WireValue.Member]) -> [WireValue.Member] {
+    private func inOrder(_ members: JSONObject) -> [JSONObject.Member] {
         switch profile {
         case .mediactl1: members.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) }
-        case .reference: members
+        case .reference: Array(members)
         }
     }
 
@@ -71,76 +72,20 @@ struct WireText {
     private mutating func append(_ text: String) { bytes += JSONText.quoted(text).utf8 }
 }
 
-/// A JSON value on its way out: members in order, and whole numbers apart from others, so that a fraction can never get into
-/// a count (trap 9).
-enum WireValue: Sendable, Equatable {
-    /// One member of an object.
-    struct Member: Sendable, Equatable {
-        var name: String
-        var value: WireValue
-
-        init(_ name: String, _ value: WireValue) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    case null
-    case bool(Bool)
-    case integer(Int64)
-    /// Finite: `number` and `narrowNumber` make it.
-    case number(Double)
-    case string(String)
-    case array([WireValue])
-    case object([Member])
-
-    /// A value that was read.
-    init(_ value: JSONValue) {
-        switch value {
-        case .null: self = .null
-        case .bool(let flag): self = .bool(flag)
-        case .integer(let number): self = .integer(number)
-        case .double(let number): self = .number(number)
-        case .string(let text): self = .string(text)
-        case .array(let elements): self = .array(elements.map { WireValue($0) })
-        case .object(let members): self = .object(members.map { Member($0.key, WireValue($0.value)) })
-        }
-    }
-
+extension JSONValue {
     /// A binary64 number.
     ///
     /// - Throws: `CaptureError` `.internalError` for what JSON cannot write.
-    static func wide(_ number: Double, _ name: String) throws(CaptureError) -> WireValue {
-        guard number.isFinite else { throw notFinite(name) }
-        return .number(number)
+    static func wide(_ number: Double, _ name: String) throws(CaptureError) -> JSONValue {
+        guard number.isFinite else { throw CaptureError(.internalError, detail: "\"\(name)\" is not a finite number") }
+        return .double(number)
     }
 
     /// A number that servers keep in binary32, widened again, so that its digits are theirs (trap 7).
     ///
     /// - Throws: `CaptureError` `.internalError` for what binary32 cannot hold.
-    static func narrow(_ number: Double, _ name: String) throws(CaptureError) -> WireValue {
-        let narrow = Float(number)
-        guard narrow.isFinite else { throw notFinite(name) }
-        return .number(Double(narrow))
-    }
-
-    private static func notFinite(_ name: String) -> CaptureError {
-        CaptureError(.internalError, detail: "\"\(name)\" is no finite number")
-    }
-
-    /// The members of an object; none for anything else.
-    var members: [Member] {
-        if case .object(let members) = self { members } else { [] }
-    }
-
-    /// An object without one of its members.
-    func without(_ name: String) -> WireValue {
-        .object(members.filter { $0.name != name })
-    }
-
-    /// An object with further members behind its own.
-    func adding(_ more: [Member]) -> WireValue {
-        .object(members + more)
+    static func narrow(_ number: Double, _ name: String) throws(CaptureError) -> JSONValue {
+        try wide(Double(Float(number)), name)
     }
 }
 
@@ -152,7 +97,7 @@ enum SignedBytes {
         guard let members = JSONValue.object(in: body[...]) else { return nil }
         let value =
             switch profile {
-            case .mediactl1: WireValue(.object(members)).without("assertion")
+            case .mediactl1: JSONValue.object(JSONObject(members.filter { $0.name != "assertion" }))
             case .reference: ReferenceReading.signedValue(of: members)
             }
         return value.map { WireText.bytes(of: $0, for: profile) }

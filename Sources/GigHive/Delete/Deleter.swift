@@ -63,8 +63,10 @@ public struct Deleter: Sendable {
             let target = AdminDeletion(entry)
             // Both spellings of the id serve all dialects (gighive contract 5.1); the lists of admin requests are left
             // out, because with admin credentials they would delete without a look at the token (trap T10).
-            let body =
-                #"{"file_id":\#(entry.fileID),"asset_id":\#(entry.fileID),"delete_token":\#(JSONText.quoted(entry.token.secret))}"#
+            let body: JSONObject = [
+                "file_id": .integer(entry.fileID), "asset_id": .integer(entry.fileID),
+                "delete_token": .string(entry.token.secret),
+            ]
             let answer = await send(body, fileID: entry.fileID, token: entry.token)
             switch answer {
             case .rejected(let status):
@@ -106,7 +108,7 @@ public struct Deleter: Sendable {
             return failed(target, error)
         }
         let answer = await send(
-            #"{"file_ids":[\#(target.fileID)],"asset_ids":[\#(target.fileID)]}"#,
+            ["file_ids": [.integer(target.fileID)], "asset_ids": [.integer(target.fileID)]],
             fileID: target.fileID
         )
         return await settle(target, answer)
@@ -147,7 +149,7 @@ public struct Deleter: Sendable {
         case unclear(GigHiveError, isClaimed: Bool)
     }
 
-    private func send(_ body: String, fileID: Int64, token: DeleteToken? = nil) async -> Answer {
+    private func send(_ body: JSONObject, fileID: Int64, token: DeleteToken? = nil) async -> Answer {
         let response: HTTPResponse
         var request = client.post("/db/delete_media_files.php", json: body)
         request.tokens = token.map { [$0.secret] } ?? []
@@ -440,7 +442,7 @@ extension GigHiveClient {
     }
 
     private func deletionWithoutIDs() async throws(GigHiveError) -> (response: HTTPResponse, reply: DeleteReply) {
-        let response = try await send(post("/db/delete_media_files.php", json: "{}"), control: TransferControl())
+        let response = try await send(post("/db/delete_media_files.php", json: [:]), control: TransferControl())
         return (response, DeleteReply.parse(response.body))
     }
 }

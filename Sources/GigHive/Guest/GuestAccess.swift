@@ -222,7 +222,7 @@ extension GigHiveClient {
     ///
     /// - Throws: `GigHiveError`: `.forbidden` when it is not approved, or not one's own.
     public func guestHide(_ receipt: GuestReceipt) async throws(GigHiveError) {
-        let body = JSONText.object([("nonce", .string(receipt.nonce)), ("upload_job_id", .number(receipt.jobID))])
+        let body: JSONObject = ["nonce": .string(receipt.nonce), "upload_job_id": .integer(receipt.jobID)]
         var request = post("/api/guest-delete.php", json: body)
         request.authorization = nil
         request.tokens = [receipt.nonce]

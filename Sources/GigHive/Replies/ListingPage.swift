@@ -83,7 +83,7 @@ public struct ListingPage: Sendable, Equatable {
 }
 
 extension ListingPage.Entry {
-    init?(_ members: [String: JSONValue]) {
+    init?(_ members: JSONObject) {
         fileID = members.identifier("id")
         fileName = members.text("file_name")
         guard fileID != nil || fileName != nil else { return nil }

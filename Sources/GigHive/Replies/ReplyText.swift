@@ -18,7 +18,7 @@ enum ReplyText {
     /// The object of an answer, and the plain text that is left when there is none.
     struct Content {
         var form: Form
-        var members: [String: JSONValue]
+        var members: JSONObject
         var text: ArraySlice<UInt8>
     }
 
@@ -63,7 +63,7 @@ enum ReplyText {
         return content[..<(range(of: "</pre", in: content)?.lowerBound ?? content.endIndex)]
     }
 
-    private static func embeddedObject(in text: ArraySlice<UInt8>) -> [String: JSONValue]? {
+    private static func embeddedObject(in text: ArraySlice<UInt8>) -> JSONObject? {
         guard let start = text.firstIndex(of: UInt8(ascii: "{")),
             let end = text.lastIndex(of: UInt8(ascii: "}")), start < end
         else { return nil }

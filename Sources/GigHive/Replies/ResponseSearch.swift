@@ -9,7 +9,7 @@ struct ResponseSearch {
     /// The token as it is written; nil if there is none, or more than one.
     private(set) var token: String?
     /// The members of the object that contains the token, by the names of the contract; empty for other texts.
-    private(set) var members: [String: JSONValue] = [:]
+    private(set) var members: JSONObject = [:]
     /// The server's ID for the file, if the response leaves no doubt about it.
     private(set) var fileID: Int64?
     /// Whether there is something in the place of a token that is not a token.
@@ -17,7 +17,7 @@ struct ResponseSearch {
 
     private struct Found {
         var token: String
-        var members: [String: JSONValue]
+        var members: JSONObject
     }
 
     private var found: [Found] = []
@@ -94,7 +94,7 @@ struct ResponseSearch {
             for element in elements { collect(element, depth: depth) }
         case .object(let members):
             collect(members: members)
-            for member in members.values { collect(member, depth: depth) }
+            for member in members { collect(member.value, depth: depth) }
         case .string(let text) where depth < Self.deepestText && text.utf8.count > 24:
             let bytes = Array(text.utf8)
             let content = Base64.decoding(bytes[...]) ?? bytes
@@ -104,7 +104,7 @@ struct ResponseSearch {
         }
     }
 
-    private mutating func collect(members: [String: JSONValue]) {
+    private mutating func collect(members: JSONObject) {
         let members = members.inContractNames
         for name in ["asset_id", "file_id"] {
             if let id = members.identifier(name) { fileIDs.insert(id) }
@@ -120,12 +120,12 @@ struct ResponseSearch {
                 found.append(Found(token: text, members: members))
             }
         case .integer(let number)?: found.append(Found(token: String(number), members: members))
-        case .double?, .bool?, .array?, .object?: hasUnusable = true
+        case .double?, .bool?, .array?, .object?, .verbatim?: hasUnusable = true
         }
     }
 }
 
-extension [String: JSONValue] {
+extension JSONObject {
     private static let contractNames: [String: String] = {
         let names = [
             "id", "asset_id", "file_id", "delete_token", "checksum_sha256", "file_name", "file_type", "event_id",
@@ -137,7 +137,7 @@ extension [String: JSONValue] {
     }()
 
     /// The members under the names of the contract: `deleteToken`, `Delete-Token` and `DELETE_TOKEN` are `delete_token`.
-    var inContractNames: [String: JSONValue] {
+    var inContractNames: JSONObject {
         var named = self
         for (name, value) in self {
             let key = name.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }

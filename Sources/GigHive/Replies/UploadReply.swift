@@ -214,7 +214,7 @@ extension StoredFacts {
     private static let longestText = 4096
 
     /// The details of the stored file in a response; nil if there are none.
-    init?(_ members: [String: JSONValue]) {
+    init?(_ members: JSONObject) {
         self.init()
         let text = { (key: String) in members.text(key).flatMap { $0.utf8.count <= Self.longestText ? $0 : nil } }
         eventID = members.identifier("event_id") ?? members.identifier("session_id")
@@ -231,7 +231,7 @@ extension StoredFacts {
     }
 }
 
-extension [String: JSONValue] {
+extension JSONObject {
     /// A server's id: a positive whole number.
     func identifier(_ key: String) -> Int64? {
         self[key]?.wholeNumber.flatMap { $0 > 0 ? $0 : nil }

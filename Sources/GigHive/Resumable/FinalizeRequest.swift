@@ -23,7 +23,7 @@ struct FinalizeRequest {
 
     private let client: GigHiveClient
     let timeouts: TransferTimeouts
-    private let body: String
+    private let body: JSONObject
     private let sizeBytes: Int64
 
     init(_ tusID: String, details: UploadDetails, sizeBytes: Int64, _ uploader: Uploader) {
@@ -32,17 +32,16 @@ struct FinalizeRequest {
         var timeouts = uploader.options.timeouts
         timeouts.answer = max(timeouts.answer, Self.shortestAnswerLimit)
         self.timeouts = timeouts
-        var members: [(name: String, value: JSONText.Value)] = [("upload_id", .string(tusID))]
+        var members: JSONObject = ["upload_id": .string(tusID)]
         if let guest = uploader.options.guest {
-            members += [("label", .string(details.label)), ("tos_accepted", .bool(guest.acceptsTerms))]
-            if let name = guest.displayName {
-                members.append(("display_name", .string(name)))
-            }
+            members["label"] = .string(details.label)
+            members["tos_accepted"] = .bool(guest.acceptsTerms)
+            members["display_name"] = guest.displayName.map(JSONValue.string)
         } else {
             // All of it again, although tus has it as metadata: corrections are told here.
-            members += details.fields.map { ($0.name, .string($0.value)) }
+            members = members + JSONObject(details.fields.map { ($0.name, .string($0.value)) })
         }
-        body = JSONText.object(members)
+        body = members
     }
 
     /// Sends it, at most once. The response is in the rescue log, on the disk, before it is parsed.

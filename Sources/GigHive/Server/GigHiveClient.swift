@@ -185,12 +185,12 @@ public struct GigHiveClient: Sendable {
     }
 
     /// A JSON POST that reaches the server at most once.
-    func post(_ path: String, json: String) -> HTTPRequest {
+    func post(_ path: String, json: JSONObject) -> HTTPRequest {
         HTTPRequest(
             .post,
             server.resource(path),
             headers: [HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", "application/json")],
-            body: BytesBody(json),
+            body: BytesBody(json.json()),
             authorization: authorization,
             repeatability: .atMostOnce,
             timeouts: timeouts
@@ -252,7 +252,7 @@ extension GigHiveClient {
     /// - Throws: `GigHiveError`: `.unauthorized` for a wrong address or password, `.forbidden` for a disabled account,
     ///   `.badRequest` for an invalid address, `.loginUnavailable` for a server without logins.
     public func logIn(email: String, password: String) async throws(GigHiveError) -> IssuedLogin {
-        let body = JSONText.object([("email", .string(email)), ("password", .string(password))])
+        let body: JSONObject = ["email": .string(email), "password": .string(password)]
         var request = post("/api/login.php", json: body)
         request.authorization = nil
         request.tokens = [password]

@@ -90,10 +90,13 @@ extension HashOnlyPayload {
 extension DepthAnalysis {
     /// As records keep it.
     var json: String {
-        "{\"status\":\(JSONText.quoted(status.rawValue)),\"depth_variance\":\(depthVariance),"
-            + "\"depth_layers\":\(depthLayers),\"edge_coherence\":\(edgeCoherence),\"min_depth\":\(minDepth),"
-            + "\"max_depth\":\(maxDepth),\"is_likely_real_scene\":\(isLikelyRealScene),"
-            + "\"algorithm_version\":\(JSONText.quoted(Self.algorithmVersion))}"
+        let members: JSONObject = [
+            "status": .string(status.rawValue), "depth_variance": .double(depthVariance),
+            "depth_layers": JSONValue(depthLayers), "edge_coherence": .double(edgeCoherence),
+            "min_depth": .double(minDepth), "max_depth": .double(maxDepth),
+            "is_likely_real_scene": .bool(isLikelyRealScene), "algorithm_version": .string(Self.algorithmVersion),
+        ]
+        return members.json()
     }
 
     /// Reads what a record keeps; nil for anything else.

@@ -66,18 +66,18 @@ struct FullUpload: Sendable {
 
     /// The part `metadata`.
     func metadataPart(_ digest: SHA256Digest, assertion: String?) -> String {
-        var members = [
-            "\"captured_at\":\(JSONText.quoted(capturedAt))",
-            // It has to say something; of a camera that nothing is told about, it says just that.
-            "\"device_model\":\(JSONText.quoted(metadata.deviceModel ?? "unknown"))",
-            "\"photo_hash\":\"\(digest.hex)\"",
-            "\"depth_map_dimensions\":{\"width\":\(size.width),\"height\":\(size.height)}",
+        var members: JSONObject = [
+            "captured_at": .string(capturedAt),
+            // The member is required, also for an unknown camera.
+            "device_model": .string(metadata.deviceModel ?? "unknown"),
+            "photo_hash": .string(digest.hex),
+            "depth_map_dimensions": .object(["width": JSONValue(size.width), "height": JSONValue(size.height)]),
         ]
         if case .coordinates(let latitude, let longitude)? = metadata.location {
-            members.append("\"location\":{\"latitude\":\(latitude),\"longitude\":\(longitude)}")
+            members["location"] = .object(["latitude": .double(latitude), "longitude": .double(longitude)])
         }
-        if let assertion { members.append("\"assertion\":\(JSONText.quoted(assertion))") }
-        return "{\(members.joined(separator: ","))}"
+        members["assertion"] = assertion.map(JSONValue.string)
+        return members.json()
     }
 
     /// The body; the photo is read from a descriptor of its own.

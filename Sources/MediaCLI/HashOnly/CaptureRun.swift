@@ -304,17 +304,12 @@ extension JSONRenderer {
     }
 
     private static func planned(_ preview: CapturePreview) -> JSONObject {
-        var members = capture(nil)
-        let known: [String: JSONValue] = [
+        capture(nil).replacing([
             "media_hash": .string(preview.payload.mediaHash.hex),
             "media_type": .string(preview.payload.mediaType.rawValue), "media_bytes": JSONValue(preview.mediaBytes),
             "observed": .bool(preview.mediaBytes != nil), "payload_bytes": JSONValue(preview.body.bytes.count),
             "analysis_ms": .integer(preview.analysisMilliseconds),
-        ]
-        for index in members.members.indices {
-            members.members[index].value = known[members.members[index].name] ?? members.members[index].value
-        }
-        return members
+        ])
     }
 
     static func notices(_ notices: [CaptureNotice]) -> JSONValue {

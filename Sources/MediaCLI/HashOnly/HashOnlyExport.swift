@@ -77,7 +77,7 @@ struct HashOnlyExport: ContextCommand {
         }
         if let bundle {
             let target = RawArguments.bytes(of: bundle)
-            let text = try CaptureBundle(record).json.text
+            let text = try CaptureBundle(record).json.json(isForTerminals: true)
             if let words = CaptureSession.disagreement(in: record) {
                 throw Diagnosis(
                     "checksum_mismatch",

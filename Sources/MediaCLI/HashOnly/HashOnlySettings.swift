@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CaptureSubmission
 internal import HashCapture
+internal import MediaCore
 
 /// `mediactl hash-only settings …`
 struct HashOnlySettings: ParsableCommand {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import GigHive
+internal import MediaCore
 internal import MediaTransport
 
 /// `mediactl media show ID`

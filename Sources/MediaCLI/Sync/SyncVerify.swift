@@ -107,7 +107,7 @@ struct VerifyRun: Sendable {
             "copies": JSONValue(result?.copies), "items": JSONValue(tally.total),
         ]
         for kind in SyncDifference.Kind.allCases {
-            summary.members.append(.init(name: kind.rawValue, value: JSONValue(tally.count(kind))))
+            summary[kind.rawValue] = JSONValue(tally.count(kind))
         }
         return summary + console.ending(code, after: run.display.elapsed)
     }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 internal import MediaStore
 internal import Tapes
 

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GigHive
+internal import MediaCore
 internal import MediaStore
 internal import MediaSystem
 
@@ -91,7 +92,7 @@ struct UploadedFiles: Sendable {
         var paths: [[UInt8]] = []
         var isUpload = false
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
-            guard let item = ReportedUpload(line), let schema = item.schema else {
+            guard let item = ReportedUpload(JSONReader.value(of: line)), let schema = item.schema else {
                 throw notOurs(name)
             }
             isUpload = isUpload || schema == Upload.schema || schema == UploadsResume.schema
@@ -112,7 +113,7 @@ struct UploadedFiles: Sendable {
         }
         let exact = item.exactBytes
         let kept =
-            exact == nil && text.contains("\u{fffd}") ? try item.uploadId.flatMap { try store.upload($0)?.path } : nil
+            exact == nil && text.contains("\u{fffd}") ? try item.uploadID.flatMap { try store.upload($0)?.path } : nil
         let path = exact ?? kept ?? Array(text.utf8)
         guard let directory, directory != console.context.workingDirectory else { return path }
         return path.absolute(from: directory)

@@ -23,7 +23,7 @@ struct UploadReport: Sendable {
             "server": .string(server), "working_directory": .string(workingDirectory),
             "shard": JSONRenderer.shard(shard), "summary": .object(summary),
         ]
-        return JSONValue.object(head).text.dropLast() + ",\"items\":[\n" + lines.joined(separator: ",\n") + "\n]}\n"
+        return head.json(isForTerminals: true).dropLast() + ",\"items\":[\n" + lines.joined(separator: ",\n") + "\n]}\n"
     }
 
     /// The item of a file.
@@ -33,12 +33,12 @@ struct UploadReport: Sendable {
     ///   - result: Its end; nil when it was never begun.
     /// - Returns: A JSON object without line breaks.
     static func line(_ entry: UploadPlan.Entry, _ result: UploadResult?) -> String {
-        JSONValue.object(item(entry, result)).text
+        item(entry, result).json(isForTerminals: true)
     }
 
     /// The item with `verified`: whether the listing has the file, null if it was not read; `line` is an item as above.
     static func line(_ line: String, isVerified: Bool?) -> String {
-        String(line.dropLast()) + ",\"verified\":\(JSONValue(isVerified).text)}"
+        String(line.dropLast()) + ",\"verified\":\(JSONValue(isVerified).json())}"
     }
 
     private static func item(_ entry: UploadPlan.Entry, _ result: UploadResult?) -> JSONObject {
@@ -98,8 +98,9 @@ struct PastReport: Sendable {
     /// The files that the run reported as stored, each with its path.
     var storedItems: [(path: [UInt8], upload: StoredUpload)] {
         document.items.compactMap { item in
-            guard Self.goodEnds.contains(item.state ?? ""), let path = item.bytes, let fileID = item.fileId,
-                let checksum = item.checksumSha256, let date = item.eventDate, let orgName = item.orgName
+            guard Self.goodEnds.contains(item.state ?? ""), let path = item.bytes, let fileID = item.fileID,
+                let checksum = item.checksumSHA256, let date = item.fields["event_date"],
+                let orgName = item.fields["org_name"]
             else { return nil }
             let upload = StoredUpload(fileID: fileID, checksumSHA256: checksum, eventDate: date, orgName: orgName)
             return (path, upload)
@@ -124,68 +125,65 @@ struct PastReport: Sendable {
     }
 }
 
-/// An upload as a report tells it, or a record of `upload --json` (`docs/json.md`).
-struct ReportedUpload: Decodable {
-    var schema: String?
-    var type: String?
-    var path: String?
-    var pathBase64: String?
-    var uploadId: String?
-    var state: String?
-    var fileId: Int64?
-    var checksumSha256: String?
-    var eventDate: String?
-    var orgName: String?
-    var eventType: String?
-    var label: String?
-    var participants: String?
-    var keywords: String?
-    var location: String?
-    var rating: String?
-    var notes: String?
+/// An upload in a report, or in a record of `upload --json` (`docs/json.md`).
+struct ReportedUpload: Sendable {
+    private static let texts = [
+        "schema", "type", "path", "path_base64", "upload_id", "state", "checksum_sha256",
+    ]
+    private static let fieldNames = [
+        "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",
+    ]
 
-    /// Reads one JSON object; nil when it is none.
-    init?(_ json: some DataProtocol) {
-        guard let upload = try? Self.decoder.decode(Self.self, from: Data(json)) else { return nil }
-        self = upload
+    private let members: JSONObject
+
+    /// Nil for anything but an object whose members have the types of an upload.
+    init?(_ value: JSONValue?) {
+        guard let members = value?.members,
+            (Self.texts + Self.fieldNames).allSatisfy({ members[$0] ?? .null == .null || members[$0]?.text != nil })
+        else { return nil }
+        switch members["file_id"] {
+        case nil, .null?, .integer?: self.members = members
+        default: return nil
+        }
     }
+
+    var schema: String? { members["schema"]?.text }
+    var type: String? { members["type"]?.text }
+    var path: String? { members["path"]?.text }
+    var uploadID: String? { members["upload_id"]?.text }
+    var state: String? { members["state"]?.text }
+    var fileID: Int64? { members["file_id"]?.wholeNumber }
+    var checksumSHA256: String? { members["checksum_sha256"]?.text }
 
     /// The path with every byte it has; nil without one.
     var bytes: [UInt8]? { exactBytes ?? path.map { Array($0.utf8) } }
 
-    /// The bytes of a path that is no text.
-    var exactBytes: [UInt8]? { pathBase64.flatMap { Data(base64Encoded: $0) }.map(Array.init) }
-
-    /// What was told about it, by the upload's field names.
-    var fields: [String: String] {
-        let all: [String: String?] = [
-            "event_date": eventDate, "org_name": orgName, "event_type": eventType, "label": label,
-            "participants": participants, "keywords": keywords, "location": location, "rating": rating,
-            "notes": notes,
-        ]
-        return all.compactMapValues { $0 }
+    /// The bytes of a path that is not valid UTF-8.
+    var exactBytes: [UInt8]? {
+        members["path_base64"]?.text.flatMap { Data(base64Encoded: $0) }.map(Array.init)
     }
 
-    fileprivate static var decoder: JSONDecoder {
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        return decoder
+    /// Its details, by the upload's field names.
+    var fields: [String: String] {
+        Dictionary(uniqueKeysWithValues: Self.fieldNames.compactMap { name in members[name]?.text.map { (name, $0) } })
     }
 }
 
 /// A report of `upload --report`, as `UploadReport` has written it.
-struct ReportDocument: Decodable {
-    var schema: String
+struct ReportDocument: Sendable {
     var server: String?
     var workingDirectory: String
     var items: [ReportedUpload]
 
-    /// Reads a report; nil when it is none.
+    /// Reads a report; nil for anything else.
     init?(_ json: [UInt8]) {
-        guard let document = try? ReportedUpload.decoder.decode(Self.self, from: Data(json)),
-            document.schema == UploadReport.schema
+        guard let members = JSONValue.object(in: json[...]), members["schema"]?.text == UploadReport.schema,
+            let workingDirectory = members["working_directory"]?.text, case .array(let elements)? = members["items"]
         else { return nil }
-        self = document
+        items = elements.compactMap(ReportedUpload.init)
+        guard items.count == elements.count else { return nil }
+        server = members["server"]?.text
+        self.workingDirectory = workingDirectory
     }
 }
 

@@ -1,4 +1,5 @@
 internal import GigHive
+internal import MediaCore
 internal import MediaStore
 internal import Synchronization
 

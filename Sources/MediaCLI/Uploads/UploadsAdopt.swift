@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import GigHive
+internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 

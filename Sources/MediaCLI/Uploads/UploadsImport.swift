@@ -414,17 +414,17 @@ struct WebTokens: Sendable {
 
     /// Reads the object, or a dump of the local storage that has it; nil when the bytes are something else.
     init?(_ bytes: [UInt8]) {
-        guard var object = try? JSONDecoder().decode([String: String].self, from: Data(bytes)) else { return nil }
+        guard var object = JSONValue.object(in: bytes[...]) else { return nil }
         if let inner = object[Self.storageKey] {
-            guard let tokens = try? JSONDecoder().decode([String: String].self, from: Data(inner.utf8)) else {
-                return nil
-            }
+            guard let tokens = inner.text.flatMap({ JSONValue.object(in: Array($0.utf8)[...]) }) else { return nil }
             object = tokens
         }
-        let tokens = object.compactMap { key, text in
-            Digits.only(key) ? Int64(key).flatMap { $0 > 0 ? (fileID: $0, text: text) : nil } : nil
+        var tokens: [Int64: String] = [:]
+        for (key, value) in object {
+            guard Digits.only(key), let fileID = Int64(key), fileID > 0, let text = value.text else { return nil }
+            tokens[fileID] = text
         }
-        guard !tokens.isEmpty, tokens.count == object.count else { return nil }
-        self.tokens = tokens.sorted { $0.fileID < $1.fileID }
+        guard !tokens.isEmpty else { return nil }
+        self.tokens = tokens.sorted { $0.key < $1.key }.map { (fileID: $0.key, text: $0.value) }
     }
 }

@@ -28,10 +28,10 @@ package enum JSONReader {
         guard depth < JSONCursor.deepest else { throw cursor.broken }
         switch cursor.kind() {
         case .object:
-            var members: [String: JSONValue] = [:]
+            var members: [JSONObject.Member] = []
             try cursor.beginObject()
-            while let name = try cursor.nextMember() { members[name] = try value(&cursor, depth: depth + 1) }
-            return .object(members)
+            while let name = try cursor.nextMember() { members.append((name, try value(&cursor, depth: depth + 1))) }
+            return .object(JSONObject(members))
         case .array:
             var elements: [JSONValue] = []
             try cursor.beginArray()

@@ -1,31 +1,5 @@
-/// Writes JSON (RFC 8259), members in the order given.
+/// Writes the strings of JSON (RFC 8259).
 package enum JSONText {
-    /// A member's value.
-    package enum Value {
-        case string(String)
-        case number(Int64)
-        case bool(Bool)
-    }
-
-    /// An object. Names and values are escaped as needed.
-    package static func object(_ members: [(name: String, value: Value)]) -> String {
-        let texts = members.map { member in
-            let value =
-                switch member.value {
-                case .string(let text): quoted(text)
-                case .number(let number): String(number)
-                case .bool(let flag): flag ? "true" : "false"
-                }
-            return "\(quoted(member.name)):\(value)"
-        }
-        return "{\(texts.joined(separator: ","))}"
-    }
-
-    /// An array of strings.
-    package static func array(_ texts: some Sequence<String>) -> String {
-        "[\(texts.map { quoted($0) }.joined(separator: ","))]"
-    }
-
     /// A string with its quotes, escaped as little as possible (RFC 8785 section 3.2.2.2).
     ///
     /// - Parameters:

@@ -1,25 +1,57 @@
 extension JSONValue {
-    /// The value as JSON (RFC 8259) for files that people may open too: two blanks a level, members sorted by name.
-    package var indented: String { text(indent: "") }
+    /// Compact JSON (RFC 8259) without line breaks, members in their order.
+    ///
+    /// - Parameter isForTerminals: Whether characters that could control a terminal or reorder a line are escaped as well.
+    /// - Returns: JSON; `null` in place of a number that is not finite.
+    package func json(isForTerminals: Bool = false) -> String {
+        var text = ""
+        append(to: &text, isForTerminals)
+        return text
+    }
 
-    private func text(indent: String) -> String {
+    private func append(to text: inout String, _ isForTerminals: Bool) {
         switch self {
-        case .null: "null"
-        case .bool(let flag): flag ? "true" : "false"
-        case .integer(let number): String(number)
-        // JSON has no word for the others.
-        case .double(let number): number.isFinite ? String(number) : "null"
-        case .string(let text): JSONText.quoted(text)
+        case .null: text += "null"
+        case .bool(let value): text += value ? "true" : "false"
+        case .integer(let value): text += String(value)
+        case .double(let value): text += value.isFinite ? String(value) : "null"
+        case .string(let value): JSONText.append(value, isForTerminals: isForTerminals, to: &text)
+        case .verbatim(let json): text += isForTerminals ? JSONText.escapedForTerminals(json) : json
+        case .array(let values):
+            text += "["
+            for (index, value) in values.enumerated() {
+                text += index == 0 ? "" : ","
+                value.append(to: &text, isForTerminals)
+            }
+            text += "]"
+        case .object(let members):
+            text += "{"
+            for (index, member) in members.enumerated() {
+                text += index == 0 ? "" : ","
+                JSONText.append(member.name, isForTerminals: isForTerminals, to: &text)
+                text += ":"
+                member.value.append(to: &text, isForTerminals)
+            }
+            text += "}"
+        }
+    }
+
+    /// JSON for files that people may open too: indented by two spaces, members sorted by name.
+    package var indented: String { indented(by: "") }
+
+    private func indented(by indent: String) -> String {
+        switch self {
         case .array(let elements):
-            Self.block("[", elements.map { $0.text(indent: indent + "  ") }, "]", indent)
+            Self.block("[", elements.map { $0.indented(by: indent + "  ") }, "]", indent)
         case .object(let members):
             Self.block(
                 "{",
-                members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-                    .map { "\(JSONText.quoted($0.key)): \($0.value.text(indent: indent + "  "))" },
+                members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+                    .map { "\(JSONText.quoted($0.name)): \($0.value.indented(by: indent + "  "))" },
                 "}",
                 indent
             )
+        default: json()
         }
     }
 
@@ -27,4 +59,9 @@ extension JSONValue {
         if lines.isEmpty { return open + close }
         return "\(open)\n\(lines.map { "\(indent)  \($0)" }.joined(separator: ",\n"))\n\(indent)\(close)"
     }
+}
+
+extension JSONObject {
+    /// Compact JSON, as `JSONValue.json` writes it.
+    package func json(isForTerminals: Bool = false) -> String { JSONValue.object(self).json(isForTerminals: isForTerminals) }
 }

@@ -1,18 +1,19 @@
-/// Any JSON value (RFC 8259). Read without trusting types: the accessors give nil where a server sent something else.
-package enum JSONValue: Sendable {
+/// A JSON value (RFC 8259), as read or as written.
+///
+/// The accessors do not trust types: they are nil where a server has sent something else.
+package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int64)
     case double(Double)
     case string(String)
     case array([JSONValue])
-    case object([String: JSONValue])
+    case object(JSONObject)
+    /// JSON text with its own spelling of numbers; only written.
+    case verbatim(String)
 
-    /// The object that a text consists of; nil when it is anything else or broken.
-    package static func object(in text: ArraySlice<UInt8>) -> [String: JSONValue]? {
-        guard case .object(let members)? = JSONReader.value(of: text) else { return nil }
-        return members
-    }
+    /// The object that a text consists of; nil for anything else and for invalid JSON.
+    package static func object(in text: ArraySlice<UInt8>) -> JSONObject? { JSONReader.value(of: text)?.members }
 
     /// The text of a string.
     package var text: String? {
@@ -29,8 +30,22 @@ package enum JSONValue: Sendable {
         }
     }
 
+    /// Any number.
+    package var number: Double? {
+        switch self {
+        case .integer(let number): Double(number)
+        case .double(let number): number
+        default: nil
+        }
+    }
+
+    /// `true` or `false`.
+    package var flag: Bool? {
+        if case .bool(let flag) = self { flag } else { nil }
+    }
+
     /// Members of an object.
-    package var members: [String: JSONValue]? {
+    package var members: JSONObject? {
         if case .object(let members) = self { members } else { nil }
     }
 
@@ -38,4 +53,55 @@ package enum JSONValue: Sendable {
     package var elements: [JSONValue] {
         if case .array(let elements) = self { elements } else { [] }
     }
+}
+
+/// The members of a JSON object, in order.
+package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral, Sequence {
+    /// A name and its value.
+    package typealias Member = (name: String, value: JSONValue)
+
+    private var members: [Member] = []
+
+    package init(_ members: some Sequence<Member> = []) { self.members = Array(members) }
+
+    package init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements.lazy.map { ($0, $1) }) }
+
+    package var isEmpty: Bool { members.isEmpty }
+
+    /// The value of a member; of several with the same name, the last. Setting nil removes all of them.
+    package subscript(name: String) -> JSONValue? {
+        get { members.last { $0.name == name }?.value }
+        set {
+            guard let newValue else { return members.removeAll { $0.name == name } }
+            guard let index = members.lastIndex(where: { $0.name == name }) else {
+                return members.append((name, newValue))
+            }
+            members[index].value = newValue
+        }
+    }
+
+    package func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }
+
+    /// The same with other values for some members; names that are not here are ignored.
+    package func replacing(_ values: JSONObject) -> JSONObject {
+        JSONObject(members.map { ($0.name, values[$0.name] ?? $0.value) })
+    }
+
+    /// The members of both, in order.
+    package static func + (left: JSONObject, right: JSONObject) -> JSONObject {
+        JSONObject(left.members + right.members)
+    }
+
+    package static func == (left: JSONObject, right: JSONObject) -> Bool { left.members.elementsEqual(right.members, by: ==) }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
+
+    package init(_ value: String?) { self = value.map(JSONValue.string) ?? .null }
+    package init(_ value: Bool?) { self = value.map(JSONValue.bool) ?? .null }
+    package init(_ value: Int64?) { self = value.map(JSONValue.integer) ?? .null }
+    package init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
 }

@@ -71,13 +71,12 @@ public struct PhotoSyncClient: Sendable {
         since: PhotoTime? = nil,
         control: TransferControl = TransferControl()
     ) async throws(PhotoSyncError) -> PhotoPage {
-        var members: [(name: String, value: JSONText.Value)] = [
-            ("limit", .number(Int64(min(max(limit, 1), Self.largestPage)))), ("includeThumbnailUrls", .bool(false)),
+        var body: JSONObject = [
+            "limit": .integer(Int64(min(max(limit, 1), Self.largestPage))), "includeThumbnailUrls": false,
         ]
-        if let cursor { members.append(("cursor", .string(cursor))) }
-        if let device { members.append(("deviceId", .string(device))) }
-        if let since { members.append(("sinceTimestamp", .string(try since.canonicalText()))) }
-        let body = JSONText.object(members)
+        body["cursor"] = cursor.map(JSONValue.string)
+        body["deviceId"] = device.map(JSONValue.string)
+        if let since { body["sinceTimestamp"] = .string(try since.canonicalText()) }
         let request = try request(.post, "/api/sync/photos", body: body)
         return try PhotoPageParser.page(in: await json(of: request, control: control))
     }
@@ -98,7 +97,7 @@ public struct PhotoSyncClient: Sendable {
         while !rest.isEmpty {
             let block = rest.prefix(Self.largestCheck)
             rest = rest.dropFirst(block.count)
-            let body = "{\"hashes\":\(JSONText.array(block))}"
+            let body: JSONObject = ["hashes": .array(block.map(JSONValue.string))]
             let answer = try await json(of: request(.post, "/api/photos/check", body: body), control: control)
             existing.formUnion(try CheckReply.existing(in: answer).intersection(block))
         }
@@ -111,7 +110,7 @@ public struct PhotoSyncClient: Sendable {
     /// - Returns: How many were claimed. 0 also when the answer to a first try was lost: count anew to be sure.
     /// - Throws: `PhotoSyncError`: `.invalidDevice` for a device that is not the user's.
     public func claimAll(device: String) async throws(PhotoSyncError) -> Int64 {
-        try await claim(JSONText.object([("deviceId", .string(device)), ("claimAll", .bool(true))]))
+        try await claim(["deviceId": .string(device), "claimAll": true])
     }
 
     /// `POST /api/sync/claim-legacy` for some photos, which must come from the user's own listing.
@@ -122,11 +121,12 @@ public struct PhotoSyncClient: Sendable {
     /// - Returns: How many were claimed. 0 also when the answer to a first try was lost: count anew to be sure.
     /// - Throws: `PhotoSyncError`: `.invalidDevice` for a device that is not the user's.
     public func claim(_ ids: [String], device: String) async throws(PhotoSyncError) -> Int64 {
-        let device = JSONText.quoted(device)
-        return try await claim("{\"deviceId\":\(device),\"claimAll\":false,\"photoIds\":\(JSONText.array(ids))}")
+        try await claim([
+            "deviceId": .string(device), "claimAll": false, "photoIds": .array(ids.map(JSONValue.string)),
+        ])
     }
 
-    private func claim(_ body: String) async throws(PhotoSyncError) -> Int64 {
+    private func claim(_ body: JSONObject) async throws(PhotoSyncError) -> Int64 {
         try ClaimReply.claimed(in: await json(of: request(.post, "/api/sync/claim-legacy", body: body)))
     }
 
@@ -138,10 +138,9 @@ public struct PhotoSyncClient: Sendable {
     /// - Returns: The device.
     /// - Throws: `PhotoSyncError`.
     public func registerDevice(name: String, token: String) async throws(PhotoSyncError) -> RegisteredDevice {
-        let body = JSONText.object([
-            ("deviceName", .string(name)), ("platform", .string(RegisteredDevice.ownPlatform)),
-            ("fcmToken", .string(token)),
-        ])
+        let body: JSONObject = [
+            "deviceName": .string(name), "platform": .string(RegisteredDevice.ownPlatform), "fcmToken": .string(token),
+        ]
         return try RegisteredDevice.one(in: await json(of: request(.post, "/api/devices/register", body: body)))
     }
 
@@ -166,11 +165,10 @@ public struct PhotoSyncClient: Sendable {
         deviceName: String,
         deviceToken: String
     ) async throws(PhotoSyncError) -> LoginReply {
-        let body = JSONText.object([
-            ("email", .string(email.lowercased())), ("password", .string(password)),
-            ("deviceName", .string(deviceName)), ("platform", .string(RegisteredDevice.ownPlatform)),
-            ("fcmToken", .string(deviceToken)),
-        ])
+        let body: JSONObject = [
+            "email": .string(email.lowercased()), "password": .string(password), "deviceName": .string(deviceName),
+            "platform": .string(RegisteredDevice.ownPlatform), "fcmToken": .string(deviceToken),
+        ]
         var request = openRequest(.post, "/api/mobile/auth/login", body: body, repeatability: .atMostOnce)
         request.tokens = [password]
         let answer = try await answer(to: request)
@@ -189,11 +187,11 @@ extension PhotoSyncClient {
     /// Longest listing that is read, in bytes: 500 photos are some 250 KB.
     private static let longestAnswer = 16 << 20
 
-    /// A request with the user's key; the body is a JSON text.
+    /// A request with the user's key.
     func request(
         _ method: HTTPMethod,
         _ path: String,
-        body: String? = nil,
+        body: JSONObject? = nil,
         headers: [HTTPHeader] = [],
         repeatability: Repeatability = .safe
     ) throws(PhotoSyncError) -> HTTPRequest {
@@ -210,7 +208,7 @@ extension PhotoSyncClient {
     func openRequest(
         _ method: HTTPMethod,
         _ path: String,
-        body: String? = nil,
+        body: JSONObject? = nil,
         repeatability: Repeatability = .safe
     ) -> HTTPRequest {
         var headers = [HTTPHeader("Accept", "application/json")]
@@ -219,7 +217,7 @@ extension PhotoSyncClient {
             method,
             server.resource(path),
             headers: headers,
-            body: body.map { BytesBody($0) },
+            body: body.map { BytesBody($0.json()) },
             repeatability: repeatability,
             verdict: ServerRefusal.verdict,
             timeouts: timeouts,

@@ -30,7 +30,7 @@ struct TapeTimeline {
             name: "tracks",
             ["source_range": .null, "effects": .array([]), "markers": .array([]), "children": .array([track])]
         )
-        let metadata: [String: JSONValue] = [
+        let metadata: JSONObject = [
             "tape_id": .string(tape.id), "orientation": .string(tape.orientation.rawValue),
             "scale_mode": .string(tape.scaleMode.rawValue), "transition": .string(tape.transition.rawValue),
             "transition_ms": .integer(Int64(tape.transitionMilliseconds)),
@@ -61,7 +61,7 @@ struct TapeTimeline {
     }
 
     private static func clip(_ clip: ClipRecord, range: JSONValue) -> JSONValue {
-        let metadata: [String: JSONValue] = [
+        let metadata: JSONObject = [
             "clip_id": .string(clip.id), "kind": .string(clip.kind.rawValue),
             "path_base64": TapeDocument.base64(clip.source),
             "trim_start_ms": .integer(clip.trimStartMilliseconds), "trim_end_ms": .integer(clip.trimEndMilliseconds),
@@ -112,14 +112,14 @@ struct TapeTimeline {
     private static func object(
         _ schema: String,
         name: String,
-        metadata: [String: JSONValue] = [:],
-        _ members: [String: JSONValue]
+        metadata: JSONObject = [:],
+        _ members: JSONObject
     ) -> JSONValue {
-        let common: [String: JSONValue] = [
+        let common: JSONObject = [
             "OTIO_SCHEMA": .string(schema), "name": .string(name),
             "metadata": .object(metadata.isEmpty ? [:] : ["mediactl": .object(metadata)]),
         ]
-        return .object(members.merging(common) { $1 })
+        return .object(members + common)
     }
 
     private static func range(_ start: Int64, _ length: Int64) -> JSONValue {

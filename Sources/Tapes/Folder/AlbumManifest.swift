@@ -72,7 +72,7 @@ extension AlbumManifest {
     /// Reads a manifest; nil for a text that is none.
     init?(_ text: [UInt8]) {
         guard let members = RawMember.all(of: text[...]) else { return nil }
-        var fields: [String: JSONValue] = [:]
+        var fields: JSONObject = [:]
         for member in members where Self.names.contains(member.name) { fields[member.name] = member.parsed }
         guard fields["format"]?.text == Self.format, let version = fields["version"]?.wholeNumber, version >= 1,
             let id = fields["id"]?.text, !id.isEmpty, let library = fields["libraryId"]?.text,
@@ -140,7 +140,7 @@ extension AlbumManifest.Entry {
 
     fileprivate init?(_ text: ArraySlice<UInt8>) {
         guard let members = AlbumManifest.RawMember.all(of: text) else { return nil }
-        var fields: [String: JSONValue] = [:]
+        var fields: JSONObject = [:]
         for member in members where Self.names.contains(member.name) { fields[member.name] = member.parsed }
         let bytes =
             fields["target"]?.text.map { Array($0.utf8) }
@@ -176,10 +176,10 @@ extension AlbumManifest {
     /// The text of the file: UTF-8, one line for each member and each link, so that people can read it.
     var text: [UInt8] {
         var members: [[UInt8]] = [
-            Self.member("format", .string(Self.format)), Self.member("version", .number(version)),
+            Self.member("format", .string(Self.format)), Self.member("version", .integer(version)),
             Self.member("id", .string(id)), Self.member("libraryId", .string(libraryID)),
             Self.member("tapeId", .string(tapeID)), Self.member("title", .string(title)),
-            Self.member("createdAt", .string(createdAt)), Self.member("nextSequence", .number(nextSequence)),
+            Self.member("createdAt", .string(createdAt)), Self.member("nextSequence", .integer(nextSequence)),
         ]
         members += others.map(\.text)
         let list = elements.map(\.text).joined(separator: Array(",\n    ".utf8))
@@ -187,14 +187,8 @@ extension AlbumManifest {
         return Array("{\n  ".utf8) + Array(members.joined(separator: Array(",\n  ".utf8))) + Array("\n}\n".utf8)
     }
 
-    private static func member(_ name: String, _ value: JSONText.Value) -> [UInt8] {
-        let text =
-            switch value {
-            case .string(let text): JSONText.quoted(text)
-            case .number(let number): String(number)
-            case .bool(let flag): flag ? "true" : "false"
-            }
-        return Array("\(JSONText.quoted(name)): \(text)".utf8)
+    private static func member(_ name: String, _ value: JSONValue) -> [UInt8] {
+        Array("\(JSONText.quoted(name)): \(value.json())".utf8)
     }
 }
 
@@ -214,14 +208,14 @@ extension AlbumManifest.Element {
 extension AlbumManifest.Entry {
     /// A target is text where it is UTF-8, and base64 where it is not (trap 17).
     fileprivate var text: [UInt8] {
-        let named: (String, JSONText.Value) =
+        let named: JSONObject.Member =
             String(validating: target, as: UTF8.self).map { ("target", .string($0)) }
             ?? ("targetBase64", .string(Data(target).base64EncodedString()))
-        let known = JSONText.object([
-            ("seq", .number(sequence)), ("link", .string(String(decoding: link, as: UTF8.self))), named,
+        let known = JSONObject([
+            ("seq", .integer(sequence)), ("link", .string(String(decoding: link, as: UTF8.self))), named,
             ("kind", .string(kind)), ("addedAt", .string(addedAt)),
         ])
         let rest = others.flatMap { Array(",".utf8) + $0.text }
-        return Array(known.utf8.dropLast()) + rest + Array("}".utf8)
+        return Array(known.json().utf8.dropLast()) + rest + Array("}".utf8)
     }
 }

@@ -505,12 +505,12 @@ struct FolderMarker: Equatable {
     /// - Returns: The marker that is there now.
     static func make(in root: TargetDirectory, at now: Date) throws(AlbumError) -> FolderMarker {
         let id = UUID().uuidString.lowercased()
-        let text = JSONText.object([
-            ("format", .string(format)), ("version", .number(version)), ("id", .string(id)),
-            ("createdAt", .string(RFC3339.text(seconds: Int64(now.timeIntervalSince1970.rounded(.down))))),
-        ])
+        let marker: JSONObject = [
+            "format": .string(format), "version": .integer(version), "id": .string(id),
+            "createdAt": .string(RFC3339.text(seconds: Int64(now.timeIntervalSince1970.rounded(.down))))),
+        ]
         do throws(FileWriteError) {
-            try LibraryFile.marker.write(Array((text + "\n").utf8), in: root, replacing: false)
+            try LibraryFile.marker.write(Array((marker.json() + "\n").utf8), in: root, replacing: false)
         } catch {
             guard error.kind == .exists else { throw AlbumError(error, needing: .addOnly) }
         }

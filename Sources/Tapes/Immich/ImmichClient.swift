@@ -24,7 +24,7 @@ struct ImmichClient: Sendable {
         _ method: HTTPMethod,
         _ path: String,
         query: [(name: String, value: String)] = [],
-        body: String? = nil,
+        body: JSONObject? = nil,
         repeatability: Repeatability = .safe
     ) -> HTTPRequest {
         var headers = [HTTPHeader("Accept", "application/json")]
@@ -33,7 +33,7 @@ struct ImmichClient: Sendable {
             method,
             base.resource(path, query: query),
             headers: headers,
-            body: body.map { BytesBody($0) },
+            body: body.map { BytesBody($0.json()) },
             authorization: authorization,
             repeatability: repeatability,
             verdict: Self.verdict,
@@ -253,7 +253,7 @@ struct ImmichRefusal {
     }
 
     /// `message`, with what a failed validation adds to it.
-    private static func sentence(of members: [String: JSONValue]) -> String {
+    private static func sentence(of members: JSONObject) -> String {
         guard let message = members["message"] else { return "" }
         let texts = message.text.map { [$0] } ?? message.elements.compactMap(\.text)
         let details = members["errors"]?.elements.compactMap { $0.text ?? $0.members?["message"]?.text } ?? []

@@ -275,9 +275,7 @@ extension ImmichLibrary {
     /// - Throws: `AlbumError`.
     public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
         // No `assetIds`: those that are not ours would be left out without a word.
-        let body = JSONText.object([
-            ("albumName", .string(title)), ("description", .string(Self.mark(of: tapeID))),
-        ])
+        let body: JSONObject = ["albumName": .string(title), "description": .string(Self.mark(of: tapeID))]
         let request = client.request(.post, "/albums", body: body, repeatability: .atMostOnce)
         let answer = try await json(request, needing: .addOnly)
         guard let album = ImmichAlbum(answer), UUID(uuidString: album.id) != nil else { throw Self.noAlbum }
@@ -372,7 +370,8 @@ extension ImmichLibrary {
         while !rest.isEmpty {
             let chunk = rest.prefix(Self.largestChunk)
             do throws(AlbumError) {
-                let request = client.request(method, path, body: "{\"ids\":\(JSONText.array(chunk))}")
+                let body: JSONObject = ["ids": .array(chunk.map(JSONValue.string))]
+                let request = client.request(method, path, body: body)
                 let answer = try await json(request, needing: level)
                 for (id, verdict) in answer.elements.compactMap(Self.verdict) {
                     // Named twice, its success counts.
@@ -441,10 +440,8 @@ extension ImmichLibrary {
         while !rest.isEmpty {
             let block = rest.prefix(ImmichAssetSearch.largestCheck)
             rest = rest.dropFirst(block.count)
-            let members = block.map { file in
-                JSONText.object([("id", .string(file.id)), ("checksum", .string(file.checksum.base64))])
-            }
-            let body = "{\"assets\":[\(members.joined(separator: ","))]}"
+            let assets = block.map { JSONValue.object(["id": .string($0.id), "checksum": .string($0.checksum.base64)]) }
+            let body: JSONObject = ["assets": .array(assets)]
             let answer = try await json(
                 client.request(.post, "/assets/bulk-upload-check", body: body),
                 needing: .addOnly
@@ -461,7 +458,7 @@ extension ImmichLibrary {
     }
 
     /// nil when the server would take the file.
-    private static func resolution(ofCheck result: [String: JSONValue]) -> AssetResolution? {
+    private static func resolution(ofCheck result: JSONObject) -> AssetResolution? {
         if let asset = asset(result["assetId"], isTrashed: result["isTrashed"]) { return asset }
         switch result["action"]?.text {
         case "accept": return nil
@@ -496,7 +493,7 @@ extension ImmichLibrary {
     /// `POST /search/metadata` by path, page by page. The server looks for parts of paths and heeds no case, so the
     /// answers are compared byte by byte.
     func asset(atServerPath path: String) async throws(AlbumError) -> AssetResolution? {
-        var members: [(name: String, value: JSONText.Value)] = [("originalPath", .string(path))]
+        var members: JSONObject = ["originalPath": .string(path)]
         var number: Int64 = 1
         while true {
             let page = try await search(members)
@@ -506,14 +503,14 @@ extension ImmichLibrary {
             // A server that names a page twice would be asked for ever.
             guard let next = page.next, next > number else { return nil }
             number = next
-            members = [("originalPath", .string(path)), ("page", .number(next))]
+            members["page"] = .integer(next)
         }
     }
 
     private func search(
-        _ members: [(name: String, value: JSONText.Value)]
-    ) async throws(AlbumError) -> (items: [[String: JSONValue]], next: Int64?) {
-        let request = client.request(.post, "/search/metadata", body: JSONText.object(members))
+        _ members: JSONObject
+    ) async throws(AlbumError) -> (items: [JSONObject], next: Int64?) {
+        let request = client.request(.post, "/search/metadata", body: members)
         let assets = try await json(request, needing: .addOnly).members?["assets"]?.members ?? [:]
         return (assets["items"]?.elements.compactMap(\.members) ?? [], assets["nextPage"]?.wholeNumber)
     }

@@ -75,7 +75,7 @@ import Testing
     func recordsHaveTheDocumentedShape(index: Int) throws {
         let (name, type, members) = Self.rendered[index]
         let head: JSONObject = ["schema": .string("mediactl.\(name)/1"), "type": .string(type)]
-        try JSONSchemaTests.expectExactShape(JSONValue.object(head + members).text, schema: name)
+        try JSONSchemaTests.expectExactShape((head + members).json(isForTerminals: true), schema: name)
     }
 
     @Test(

@@ -1,3 +1,4 @@
+import MediaCore
 import Testing
 
 @testable import CaptureSubmission
@@ -30,8 +31,8 @@ struct NumberSpellingTests {
         ] as [(Double, String, String)]
     )
     func number(_ number: Double, _ canonical: String, _ reference: String) {
-        #expect(text(.number(number), .mediactl1) == canonical)
-        #expect(text(.number(number), .reference) == reference)
+        #expect(text(.double(number), .mediactl1) == canonical)
+        #expect(text(.double(number), .reference) == reference)
         #expect(Double(canonical) == number)
         #expect(Double(reference) == number)
     }
@@ -55,14 +56,14 @@ struct NumberSpellingTests {
     )
     func order() {
         let names = ["\u{20ac}", "\r", "\u{fb33}", "1", "\u{1f600}", "\u{80}", "\u{f6}"]
-        let value = WireValue.object(names.map { .init($0, .null) })
+        let value = JSONValue.object(JSONObject(names.map { ($0, .null) }))
         let sorted = ["\\r", "1", "\u{80}", "\u{f6}", "\u{20ac}", "\u{1f600}", "\u{fb33}"]
         #expect(text(value, .mediactl1) == "{" + sorted.map { "\"\($0)\":null" }.joined(separator: ",") + "}")
-        let unsorted = WireValue.object([.init("b", .array([.integer(1), .bool(true)])), .init("a", .null)])
+        let unsorted = JSONValue.object(["b": .array([1, true]), "a": .null])
         #expect(text(unsorted, .reference) == #"{"b":[1,true],"a":null}"#)
     }
 
-    private func text(_ value: WireValue, _ profile: CaptureProfile) -> String {
+    private func text(_ value: JSONValue, _ profile: CaptureProfile) -> String {
         String(decoding: WireText.bytes(of: value, for: profile), as: UTF8.self)
     }
 }

@@ -139,7 +139,7 @@ struct LoginStore: Sendable {
     }
 
     private func entries(of content: [UInt8]) throws(StoreError) -> [String: Entry] {
-        guard let members = MediaCore.JSONValue.object(in: content[...]),
+        guard let members = JSONValue.object(in: content[...]),
             let version = members["version"]?.wholeNumber
         else { throw StoreError(.corrupt, path: path, detail: "not a file of logins") }
         guard version <= Self.version else { throw StoreError(.newerVersion, path: path) }
@@ -154,7 +154,7 @@ struct LoginStore: Sendable {
         return entries
     }
 
-    private func entry(_ members: [String: MediaCore.JSONValue]) throws(StoreError) -> Entry {
+    private func entry(_ members: JSONObject) throws(StoreError) -> Entry {
         var entry = Entry()
         if case .bool(true)? = members["requires_login"] { entry.requiresLogin = true }
         guard let token = members["token"]?.text else { return entry }
@@ -180,10 +180,10 @@ struct LoginStore: Sendable {
                 ]
             }
             let members = (login ?? [:]) + ["requires_login": .bool(entry.requiresLogin)]
-            servers.members.append(JSONObject.Member(name: origin, value: .object(members)))
+            servers[origin] = .object(members)
         }
         let file: JSONObject = ["version": .integer(version), "servers": .object(servers)]
-        return JSONValue.object(file).text + "\n"
+        return file.json() + "\n"
     }
 
     private func storeError(_ error: any Error) -> StoreError {

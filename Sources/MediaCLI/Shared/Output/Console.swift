@@ -126,7 +126,7 @@ final class Console: Sendable {
     private func line(_ type: String, _ members: JSONObject) -> String {
         let head: JSONObject = ["schema": .string(schema), "type": .string(type)]
         let record = hintOptions.withLock { $0 }.added(to: head + members)
-        return JSONValue.object(record).text + "\n"
+        return record.json(isForTerminals: true) + "\n"
     }
 
     // MARK: Messages
@@ -288,8 +288,8 @@ struct HintOptions: Sendable {
     /// A record whose error has the hint that is printed.
     func added(to record: JSONObject) -> JSONObject {
         guard server != nil || user != nil || dataDirectory != nil,
-            case .object(let error)? = record.members.first(where: { $0.name == "error" })?.value,
-            case .string(let hint)? = error.members.first(where: { $0.name == "hint" })?.value
+            let error = record["error"]?.members,
+            let hint = error["hint"]?.text
         else { return record }
         return record.replacing(["error": .object(error.replacing(["hint": .string(added(to: hint))]))])
     }
