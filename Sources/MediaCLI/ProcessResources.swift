@@ -19,18 +19,16 @@ enum ProcessResources {
         AddressSpace.saveIfLimited()
         if let code = missingDescriptors() {
             return Diagnosis(
-                "resources_exhausted",
+                .resourcesExhausted,
                 "not enough file descriptors: \(SystemError.words(code))",
-                hint: "raise the limit with: ulimit -n 1024",
-                exitCode: .failure
+                hint: "raise the limit with: ulimit -n 1024"
             )
         }
         if let code = missingThreads() {
             return Diagnosis(
-                "resources_exhausted",
+                .resourcesExhausted,
                 "cannot start threads: \(SystemError.words(code))",
-                hint: "raise the limits of processes and memory (ulimit -u, ulimit -v)",
-                exitCode: .failure
+                hint: "raise the limits of processes and memory (ulimit -u, ulimit -v)"
             )
         }
         return nil

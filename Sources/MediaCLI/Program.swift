@@ -95,7 +95,7 @@ public enum Program {
                 _exit(request.signal.exitCode.rawValue)
             }
             let diagnosis = Diagnosis(
-                "interrupted",
+                .interrupted,
                 "ended by \(request.signal.name)",
                 exitCode: request.signal.exitCode
             )

@@ -1,7 +1,7 @@
 /// The meaning of an error response: its code, and whether the same request may succeed later.
 package struct HTTPOutcome: Sendable, Equatable {
-    /// A code of ``OutcomeTable/codes``.
-    package var code: String
+    /// What it means.
+    package var code: OutcomeCode
     /// Whether the same command may succeed later.
     package var isRetryable: Bool
 }
@@ -59,27 +59,27 @@ extension OutcomeTable {
     }
 
     /// The code of a status where no refinement row applies.
-    private static func defaultCode(of status: Int) -> String {
+    private static func defaultCode(of status: Int) -> OutcomeCode {
         switch status {
-        case 300..<400: "redirected"
-        case 401: "unauthorized"
-        case 403: "forbidden"
-        case 404: "not_found"
-        case 405: "unexpected_answer"
-        case 408: "request_timeout"
-        case 409: "conflict"
-        case 413: "payload_too_large"
-        case 415: "unsupported_media"
-        case 423: "locked"
-        case 429: "rate_limited"
-        case 400..<500: "bad_request"
-        case 500..<600: "server_error"
-        default: "unexpected_answer"
+        case 300..<400: .redirected
+        case 401: .unauthorized
+        case 403: .forbidden
+        case 404: .notFound
+        case 405: .unexpectedAnswer
+        case 408: .requestTimeout
+        case 409: .conflict
+        case 413: .payloadTooLarge
+        case 415: .unsupportedMedia
+        case 423: .locked
+        case 429: .rateLimited
+        case 400..<500: .badRequest
+        case 500..<600: .serverError
+        default: .unexpectedAnswer
         }
     }
 
     /// 501: the server does not implement the request.
-    private static func isPassing(_ status: Int, _ code: String) -> Bool {
-        status != 501 && row(code)?.isRetryable == true
+    private static func isPassing(_ status: Int, _ code: OutcomeCode) -> Bool {
+        status != 501 && code.isRetryable
     }
 }

@@ -1,8 +1,8 @@
 /// One code that `--json` records, reports and stored rows carry, with everything that is said about it. The rows of all
 /// systems are in ``OutcomeTable/codes``; `docs/exit-codes.md` is compared with them by a test.
-public struct OutcomeCode: Sendable, Equatable {
-    /// Stable, snake_case.
-    public let code: String
+public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
+    /// Stable, snake_case; also in `--json` records.
+    public let rawValue: String
     /// The exit code if no other rule applies (design section 5).
     public let exitCode: Int32
     /// Whether the same command may succeed later, unless the error has more information.
@@ -31,23 +31,35 @@ public struct OutcomeCode: Sendable, Equatable {
         hint: String? = nil,
         isRetryable: Bool = false
     ) {
-        self.code = code
+        rawValue = code
         self.exitCode = exitCode
         self.isRetryable = isRetryable
         self.meaning = meaning
         self.message = message ?? meaning
         self.hint = hint
     }
+
+    /// The code with a name; also accepts its name in 0.1.0. Nil for a code of a newer version.
+    public init?(rawValue: String) {
+        guard let row = OutcomeTable.row(rawValue) else { return nil }
+        self = row
+    }
+
+    /// Codes are equal if their names are.
+    public static func == (left: OutcomeCode, right: OutcomeCode) -> Bool { left.rawValue == right.rawValue }
+
+    /// Hashes the name.
+    public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 }
 
 /// The table of outcomes: codes with their exit codes and messages, and the meaning of HTTP statuses.
 public enum OutcomeTable {
     /// Every code, in the order of the documentation.
     public static let codes: [OutcomeCode] =
-        answerCodes + networkCodes + fileCodes + uploadCodes + photoCodes
-        + captureCodes + tapeCodes + localCodes
+        OutcomeCode.answerCodes + OutcomeCode.networkCodes + OutcomeCode.fileCodes + OutcomeCode.uploadCodes
+        + OutcomeCode.photoCodes + OutcomeCode.captureCodes + OutcomeCode.tapeCodes + OutcomeCode.localCodes
 
-    private static let rows = Dictionary(codes.map { ($0.code, $0) }) { first, _ in first }
+    private static let rows = Dictionary(codes.map { ($0.rawValue, $0) }) { first, _ in first }
 
     /// The codes that were renamed since 0.1.0. Reports, stored rows and scripts may still contain them.
     public static let aliases: [String: String] = [

@@ -19,7 +19,7 @@ extension OutcomeTable {
         let mark: Mark
         /// The section of the contract.
         let section: String
-        let code: String
+        let code: OutcomeCode
         /// nil to use the value of the code.
         let isRetryable: Bool?
 
@@ -28,7 +28,7 @@ extension OutcomeTable {
             _ statuses: ClosedRange<Int>,
             _ mark: Mark,
             _ section: String,
-            _ code: String,
+            _ code: OutcomeCode,
             isRetryable: Bool? = nil,
             when calls: @escaping @Sendable (Call) -> Bool = { _ in true }
         ) {
@@ -64,7 +64,7 @@ extension OutcomeTable {
             500...500,
             .part("no data or hook record"),
             "gighive 4.4",
-            "upload_expired",
+            .uploadExpired,
             when: isFinalize
         ),
         // PHP's limits for a file, which multipart cannot pass.
@@ -73,34 +73,34 @@ extension OutcomeTable {
             500...500,
             .text("Upload failed with code 1"),
             "gighive 2.5, trap 23",
-            "payload_too_large"
+            .payloadTooLarge
         ),
         Refinement(
             .gigHive,
             500...500,
             .text("Upload failed with code 2"),
             "gighive 2.5, trap 23",
-            "payload_too_large"
+            .payloadTooLarge
         ),
         // The web server responds for an application that is not running.
-        Refinement(.gigHive, 503...503, .any, "gighive trap 24", "server_unavailable"),
+        Refinement(.gigHive, 503...503, .any, "gighive trap 24", .serverUnavailable),
         // Another request wrote the same unique key first. Whether the file is stored, the listing tells.
-        Refinement(.gigHive, 500...500, .part("1062 Duplicate entry"), "gighive 3, trap 19", "server_race"),
-        Refinement(.gigHive, 400...400, .text("invalid token"), "gighive 6", "invalid_event_link", when: isGuest),
-        Refinement(.gigHive, 400...400, .text("missing token"), "gighive 6", "invalid_event_link", when: isGuest),
-        Refinement(.gigHive, 404...404, .text("invalid or expired"), "gighive 6", "invalid_event_link", when: isGuest),
+        Refinement(.gigHive, 500...500, .part("1062 Duplicate entry"), "gighive 3, trap 19", .serverRace),
+        Refinement(.gigHive, 400...400, .text("invalid token"), "gighive 6", .invalidEventLink, when: isGuest),
+        Refinement(.gigHive, 400...400, .text("missing token"), "gighive 6", .invalidEventLink, when: isGuest),
+        Refinement(.gigHive, 404...404, .text("invalid or expired"), "gighive 6", .invalidEventLink, when: isGuest),
     ]
 
     private static let tus: [Refinement] = [
         // The module Tus handles these statuses in the protocol; these rows define the user-facing code.
-        Refinement(.tus, 404...404, .any, "tus 1.0.0 HEAD", "upload_expired"),
-        Refinement(.tus, 410...410, .any, "tus 1.0.0 HEAD", "upload_expired"),
-        Refinement(.tus, 503...503, .any, "gighive trap 24", "server_unavailable"),
-        Refinement(.tus, 405...405, .any, "tus 1.0.0 OPTIONS", "tus_unavailable"),
-        Refinement(.tus, 412...412, .any, "tus 1.0.0 Tus-Version", "tus_unavailable"),
-        Refinement(.tus, 501...501, .any, "tus 1.0.0 OPTIONS", "tus_unavailable"),
-        Refinement(.tus, 409...409, .any, "tus 1.0.0 PATCH", "unexpected_answer", isRetryable: true),
-        Refinement(.tus, 460...460, .any, "tus 1.0.0 Checksum", "unexpected_answer", isRetryable: true),
+        Refinement(.tus, 404...404, .any, "tus 1.0.0 HEAD", .uploadExpired),
+        Refinement(.tus, 410...410, .any, "tus 1.0.0 HEAD", .uploadExpired),
+        Refinement(.tus, 503...503, .any, "gighive trap 24", .serverUnavailable),
+        Refinement(.tus, 405...405, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
+        Refinement(.tus, 412...412, .any, "tus 1.0.0 Tus-Version", .tusUnavailable),
+        Refinement(.tus, 501...501, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
+        Refinement(.tus, 409...409, .any, "tus 1.0.0 PATCH", .unexpectedAnswer, isRetryable: true),
+        Refinement(.tus, 460...460, .any, "tus 1.0.0 Checksum", .unexpectedAnswer, isRetryable: true),
     ]
 
     // MARK: PhotoSync
@@ -113,73 +113,73 @@ extension OutcomeTable {
             400...400,
             .text("Request must be multipart/form-data."),
             "photosync 3.4, trap 17",
-            "body_too_slow",
+            .bodyTooSlow,
             isRetryable: true,
             when: isPhoto
         ),
-        Refinement(.photoSync, 400...400, .text("Invalid device"), "photosync 3.1", "invalid_device"),
-        Refinement(.photoSync, 400...400, .text("file extension not allowed"), "photosync 3.3", "unknown_extension"),
+        Refinement(.photoSync, 400...400, .text("Invalid device"), "photosync 3.1", .invalidDevice),
+        Refinement(.photoSync, 400...400, .text("file extension not allowed"), "photosync 3.3", .unknownExtension),
         Refinement(
             .photoSync,
             400...400,
             .text("file size exceeds maximum allowed"),
             "photosync 3.3",
-            "file_too_large"
+            .fileTooLarge
         ),
-        Refinement(.photoSync, 400...400, .text("file size must be positive"), "photosync 3.3", "empty_file"),
-        Refinement(.photoSync, 400...400, .text("No file provided or file is empty."), "photosync 3.3", "empty_file"),
+        Refinement(.photoSync, 400...400, .text("file size must be positive"), "photosync 3.3", .emptyFile),
+        Refinement(.photoSync, 400...400, .text("No file provided or file is empty."), "photosync 3.3", .emptyFile),
         // No missing login, and no key that was refused: e-mail address or password is wrong.
-        Refinement(.photoSync, 401...401, .any, "photosync 1.1", "not_logged_in", when: isLogin),
-        Refinement(.photoSync, 503...503, .text("Setup required"), "photosync 0", "setup_required", isRetryable: false),
-        Refinement(.photoSync, 500...500, .text("Failed to save API key"), "photosync 1.1", "key_not_rotated"),
+        Refinement(.photoSync, 401...401, .any, "photosync 1.1", .notLoggedIn, when: isLogin),
+        Refinement(.photoSync, 503...503, .text("Setup required"), "photosync 0", .setupRequired, isRetryable: false),
+        Refinement(.photoSync, 500...500, .text("Failed to save API key"), "photosync 1.1", .keyNotRotated),
         // The row cannot be saved because the device is unknown.
         Refinement(
             .photoSync,
             500...500,
             .text("Failed to save photo record."),
             "photosync 3.1",
-            "invalid_device",
+            .invalidDevice,
             when: namesDevice
         ),
         // A database failure may be temporary; another 500 has the same result however often the request is sent.
-        Refinement(.photoSync, 500...500, .text("Database error"), "photosync 10", "server_error", isRetryable: true),
-        Refinement(.photoSync, 500...500, .text("Database error."), "photosync 10", "server_error", isRetryable: true),
-        Refinement(.photoSync, 500...501, .any, "photosync 10", "server_error", isRetryable: false),
-        Refinement(.photoSync, 505...599, .any, "photosync 10", "server_error", isRetryable: false),
+        Refinement(.photoSync, 500...500, .text("Database error"), "photosync 10", .serverError, isRetryable: true),
+        Refinement(.photoSync, 500...500, .text("Database error."), "photosync 10", .serverError, isRetryable: true),
+        Refinement(.photoSync, 500...501, .any, "photosync 10", .serverError, isRetryable: false),
+        Refinement(.photoSync, 505...599, .any, "photosync 10", .serverError, isRetryable: false),
     ]
 
     // MARK: Captures
 
     private static let captures: [Refinement] =
-        [
-            ("TIMESTAMP_EXPIRED", "clock_wrong"), ("TIMESTAMP_INVALID", "clock_wrong"),
-            ("ATTESTATION_FAILED", "assertion_refused"), ("SIGNATURE_INVALID", "request_signature_refused"),
-            ("REPLAY_DETECTED", "request_signature_refused"), ("DEVICE_AUTH_REQUIRED", "unauthorized"),
-            ("DEVICE_UNVERIFIED", "device_unverified"), ("FORBIDDEN", "forbidden"),
-            ("DEVICE_NOT_FOUND", "device_unknown"), ("CAPTURE_NOT_FOUND", "capture_not_found"),
-            ("HASH_NOT_FOUND", "capture_not_found"), ("DEVICE_ALREADY_REGISTERED", "already_registered"),
-            ("DUPLICATE_CAPTURE", "duplicate"), ("TOO_MANY_REQUESTS", "rate_limited"),
-            ("RATE_LIMITED", "rate_limited"), ("PAYLOAD_TOO_LARGE", "payload_too_large"),
-            ("INVALID_ATTESTATION_FORMAT", "enrolment_impossible"), ("UNTRUSTED_ATTESTATION", "enrolment_impossible"),
-        ]
+        ([
+            ("TIMESTAMP_EXPIRED", .clockWrong), ("TIMESTAMP_INVALID", .clockWrong),
+            ("ATTESTATION_FAILED", .assertionRefused), ("SIGNATURE_INVALID", .requestSignatureRefused),
+            ("REPLAY_DETECTED", .requestSignatureRefused), ("DEVICE_AUTH_REQUIRED", .unauthorized),
+            ("DEVICE_UNVERIFIED", .deviceUnverified), ("FORBIDDEN", .forbidden),
+            ("DEVICE_NOT_FOUND", .deviceUnknown), ("CAPTURE_NOT_FOUND", .captureNotFound),
+            ("HASH_NOT_FOUND", .captureNotFound), ("DEVICE_ALREADY_REGISTERED", .alreadyRegistered),
+            ("DUPLICATE_CAPTURE", .duplicate), ("TOO_MANY_REQUESTS", .rateLimited),
+            ("RATE_LIMITED", .rateLimited), ("PAYLOAD_TOO_LARGE", .payloadTooLarge),
+            ("INVALID_ATTESTATION_FORMAT", .enrolmentImpossible), ("UNTRUSTED_ATTESTATION", .enrolmentImpossible),
+        ] as [(String, OutcomeCode)])
         .map { Refinement(.captures, 300...599, .text($0.0), "hash-only 1.3, 3.2, 6.2", $0.1) }
         + [
             // A fresh challenge may do.
-            Refinement(.captures, 400...499, .prefix("CHALLENGE_"), "hash-only 3.2", "bad_request", isRetryable: true),
+            Refinement(.captures, 400...499, .prefix("CHALLENGE_"), "hash-only 3.2", .badRequest, isRetryable: true),
             // The registration request is well-formed, so the server refuses the platform or the evidence.
             Refinement(
                 .captures,
                 400...499,
                 .text("VALIDATION_ERROR"),
                 "hash-only 3.2",
-                "enrolment_impossible",
+                .enrolmentImpossible,
                 when: isRegistration
             ),
-            Refinement(.captures, 400...499, .text("VALIDATION_ERROR"), "hash-only 1.3", "bad_request"),
+            Refinement(.captures, 400...499, .text("VALIDATION_ERROR"), "hash-only 1.3", .badRequest),
             // The request is well-formed, so the server expects another format.
-            Refinement(.captures, 422...422, .any, "hash-only 3.2", "enrolment_impossible", when: isRegistration),
-            Refinement(.captures, 409...409, .any, "hash-only 3.2", "already_registered", when: isRegistration),
-            Refinement(.captures, 409...409, .any, "hash-only 1.3", "duplicate", when: isSubmission),
+            Refinement(.captures, 422...422, .any, "hash-only 3.2", .enrolmentImpossible, when: isRegistration),
+            Refinement(.captures, 409...409, .any, "hash-only 3.2", .alreadyRegistered, when: isRegistration),
+            Refinement(.captures, 409...409, .any, "hash-only 1.3", .duplicate, when: isSubmission),
             // A server, or a proxy whose server is silent, may have done its work before it failed: a duplicate is a 500 at
             // the reference server. 503 says that nothing was done.
             Refinement(
@@ -187,7 +187,7 @@ extension OutcomeTable {
                 500...502,
                 .any,
                 "hash-only 1.3",
-                "unknown_outcome",
+                .unknownOutcome,
                 isRetryable: false,
                 when: mayAct
             ),
@@ -196,7 +196,7 @@ extension OutcomeTable {
                 504...599,
                 .any,
                 "hash-only 1.3",
-                "unknown_outcome",
+                .unknownOutcome,
                 isRetryable: false,
                 when: mayAct
             ),
@@ -206,7 +206,7 @@ extension OutcomeTable {
                 408...408,
                 .any,
                 "hash-only 1.3",
-                "unknown_outcome",
+                .unknownOutcome,
                 isRetryable: false,
                 when: isWholeSubmission
             ),
@@ -215,20 +215,20 @@ extension OutcomeTable {
                 429...429,
                 .any,
                 "hash-only 1.3",
-                "unknown_outcome",
+                .unknownOutcome,
                 isRetryable: false,
                 when: isWholeSubmission
             ),
             // A capture is sent again by the next retry only, which asks first.
-            Refinement(.captures, 501...501, .any, "hash-only 1.3", "server_error", isRetryable: true),
+            Refinement(.captures, 501...501, .any, "hash-only 1.3", .serverError, isRetryable: true),
         ]
 
     // MARK: Immich
 
     private static let immich: [Refinement] = [
-        Refinement(.immich, 400...400, .text("Album not found"), "tapes 6.4, trap 2", "album_not_found"),
-        Refinement(.immich, 400...400, .prefix("Not found or no album"), "tapes 6.4, trap 2", "album_not_found"),
-        Refinement(.immich, 400...400, .prefix("Quota has been exceeded"), "tapes 6.4", "quota_exceeded"),
+        Refinement(.immich, 400...400, .text("Album not found"), "tapes 6.4, trap 2", .albumNotFound),
+        Refinement(.immich, 400...400, .prefix("Not found or no album"), "tapes 6.4, trap 2", .albumNotFound),
+        Refinement(.immich, 400...400, .prefix("Quota has been exceeded"), "tapes 6.4", .quotaExceeded),
     ]
 
     // MARK: Calls

@@ -8,8 +8,8 @@ import Testing
 @testable import MediaCLI
 
 @Suite struct ErrorCatalogueTests {
-    @Test(arguments: GigHiveError.Code.allCases)
-    func everyCodeHasAMessageInOurStyle(code: GigHiveError.Code) {
+    @Test(arguments: OutcomeTable.codes)
+    func everyCodeHasAMessageInOurStyle(code: OutcomeCode) {
         for error in [
             GigHiveError(code),
             GigHiveError(
@@ -37,27 +37,27 @@ import Testing
     // The exit codes of docs/exit-codes.md, one row a code.
     @Test(
         arguments: [
-            (GigHiveError.Code.invalidDetail, 2), (.fileNotFound, 2), (.fileUnreadable, 2), (.isDirectory, 2),
+            (OutcomeCode.invalidDetail, 2), (.fileNotFound, 2), (.fileUnreadable, 2), (.isDirectory, 2),
             (.notRegularFile, 2), (.emptyFile, 2), (.fileTooLarge, 2), (.unknownExtension, 2), (.uploadInProgress, 10),
             (.storeUnusable, 12), (.badRequest, 2), (.unauthorized, 4), (.forbidden, 4), (.notFound, 5),
             (.requestTimeout, 6), (.payloadTooLarge, 2), (.unsupportedMedia, 2), (.locked, 10), (.rateLimited, 6),
             (.conflict, 10), (.serverError, 7), (.redirected, 1), (.unexpectedAnswer, 7), (.unknownHost, 6),
             (.cannotConnect, 6),
             (.tlsFailed, 6), (.certificateUntrusted, 6), (.certificateNameMismatch, 6), (.pinnedKeyMismatch, 6),
-            (.networkTimeout, 6), (.connectionLost, 6), (.outcomeUnknown, 6), (.checksumMismatch, 8),
+            (.networkTimeout, 6), (.connectionLost, 6), (.unknownOutcome, 6), (.checksumMismatch, 8),
             (.sourceChanged, 13),
             (.tokenLost, 11), (.tokenNotStored, 12), (.invalidDeleteToken, 11), (.noDeleteToken, 11), (.idReused, 11),
             (.notDeleted, 7), (.otherFilesDeleted, 7), (.filterUnavailable, 2), (.adminUnverified, 1),
             (.tusUnavailable, 5), (.uploadExpired, 5), (.notResumable, 10),
             (.invalidEventLink, 4), (.termsNotAccepted, 2), (.cancelled, 130), (.internalError, 1),
-        ] as [(GigHiveError.Code, Int32)]
+        ] as [(OutcomeCode, Int32)]
     )
-    func codesHaveTheirPublishedExitCode(code: GigHiveError.Code, exitCode: Int32) {
-        #expect(ErrorCatalogue.exitCode(of: code).rawValue == exitCode)
+    func codesHaveTheirPublishedExitCode(code: OutcomeCode, exitCode: Int32) {
+        #expect(ExitCode(code).rawValue == exitCode)
     }
 
     @Test func insecureIsNeverTheHint() {
-        for code in GigHiveError.Code.allCases {
+        for code in OutcomeTable.codes {
             #expect(ErrorCatalogue.diagnosis(of: GigHiveError(code)).hint?.contains("--insecure") != true)
         }
         let untrusted = ErrorCatalogue.diagnosis(of: GigHiveError(.certificateUntrusted))

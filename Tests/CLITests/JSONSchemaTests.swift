@@ -178,14 +178,5 @@ import Testing
         for code in ExitCode.allCases {
             #expect(text.contains("| \(code.rawValue) | \(code.meaning) |"))
         }
-        for code in GigHiveError.Code.allCases {
-            #expect(text.contains("| `\(code.rawValue)` | \(ErrorCatalogue.exitCode(of: code).rawValue) |"))
-        }
-        for code in CaptureError.Code.allCases {
-            #expect(text.contains("| `\(code.rawValue)` | \(ErrorCatalogue.exitCode(of: code).rawValue) |"))
-        }
-        for code in PhotoSyncError.Code.allCases {
-            #expect(text.contains("| `\(code.rawValue)` | \(ErrorCatalogue.exitCode(of: code).rawValue) |"))
-        }
     }
 }

@@ -39,7 +39,7 @@ import Testing
     struct Answer: Sendable, CustomTestStringConvertible {
         var status: Int
         var body = "<title>Oh</title>"
-        var code: GigHiveError.Code
+        var code: OutcomeCode
         var testDescription: String { "\(status) \(body.prefix(30))" }
     }
 
@@ -108,11 +108,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (404, "<title>404 Not Found</title>", GigHiveError.Code.notFound),
+        (404, "<title>404 Not Found</title>", OutcomeCode.notFound),
         (404, #"{"error":"Not Found","debug":{"method":"GET"}}"#, .notFound),
         (200, #"{"id":19}"#, .unexpectedAnswer),
         (401, "", .unauthorized),
-    ]) func goneIsBelievedOnTheJSONOnly(_ status: Int, _ body: String, _ code: GigHiveError.Code) async throws {
+    ]) func goneIsBelievedOnTheJSONOnly(_ status: Int, _ body: String, _ code: OutcomeCode) async throws {
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.method == "GET", request.path.hasPrefix("/api/uploads/") else { return false }
             try connection.answer(status, body)
@@ -174,7 +174,7 @@ import Testing
             return true
         }
         let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
-        #expect(result.error?.code == .outcomeUnknown)
+        #expect(result.error?.code == .unknownOutcome)
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 

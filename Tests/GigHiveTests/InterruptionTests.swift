@@ -107,7 +107,7 @@ import Testing
         let result = await pending
         over.open()
         #expect(result.state == .unknownOutcome)
-        #expect(result.error?.code == .outcomeUnknown)
+        #expect(result.error?.code == .unknownOutcome)
         #expect(bench.server.requests.count == 1)
         let row = try #require(try bench.row())
         #expect(row.state == .unknownOutcome)

@@ -112,7 +112,7 @@ import Testing
         )
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .unknownOutcome)
-        #expect(result.error?.code == .outcomeUnknown)
+        #expect(result.error?.code == .unknownOutcome)
         #expect(try bench.row()?.state == .unknownOutcome)
         #expect(bench.server.uploads.count == 1)
     }
@@ -129,7 +129,7 @@ import Testing
         bench.options.settleTime = .seconds(300)
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .unknownOutcome)
-        #expect(result.error?.code == .outcomeUnknown)
+        #expect(result.error?.code == .unknownOutcome)
         #expect(bench.server.requests.map(\.method) == ["POST", "HEAD", "HEAD", "HEAD"])
     }
 
@@ -152,7 +152,7 @@ import Testing
         let result = await bench.uploader.upload(try bench.prepare(), control: control)
         over.open()
         #expect(result.state == .unknownOutcome)
-        #expect(result.error?.code == .outcomeUnknown)
+        #expect(result.error?.code == .unknownOutcome)
     }
 
     @Test func aStopDuringTheWaitBeforeATryCancels() async throws {

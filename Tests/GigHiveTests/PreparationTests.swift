@@ -9,7 +9,7 @@ import Testing
     private func refusal(
         _ bench: Workbench,
         _ path: [UInt8]
-    ) -> GigHiveError.Code? {
+    ) -> OutcomeCode? {
         do {
             _ = try bench.uploader.prepare(.file(path: path), details: try bench.details())
             return nil

@@ -165,7 +165,7 @@ import Testing
         _ = try bench.file("other bytes")
         let result = await bench.uploader.resolve(record)
         #expect(result.state == .unknownOutcome)
-        #expect(result.error?.code == .outcomeUnknown)
+        #expect(result.error?.code == .unknownOutcome)
         #expect(bench.server.requests.isEmpty)
     }
 
@@ -318,7 +318,7 @@ import Testing
         )
         let result = await uploader.resolve(record)
         #expect(result.state == .unknownOutcome)
-        #expect(result.error?.code == .outcomeUnknown)
+        #expect(result.error?.code == .unknownOutcome)
     }
 
     // MARK: Lost tokens

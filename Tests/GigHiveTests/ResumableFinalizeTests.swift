@@ -104,7 +104,7 @@ import Tus
         #expect(row.state == .unknownOutcome)
         // A later process waits for the same quiet, and neither discards nor sends anew.
         let discarded = await bench.uploader.discard(row)
-        #expect(discarded.error?.code == .outcomeUnknown)
+        #expect(discarded.error?.code == .unknownOutcome)
         let asked = TransferControl()
         let again = await bench.uploader.resume(row, details: nil, control: asked) { event in
             if case .waitingForQuiet = event { asked.stop() }

@@ -27,8 +27,8 @@ import Testing
         #expect(log.ended.first.flatMap { log[$0] }?.error?.code == .unauthorized)
     }
 
-    @Test(arguments: GigHiveError.Code.allCases) func onlyLoginConnectionAndServerEndARun(_ code: GigHiveError.Code) {
-        let ends: Set<GigHiveError.Code> = [
+    @Test(arguments: OutcomeTable.codes) func onlyLoginConnectionAndServerEndARun(_ code: OutcomeCode) {
+        let ends: Set<OutcomeCode> = [
             .unauthorized, .loginRequired, .loginExpired, .unknownHost, .cannotConnect, .tlsFailed,
             .certificateUntrusted, .certificateNameMismatch,
             .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted, .serverUnavailable,

@@ -79,7 +79,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("drop-answer", UploadState.tokenLost, GigHiveError.Code.tokenLost),
+            ("drop-answer", UploadState.tokenLost, OutcomeCode.tokenLost),
             ("500-after-store", .tokenLost, .tokenLost),
             ("truncate=100", .tokenLost, .tokenLost),
             ("1062", .duplicate, nil),
@@ -101,9 +101,9 @@ import Testing
             ("reset,after=0", .failed, .connectionLost),
             ("reset,after=70000", .failed, .connectionLost),
             ("reset,after=body", .failed, .connectionLost),
-        ] as [(String, UploadState, GigHiveError.Code?)]
+        ] as [(String, UploadState, OutcomeCode?)]
     )
-    func aFaultEndsAsItShould(_ fault: String, _ state: UploadState, _ code: GigHiveError.Code?) async throws {
+    func aFaultEndsAsItShould(_ fault: String, _ state: UploadState, _ code: OutcomeCode?) async throws {
         let bench = try await SandboxProcess.start(faults: ["upload:" + fault]).bench(transport: .multipart)
         let result = try await bench.upload(String(repeating: "0123456789abcdef", count: 16_384))
         #expect(result.state == state)

@@ -77,7 +77,7 @@ import Testing
         var body = "<title>Gone wrong</title>"
         var headers: [String] = []
         var state = UploadState.failed
-        var code: GigHiveError.Code?
+        var code: OutcomeCode?
         var isRetryable = false
         var testDescription: String { "\(status) \(body.prefix(40))" }
     }

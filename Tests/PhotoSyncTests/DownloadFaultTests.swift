@@ -30,9 +30,9 @@ import Testing
             (404, "Photo not found", .notFound), (404, "404 page not found", .notFound),
             (403, "Access denied", .forbidden),
             (500, "Database error", .serverError),
-        ] as [(Int, String, PhotoSyncError.Code)]
+        ] as [(Int, String, OutcomeCode)]
     )
-    func aRefusedPhotoDoesNotEndTheRun(_ status: Int, _ text: String, _ code: PhotoSyncError.Code) async throws {
+    func aRefusedPhotoDoesNotEndTheRun(_ status: Int, _ text: String, _ code: OutcomeCode) async throws {
         let server = try DownloadServer { request in
             request.id == "a" ? .refusal(status, text) : .file(File(body: "b", digest: try digest(of: "b")))
         }
@@ -59,9 +59,9 @@ import Testing
         arguments: [
             (401, #"{"error":"Invalid API key."}"#, .unauthorized),
             (503, #"{"error":"Setup required","setupUrl":"/setup"}"#, .setupRequired),
-        ] as [(Int, String, PhotoSyncError.Code)]
+        ] as [(Int, String, OutcomeCode)]
     )
-    func whatNoPhotoCanPassEndsTheRun(_ status: Int, _ body: String, _ code: PhotoSyncError.Code) async throws {
+    func whatNoPhotoCanPassEndsTheRun(_ status: Int, _ body: String, _ code: OutcomeCode) async throws {
         let answer =
             "HTTP/1.1 \(status) No\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
         let server = try DownloadServer { _ in .raw(answer) }

@@ -14,7 +14,7 @@ import Testing
         case emptyPageByCursor, emptyPageWithMore, moreWithoutCursor, cursorWithoutMore, tooLargeTotal, endlessPhotos
         case circleOfOne, circleOfTwo, circleOfSeven
 
-        var code: PhotoSyncError.Code {
+        var code: OutcomeCode {
             switch self {
             case .circleOfOne, .circleOfTwo, .circleOfSeven: .repeatedCursor
             default: .listingIncomplete

@@ -99,7 +99,7 @@ private struct History {
             try check(result, &tally)
         } catch let error as PhotoSyncError {
             tally.refused += 1
-            let expected: [PhotoSyncError.Code] = [
+            let expected: [OutcomeCode] = [
                 .listingIncomplete, .repeatedCursor, .stubServer, .transport, .cancelled,
             ]
             #expect(expected.contains(error.code), "seed \(seed): \(error)")

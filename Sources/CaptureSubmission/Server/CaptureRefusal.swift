@@ -57,18 +57,17 @@ struct CaptureRefusal {
             case .reading: .other
             }
         let outcome = OutcomeTable.outcome(of: head.status, from: .captures, to: tableCall, mark: serverCode)
-        let code = CaptureError.Code(rawValue: outcome.code) ?? .unexpectedAnswer
         return CaptureError(
-            code,
+            outcome.code,
             detail: sentence.isEmpty ? "status \(head.status), \(form)" : sentence,
             httpStatus: head.status,
             serverCode: serverCode,
             isRetryable: outcome.isRetryable,
-            value: value(code)
+            value: value(outcome.code)
         )
     }
 
-    private func value(_ code: CaptureError.Code) -> String? {
+    private func value(_ code: OutcomeCode) -> String? {
         switch code {
         case .redirected: head.value(of: "Location").map(ServerText.sentence)
         case .clockWrong: head.value(of: "Date").map(ServerText.sentence)

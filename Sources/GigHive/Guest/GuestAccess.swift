@@ -155,7 +155,7 @@ enum GuestRefusal {
 
     /// Whether an answer of the application is about the event token.
     static func rejectsLink(status: Int, _ words: String?) -> Bool {
-        OutcomeTable.outcome(of: status, from: .gigHive, to: .guest, mark: words).code == "invalid_event_link"
+        OutcomeTable.outcome(of: status, from: .gigHive, to: .guest, mark: words).code == .invalidEventLink
     }
 }
 

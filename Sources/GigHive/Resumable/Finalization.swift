@@ -387,7 +387,7 @@ struct Finalization {
         if lostAt == nil, !isQuestion {
             settlement.suspend(GigHiveError(.cancelled, path: settlement.record.path))
         } else {
-            settlement.end(.unknownOutcome, GigHiveError(.outcomeUnknown, detail: "stopped", isRetryable: true))
+            settlement.end(.unknownOutcome, GigHiveError(.unknownOutcome, detail: "stopped", isRetryable: true))
         }
         return .end(.settled)
     }

@@ -140,7 +140,7 @@ struct TusUploadRun {
         var record = try uploader.store.tusRecord(row.uploadID) ?? TusRecord(uploadID: row.uploadID, parts: [])
         guard record.finalizeStartedAt == nil else {
             let detail = "another process has finalized it"
-            settlement.result.error = GigHiveError(.outcomeUnknown, detail: detail, isRetryable: true)
+            settlement.result.error = GigHiveError(.unknownOutcome, detail: detail, isRetryable: true)
             return nil
         }
         guard !row.state.isSettled, row.state != .finalized else { return nil }

@@ -76,7 +76,7 @@ extension Uploader {
     /// Whether `discard` may give a row up, as far as the journal knows.
     ///
     /// - Throws: `GigHiveError`, what `discard` ends with: `.notResumable` for an upload that has ended on the server,
-    ///   `.outcomeUnknown` for one that the server may be storing, `.storeUnusable`.
+    ///   `.unknownOutcome` for one that the server may be storing, `.storeUnusable`.
     public static func checkDiscardable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) {
         guard !record.state.isSettled, record.state != .finalized else {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
@@ -86,7 +86,7 @@ extension Uploader {
         }
         guard try !mayBeFinalizing(record, in: store) else {
             throw GigHiveError(
-                .outcomeUnknown,
+                .unknownOutcome,
                 detail: "the server may be storing it; check it first with: mediactl uploads status",
                 isRetryable: true,
                 path: record.path

@@ -387,7 +387,7 @@ struct UploadResolution {
             settlement.end(
                 .unknownOutcome,
                 GigHiveError(
-                    .outcomeUnknown,
+                    .unknownOutcome,
                     detail: "the digest of the upload is unknown, and the file was deleted or modified",
                     path: record.path
                 )
@@ -398,7 +398,7 @@ struct UploadResolution {
         guard let details = UploadDetails(record.fields) else {
             settlement.end(
                 .unknownOutcome,
-                GigHiveError(.outcomeUnknown, detail: "the journal does not have its details", path: record.path)
+                GigHiveError(.unknownOutcome, detail: "the journal does not have its details", path: record.path)
             )
             return
         }
@@ -428,12 +428,12 @@ struct UploadResolution {
                 )
             )
         case .unanswered(let reason):
-            settlement.end(.unknownOutcome, GigHiveError(.outcomeUnknown).asUnknownOutcome(reason))
+            settlement.end(.unknownOutcome, GigHiveError(.unknownOutcome).asUnknownOutcome(reason))
         case .stopped:
             settlement.end(
                 .unknownOutcome,
                 GigHiveError(
-                    .outcomeUnknown,
+                    .unknownOutcome,
                     detail: "stopped while checking upload \(record.uploadID)",
                     isRetryable: true
                 )

@@ -114,7 +114,7 @@ public enum RescueAdoption {
         let record = settlement.record
         let isReported = record.state == .tokenLost
         guard let fileID = reply.fileID, let entry = settlement.entry(reply) else {
-            settlement.end(.unknownOutcome, GigHiveError(.outcomeUnknown, httpStatus: reply.status))
+            settlement.end(.unknownOutcome, GigHiveError(.unknownOutcome, httpStatus: reply.status))
             return .tokenKept(rescuePath: abandoned.path)
         }
         let change = UploadChange(

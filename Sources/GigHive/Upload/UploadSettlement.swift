@@ -379,7 +379,7 @@ extension UploadSettlement {
             result.fileID = fileID
             end(
                 .unknownOutcome,
-                GigHiveError(.outcomeUnknown, detail: detail, httpStatus: record.httpStatus, fileID: fileID)
+                GigHiveError(.unknownOutcome, detail: detail, httpStatus: record.httpStatus, fileID: fileID)
             )
         case .contradicted(let error):
             var error = error
@@ -411,7 +411,7 @@ extension UploadSettlement {
     mutating func endAsUnconfirmedDuplicate(_ reply: UploadReply) {
         guard reply.dialect == .assets, let checksum = reply.checksumSHA256, checksum == record.checksumSHA256 else {
             let detail = "the server refused the file as a duplicate; whether the event has it was not checked"
-            end(.unknownOutcome, GigHiveError(.outcomeUnknown, detail: detail, httpStatus: reply.status))
+            end(.unknownOutcome, GigHiveError(.unknownOutcome, detail: detail, httpStatus: reply.status))
             return
         }
         endAsDuplicate(of: reply.existingFileID)

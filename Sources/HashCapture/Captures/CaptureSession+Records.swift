@@ -266,7 +266,7 @@ extension CaptureSession {
     private static func refusal(of record: CaptureRecord) -> CaptureError? {
         guard record.state == .rejected else { return nil }
         return CaptureError(
-            record.errorCode.flatMap(CaptureError.Code.init) ?? .badRequest,
+            record.errorCode.flatMap(OutcomeCode.init(rawValue:)) ?? .badRequest,
             detail: record.errorDetail ?? "",
             httpStatus: record.httpStatus,
             value: record.id

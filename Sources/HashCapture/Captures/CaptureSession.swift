@@ -338,7 +338,7 @@ extension CaptureSession {
     private func abandon(_ id: String) throws(CaptureError) {
         guard var record = try stored(id), record.state == .submitted else { return }
         record.state = .unknownOutcome
-        record.errorCode = CaptureError.Code.unknownOutcome.rawValue
+        record.errorCode = OutcomeCode.unknownOutcome.rawValue
         record.errorDetail = "the program ended before the answer came"
         record.httpStatus = nil
         record.updatedAt = surroundings.now()

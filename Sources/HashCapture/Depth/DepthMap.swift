@@ -117,9 +117,9 @@ extension DepthMapFile.Layout {
 /// What is wrong with a depth map.
 struct DepthMapFlaw: Error {
     var detail: String
-    var code: CaptureError.Code
+    var code: OutcomeCode
 
-    init(_ detail: String, code: CaptureError.Code = .depthMapInvalid) {
+    init(_ detail: String, code: OutcomeCode = .depthMapInvalid) {
         self.detail = detail
         self.code = code
     }

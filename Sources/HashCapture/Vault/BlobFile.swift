@@ -81,7 +81,7 @@ struct ExportTarget: Sendable {
 
     /// What a failed write means for an export.
     static func failure(_ error: FileWriteError, path: [UInt8]) -> CaptureError {
-        let code: CaptureError.Code =
+        let code: OutcomeCode =
             switch error.kind {
             case .full: .diskFull
             case .exists: .targetExists

@@ -77,7 +77,7 @@ struct CheckRun: Sendable {
         let duration = console.context.elapsed() - began
         let code = console.exitCode(exitCode(checks, isOutOfTime: deadline.isOver))
         if deadline.isOver {
-            console.error(Diagnosis("network_timeout", "not done after \(Formats.span(limit))", exitCode: .network))
+            console.error(Diagnosis(.networkTimeout, "not done after \(Formats.span(limit))"))
         }
         for check in checks {
             if let remains = Diagnosis(remainsOf: check, on: server) {

@@ -193,7 +193,7 @@ struct CaptureItem: Sendable {
     /// When retrying this very record leads further; nil where the error itself says what to do.
     private var reasonToRetry: String? {
         switch state {
-        case .pending where error?.code == CaptureError.Code.signingFailed.rawValue:
+        case .pending where error?.code == OutcomeCode.signingFailed.rawValue:
             "nothing is sent unsigned; when the key can be used again"
         case .unknownOutcome where needsResend: "it probably has, and cannot be asked; once more"
         default: nil
@@ -221,7 +221,7 @@ struct CaptureItem: Sendable {
     private static func diagnosis(of outcome: CaptureOutcome) -> Diagnosis {
         if let error = outcome.error { return ErrorCatalogue.diagnosis(of: error) }
         let record = outcome.record
-        let code: CaptureError.Code =
+        let code: OutcomeCode =
             record.errorCode.flatMap { .init(rawValue: $0) }
             ?? (record.state == .rejected ? .badRequest : record.state == .pending ? .signingFailed : .unknownOutcome)
         return ErrorCatalogue.diagnosis(

@@ -80,9 +80,8 @@ struct HashOnlyExport: ContextCommand {
             let text = try CaptureBundle(record).json.json(isForTerminals: true)
             if let words = CaptureSession.disagreement(in: record) {
                 throw Diagnosis(
-                    "checksum_mismatch",
-                    "capture \(record.id.prefix(8)) was changed: \(words)",
-                    exitCode: .integrity
+                    .checksumMismatch,
+                    "capture \(record.id.prefix(8)) was changed: \(words)"
                 )
             }
             try await ExportFile.write([Array(text.utf8)], to: target, until: console.context.interruption)
@@ -122,10 +121,9 @@ struct CaptureBundle: Sendable {
     init(_ record: CaptureRecord) throws {
         guard let bytes = record.body, let key = record.publicKey else {
             throw Diagnosis(
-                "not_signed",
+                .notSigned,
                 "capture \(record.id.prefix(8)) is not signed yet, so that there is nothing to check",
-                hint: "mediactl hash-only retry \(record.id.prefix(8)) signs and sends it",
-                exitCode: .conflict
+                hint: "mediactl hash-only retry \(record.id.prefix(8)) signs and sends it"
             )
         }
         guard let profile = CaptureProfile(rawValue: record.profile), let body = HashOnlyBody(bytes: bytes) else {

@@ -62,9 +62,8 @@ struct HashOnlyVerify: ContextCommand {
         } else {
             console.error(
                 Diagnosis(
-                    "checksum_mismatch",
-                    "\(ErrorCatalogue.quoted(path)) and capture \(record.id.prefix(8)) do not agree",
-                    exitCode: .integrity
+                    .checksumMismatch,
+                    "\(ErrorCatalogue.quoted(path)) and capture \(record.id.prefix(8)) do not agree"
                 )
             )
         }

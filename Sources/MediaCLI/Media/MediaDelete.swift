@@ -297,20 +297,18 @@ extension Diagnosis {
     static func isInOtherEvent(_ fileID: Int64, _ event: ServerMedia.Event) -> Diagnosis {
         let name = [event.date, event.orgName].compactMap(\.self).map(ErrorCatalogue.clean).joined(separator: " ")
         return Diagnosis(
-            "in_other_event",
+            .inOtherEvent,
             "\(fileID) is also listed in another event, \(name); nothing was deleted",
-            hint: "to delete it from all its events: mediactl media delete \(fileID)",
-            exitCode: .conflict
+            hint: "to delete it from all its events: mediactl media delete \(fileID)"
         )
     }
 
     /// An id that the server does not have.
     static func noSuchMedia(_ fileID: Int64) -> Diagnosis {
         Diagnosis(
-            "not_found",
+            .notFound,
             "the server has no file with the id \(fileID)",
-            hint: "mediactl media list",
-            exitCode: .notFound
+            hint: "mediactl media list"
         )
     }
 }

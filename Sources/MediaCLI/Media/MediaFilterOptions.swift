@@ -113,16 +113,14 @@ enum LocalChecksum {
             digest = try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size)
         } catch let error as CryptoError {
             throw Diagnosis(
-                "file_unreadable",
-                "cannot read \(ErrorCatalogue.quoted(RawArguments.bytes(of: path))): \(ErrorCatalogue.clean("\(error)"))",
-                exitCode: .usage
+                .fileUnreadable,
+                "cannot read \(ErrorCatalogue.quoted(RawArguments.bytes(of: path))): \(ErrorCatalogue.clean("\(error)"))"
             )
         }
         guard try file.currentStatus() == file.status else {
             throw Diagnosis(
-                "source_changed",
+                .sourceChanged,
                 "\(ErrorCatalogue.quoted(RawArguments.bytes(of: path))) changed while it was read",
-                exitCode: .sourceChanged,
                 isRetryable: true
             )
         }

@@ -58,9 +58,8 @@ struct StoreBackup: ContextCommand {
             guard error.path.hasPrefix(file) else { throw error }
             guard error.kind != .full else { throw ExportFile.diskFull(RawArguments.bytes(of: file)) }
             throw Diagnosis(
-                "output_unusable",
-                "cannot create \(ErrorCatalogue.quoted(file)): \(ErrorCatalogue.clean(error.detail))",
-                exitCode: .usage
+                .outputUnusable,
+                "cannot create \(ErrorCatalogue.quoted(file)): \(ErrorCatalogue.clean(error.detail))"
             )
         }
     }

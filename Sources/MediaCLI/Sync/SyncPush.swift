@@ -154,20 +154,18 @@ extension PushItem {
     var diagnosis: Diagnosis? {
         if state == .unconfirmed, error?.code == .cancelled {
             return Diagnosis(
-                "cancelled",
+                .cancelled,
                 "\(ErrorCatalogue.quoted(path)) was sent, but not looked for in the server's listing any more",
-                hint: "push it again, and keep the local original until then",
-                exitCode: .interrupt
+                hint: "push it again, and keep the local original until then"
             )
         }
         if let error { return ErrorCatalogue.diagnosis(of: error) }
         switch state {
         case .unconfirmed:
             return Diagnosis(
-                "not_confirmed",
+                .notConfirmed,
                 "\(ErrorCatalogue.quoted(path)) was sent, but the server does not list it as yours",
                 hint: "push it again later, and keep the local original until then",
-                exitCode: .network,
                 isRetryable: true
             )
         case .foreign: return ErrorCatalogue.diagnosis(of: PhotoSyncError(.notOwned, path: path))

@@ -148,11 +148,10 @@ struct TapesSession: Sendable {
     func libraryServer() throws -> ServerURL {
         guard let text = settings.settings.libraryURL?.value else {
             throw Diagnosis(
-                "no_server",
+                .noServer,
                 "no server is named that holds the albums",
                 hint: "name it with --library-url URL, with MEDIACTL_LIBRARY_URL, or as library_url in "
-                    + settings.locations.configFile,
-                exitCode: .usage
+                    + settings.locations.configFile
             )
         }
         return try ServerURL(text, allowingPath: true)

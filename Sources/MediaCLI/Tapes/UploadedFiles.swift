@@ -27,10 +27,9 @@ struct UploadedFiles: Sendable {
                 }
             guard let record else {
                 throw Diagnosis(
-                    "unknown_upload",
+                    .unknownUpload,
                     "there is no upload \(ErrorCatalogue.quoted(id)) in the journal",
-                    hint: "mediactl uploads list shows the numbers",
-                    exitCode: .notFound
+                    hint: "mediactl uploads list shows the numbers"
                 )
             }
             return try path(of: record)
@@ -42,7 +41,7 @@ struct UploadedFiles: Sendable {
     /// - Throws: `Diagnosis` when there is none; `StoreError`.
     func last() throws -> [[UInt8]] {
         guard let record = try store.uploads(states: Self.onServer, host: nil).first else {
-            throw Diagnosis("unknown_upload", "nothing was uploaded from here", exitCode: .notFound)
+            throw Diagnosis(.unknownUpload, "nothing was uploaded from here")
         }
         return [try path(of: record)]
     }

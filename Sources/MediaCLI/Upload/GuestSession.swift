@@ -165,7 +165,7 @@ struct GuestSession: Sendable {
         }
         guard isAccepted else {
             throw Diagnosis(
-                GigHiveError.Code.termsNotAccepted.rawValue,
+                .termsNotAccepted,
                 "the organizer's terms were not accepted; nothing was sent",
                 exitCode: .failure
             )

@@ -179,10 +179,9 @@ struct ManifestFaults: Sendable {
     var diagnosis: Diagnosis {
         let file = name == "-" ? "the manifest" : "the manifest \(ErrorCatalogue.quoted(RawArguments.bytes(of: name)))"
         var diagnosis = Diagnosis(
-            "invalid_manifest",
+            .invalidManifest,
             "\(file) has \(Formats.count(faults.count, "error")); nothing was sent",
-            hint: "fix them and run the same command again",
-            exitCode: .usage
+            hint: "fix them and run the same command again"
         )
         diagnosis.details = faults.map { "line \($0.line): \($0.words)" }
         return diagnosis

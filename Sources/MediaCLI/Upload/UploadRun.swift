@@ -433,11 +433,10 @@ struct DescriptorBudget: Sendable {
             return jobs
         }
         throw Diagnosis(
-            "resources_exhausted",
+            .resourcesExhausted,
             "not enough file descriptors for an upload: \(max(0, free)) of \(limit) are free, "
                 + "\(Self.need(jobs: 1, parts: parts)) are required",
-            hint: "raise the limit with: ulimit -n 1024",
-            exitCode: .failure
+            hint: "raise the limit with: ulimit -n 1024"
         )
     }
 }

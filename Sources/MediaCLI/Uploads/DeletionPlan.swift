@@ -43,9 +43,8 @@ struct DeletionPlan: Sendable {
     func last() throws -> TokenEntry {
         guard let entry = try store.newestToken(host: scope) else {
             throw Diagnosis(
-                GigHiveError.Code.noDeleteToken.rawValue,
-                "no stored delete tokens",
-                exitCode: .deleteToken
+                .noDeleteToken,
+                "no stored delete tokens"
             )
         }
         return entry
@@ -58,10 +57,9 @@ struct DeletionPlan: Sendable {
         let entries = try store.tokens(checksumSHA256: checksumSHA256, host: scope)
         if entries.isEmpty, isRequired {
             throw Diagnosis(
-                GigHiveError.Code.noDeleteToken.rawValue,
+                .noDeleteToken,
                 "no stored delete token for the checksum \(checksumSHA256)",
-                hint: "an administrator can delete it: mediactl uploads delete --as-admin --sha256 \(checksumSHA256)",
-                exitCode: .deleteToken
+                hint: "an administrator can delete it: mediactl uploads delete --as-admin --sha256 \(checksumSHA256)"
             )
         }
         let hosts = Set(entries.map(\.host)).sorted()
@@ -174,9 +172,8 @@ struct AdminSearch: Sendable {
         let found = try await servers.client(for: server).media(matching: query).map(\.fileID)
         guard !found.isEmpty else {
             throw Diagnosis(
-                "not_found",
-                "the server has no file with the checksum \(checksumSHA256)",
-                exitCode: .notFound
+                .notFound,
+                "the server has no file with the checksum \(checksumSHA256)"
             )
         }
         return found
@@ -215,10 +212,9 @@ struct AdminSearch: Sendable {
 
     private static var noServer: Diagnosis {
         Diagnosis(
-            "no_server",
+            .noServer,
             "no server configured",
-            hint: "set --server URL, or MEDIACTL_SERVER",
-            exitCode: .usage
+            hint: "set --server URL, or MEDIACTL_SERVER"
         )
     }
 }
@@ -331,9 +327,8 @@ struct GuestHiding: Sendable {
     private func refusal(_ known: GuestState?, _ error: GigHiveError? = nil) -> Diagnosis {
         guard known != .hidden else {
             return Diagnosis(
-                "already_hidden",
-                "\(upload.fileID) is already hidden; the server keeps the file",
-                exitCode: .conflict
+                .alreadyHidden,
+                "\(upload.fileID) is already hidden; the server keeps the file"
             )
         }
         let reason =
@@ -343,19 +338,17 @@ struct GuestHiding: Sendable {
             default: "only an approved upload can be hidden"
             }
         return Diagnosis(
-            GigHiveError.Code.forbidden.rawValue,
+            .forbidden,
             "cannot hide \(upload.fileID): \(reason)",
             hint: "mediactl uploads status",
-            exitCode: .unauthorized,
             httpStatus: error?.httpStatus
         )
     }
 
     private var unknown: Diagnosis {
         Diagnosis(
-            GigHiveError.Code.notFound.rawValue,
-            "cannot hide \(upload.fileID): the server no longer has this guest upload",
-            exitCode: .notFound
+            .notFound,
+            "cannot hide \(upload.fileID): the server no longer has this guest upload"
         )
     }
 }

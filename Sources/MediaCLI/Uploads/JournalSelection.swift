@@ -28,11 +28,10 @@ struct JournalSelection: Sendable {
         return try ids.uniqued { $0 }.map { id in
             guard let record = try store.store.upload(id), host == nil || record.host == host else {
                 throw Diagnosis(
-                    "unknown_upload",
+                    .unknownUpload,
                     "no upload \(ErrorCatalogue.quoted(id)) in the journal"
                         + (host.map { " for \(ErrorCatalogue.clean($0))" } ?? ""),
-                    hint: "list the unfinished uploads with: mediactl uploads status",
-                    exitCode: .notFound
+                    hint: "list the unfinished uploads with: mediactl uploads status"
                 )
             }
             return record

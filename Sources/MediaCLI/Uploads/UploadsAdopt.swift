@@ -178,10 +178,9 @@ struct AdoptRun: Sendable {
         switch error {
         case .unknownResponse:
             return Diagnosis(
-                "unknown_response",
+                .unknownResponse,
                 "no kept response \(response)",
-                hint: "mediactl uploads responses",
-                exitCode: .notFound
+                hint: "mediactl uploads responses"
             )
         case .severalResponses(let ids):
             return .usage(
@@ -191,10 +190,9 @@ struct AdoptRun: Sendable {
             )
         case .noToken, .store:
             return Diagnosis(
-                "no_token_found",
+                .noTokenFound,
                 "\(response) contains no delete token, or more than one",
-                hint: "to type the token: \(command)--token-stdin --file-id ID",
-                exitCode: .deleteToken
+                hint: "to type the token: \(command)--token-stdin --file-id ID"
             )
         case .noFileID: return .usage("the ID of the file is unknown", hint: "\(command)--file-id ID")
         case .otherFile(let id):
@@ -204,17 +202,15 @@ struct AdoptRun: Sendable {
             return .usage("\(response) is from \(ErrorCatalogue.clean(server))", hint: "omit --server")
         case .tokenInUse:
             return Diagnosis(
-                "token_in_use",
+                .tokenInUse,
                 "another file of the same host has this delete token",
-                hint: "mediactl uploads list",
-                exitCode: .conflict
+                hint: "mediactl uploads list"
             )
         case .removed(let id):
             return Diagnosis(
-                "token_removed",
+                .tokenRemoved,
                 "the entry of \(id) was removed on this machine, as after a deletion; its token was not stored again",
-                hint: "check the file with: mediactl media show \(id)",
-                exitCode: .conflict
+                hint: "check the file with: mediactl media show \(id)"
             )
         }
     }

@@ -117,10 +117,9 @@ enum ImportFile {
             }
             guard !isWeb else {
                 throw Diagnosis(
-                    "invalid_import",
+                    .invalidImport,
                     "\(name) does not contain the tokens of an upload page",
-                    hint: "copy them in the page's developer console: copy(localStorage.\(WebTokens.storageKey))",
-                    exitCode: .usage
+                    hint: "copy them in the page's developer console: copy(localStorage.\(WebTokens.storageKey))"
                 )
             }
             // Every line is understood before the first entry is stored.
@@ -148,8 +147,8 @@ enum ImportFile {
                 hint: code == ENOENT ? ErrorCatalogue.missingHint : nil,
                 exitCode: .usage
             )
-        case .tooLarge: Diagnosis("file_too_large", "\(name) is too large", exitCode: .usage)
-        case .cancelled: Diagnosis("cancelled", "canceled", exitCode: .interrupt)
+        case .tooLarge: Diagnosis(.fileTooLarge, "\(name) is too large")
+        case .cancelled: Diagnosis(.cancelled, "canceled")
         }
     }
 }
@@ -195,10 +194,9 @@ struct ExportReader: Sendable {
                 entries.append(try entry(in: line))
             } catch {
                 throw Diagnosis(
-                    "invalid_import",
+                    .invalidImport,
                     "\(name), line \(error.line): \(error.reason)",
-                    hint: "nothing was imported; the file must be an unmodified export of mediactl uploads export",
-                    exitCode: .usage
+                    hint: "nothing was imported; the file must be an unmodified export of mediactl uploads export"
                 )
             }
         }
@@ -316,10 +314,9 @@ struct WebImportRun: Sendable {
         let tokens = try web.tokens.map { fileID, text throws(Diagnosis) in
             guard let token = DeleteToken(text) else {
                 throw Diagnosis(
-                    "invalid_import",
+                    .invalidImport,
                     "the entry of \(fileID) is not a delete token",
-                    hint: "nothing was imported",
-                    exitCode: .usage
+                    hint: "nothing was imported"
                 )
             }
             return (fileID: fileID, token: token)

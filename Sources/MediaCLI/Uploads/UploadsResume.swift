@@ -249,9 +249,9 @@ struct ResumptionRun: Sendable {
 
     private static func failure(_ error: any Error, of record: UploadRecord) -> GigHiveError {
         let diagnosis = ErrorCatalogue.diagnosis(of: error)
-        let code: GigHiveError.Code =
+        let code: OutcomeCode =
             diagnosis.exitCode == .unauthorized
-            ? GigHiveError.Code(rawValue: diagnosis.code) ?? .unauthorized : .notResumable
+            ? OutcomeCode(rawValue: diagnosis.code) ?? .unauthorized : .notResumable
         if [.loginRequired, .loginExpired].contains(code), let server = try? ServerURL(record.baseURL) {
             return .login(code, at: server.origin, path: record.path)
         }

@@ -229,9 +229,8 @@ extension Console {
         for file in verification.missing {
             error(
                 Diagnosis(
-                    "not_listed",
-                    "\(ErrorCatalogue.quoted(file.path)): the server does not list \(file.upload.fileID) in its event",
-                    exitCode: .partly
+                    .notListed,
+                    "\(ErrorCatalogue.quoted(file.path)): the server does not list \(file.upload.fileID) in its event"
                 )
             )
         }

@@ -61,7 +61,7 @@ struct ServerRefusal {
     func error(of call: Call = .ordinary) -> PhotoSyncError {
         let outcome = outcome(of: call)
         return PhotoSyncError(
-            PhotoSyncError.Code(rawValue: outcome.code) ?? .unexpectedAnswer,
+            outcome.code,
             detail: sentence.isEmpty ? "status \(head.status), \(form)" : KnownSecrets.masked(sentence),
             httpStatus: head.status,
             isRetryable: outcome.isRetryable,

@@ -354,7 +354,7 @@ extension ClipChange {
 
     private static func check(
         _ isFit: Bool,
-        _ code: TapesError.Code,
+        _ code: OutcomeCode,
         _ detail: String,
         _ value: String? = nil
     ) throws(TapesError) {

@@ -270,12 +270,12 @@ struct ImmichRefusal {
 
     private func kind(_ level: AccessLevel) -> AlbumError.Kind {
         switch OutcomeTable.outcome(of: status, from: .immich, mark: sentence).code {
-        case "album_not_found": .albumMissing
-        case "quota_exceeded": .quota
-        case "unauthorized": .unauthorized(level)
-        case "forbidden": missingPermission.map { .insufficient([$0]) } ?? .unauthorized(level)
+        case .albumNotFound: .albumMissing
+        case .quotaExceeded: .quota
+        case .unauthorized: .unauthorized(level)
+        case .forbidden: missingPermission.map { .insufficient([$0]) } ?? .unauthorized(level)
         // The server has no 404 for what is missing: this is another server, or one that is too old.
-        case "redirected", "not_found", "request_timeout", "rate_limited", "server_error":
+        case .redirected, .notFound, .requestTimeout, .rateLimited, .serverError:
             .unreachable(retryAfter: retryAfter)
         default: .rejected(status: status)
         }

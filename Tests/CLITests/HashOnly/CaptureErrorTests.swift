@@ -8,8 +8,8 @@ import Testing
 @testable import MediaCLI
 
 @Suite struct CaptureErrorTests {
-    @Test(arguments: CaptureError.Code.allCases)
-    func everyCodeHasAMessageInOurStyle(code: CaptureError.Code) {
+    @Test(arguments: OutcomeTable.codes)
+    func everyCodeHasAMessageInOurStyle(code: OutcomeCode) {
         for error in [
             CaptureError(code),
             CaptureError(
@@ -45,10 +45,10 @@ import Testing
             (.vaultUnusable, 12), (.diskFull, 12), (.mediaDamaged, 8), (.mediaMissing, 12), (.targetUnusable, 2),
             (.targetExists, 10), (.checksumMismatch, 8), (.storeUnusable, 12), (.transport, 6), (.cancelled, 130),
             (.busy, 10), (.internalError, 1),
-        ] as [(CaptureError.Code, Int32)]
+        ] as [(OutcomeCode, Int32)]
     )
-    func codesHaveTheirPublishedExitCode(code: CaptureError.Code, exitCode: Int32) {
-        #expect(ErrorCatalogue.exitCode(of: code).rawValue == exitCode)
+    func codesHaveTheirPublishedExitCode(code: OutcomeCode, exitCode: Int32) {
+        #expect(ExitCode(code).rawValue == exitCode)
     }
 
     @Test func lowerLayersKeepTheirWords() {
@@ -84,7 +84,7 @@ import Testing
         )
         record.state = state
         #expect(CaptureItem(CaptureOutcome(record: record), path: nil).exitCode.rawValue == exitCode)
-        record.errorCode = CaptureError.Code.duplicate.rawValue
+        record.errorCode = OutcomeCode.duplicate.rawValue
         let kept = CaptureItem(CaptureOutcome(record: record), path: nil).exitCode
         #expect(kept == (state == .accepted ? .success : .conflict))
     }

@@ -6,8 +6,8 @@ import Testing
 @testable import MediaCLI
 
 @Suite struct PhotoSyncErrorTests {
-    @Test(arguments: PhotoSyncError.Code.allCases)
-    func everyCodeHasAMessageInOurStyle(code: PhotoSyncError.Code) {
+    @Test(arguments: OutcomeTable.codes)
+    func everyCodeHasAMessageInOurStyle(code: OutcomeCode) {
         for error in [
             PhotoSyncError(code),
             PhotoSyncError(
@@ -38,10 +38,10 @@ import Testing
             (.checksumMismatch, 8), (.lengthMismatch, 8), (.sourceChanged, 13), (.targetExists, 10), (.transport, 6),
             (.cancelled, 130), (.busy, 10), (.internalError, 1), (.requestTimeout, 6), (.conflict, 10),
             (.payloadTooLarge, 2), (.unsupportedMedia, 2), (.locked, 10), (.rateLimited, 6),
-        ] as [(PhotoSyncError.Code, Int32)]
+        ] as [(OutcomeCode, Int32)]
     )
-    func codesHaveTheirPublishedExitCode(code: PhotoSyncError.Code, exitCode: Int32) {
-        #expect(ErrorCatalogue.exitCode(of: code).rawValue == exitCode)
+    func codesHaveTheirPublishedExitCode(code: OutcomeCode, exitCode: Int32) {
+        #expect(ExitCode(code).rawValue == exitCode)
     }
 
     // Trap 8: a 401 does not mean that a wrong key was typed.

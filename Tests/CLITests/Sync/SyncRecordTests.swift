@@ -178,9 +178,9 @@ import Testing
             (.skipped, nil, 0), (.skipped, .unknownExtension, 0), (.skipped, .fileTooLarge, 2),
             (.skipped, .emptyFile, 0), (.failed, .sourceChanged, 13), (.failed, .serverError, 7),
             (.cancelled, nil, 130),
-        ] as [(PushItem.State, PhotoSyncError.Code?, Int32)]
+        ] as [(PushItem.State, OutcomeCode?, Int32)]
     )
-    func pushItemsHaveExitCodes(state: PushItem.State, code: PhotoSyncError.Code?, exitCode: Int32) {
+    func pushItemsHaveExitCodes(state: PushItem.State, code: OutcomeCode?, exitCode: Int32) {
         let item = PushItem(path: [0x61], state: state, error: code.map { PhotoSyncError($0) })
         #expect(item.exitCode.rawValue == exitCode)
     }
@@ -190,9 +190,9 @@ import Testing
             (.verified, nil, 0), (.rewritten, nil, 0), (.present, nil, 0), (.planned, nil, 0),
             (.failed, .checksumMismatch, 8), (.failed, .lengthMismatch, 8), (.failed, .unknownPhoto, 5),
             (.failed, .forbidden, 4), (.failed, .diskFull, 12), (.cancelled, nil, 130),
-        ] as [(DownloadItem.State, PhotoSyncError.Code?, Int32)]
+        ] as [(DownloadItem.State, OutcomeCode?, Int32)]
     )
-    func downloadItemsHaveExitCodes(state: DownloadItem.State, code: PhotoSyncError.Code?, exitCode: Int32) {
+    func downloadItemsHaveExitCodes(state: DownloadItem.State, code: OutcomeCode?, exitCode: Int32) {
         let item = DownloadItem(id: "p-1", state: state, error: code.map { PhotoSyncError($0) })
         #expect(item.exitCode.rawValue == exitCode)
     }

@@ -6,8 +6,8 @@ import Testing
 @testable import MediaCLI
 
 @Suite struct TapeErrorTests {
-    @Test(arguments: TapesError.Code.allCases)
-    func everyCodeHasAMessageInOurStyle(code: TapesError.Code) {
+    @Test(arguments: OutcomeTable.codes)
+    func everyCodeHasAMessageInOurStyle(code: OutcomeCode) {
         for error in [
             TapesError(code),
             TapesError(
@@ -32,10 +32,10 @@ import Testing
             (.notForThisKind, 2), (.outOfRange, 2), (.albumNotFound, 5), (.albumsOff, 2), (.libraryUnusable, 4),
             (.albumTaken, 10), (.nothingToExport, 2), (.programMissing, 2), (.renderFailed, 1), (.targetExists, 10),
             (.targetUnusable, 2), (.diskFull, 12), (.storeUnusable, 12), (.cancelled, 130), (.internalError, 1),
-        ] as [(TapesError.Code, Int32)]
+        ] as [(OutcomeCode, Int32)]
     )
-    func codesHaveTheirPublishedExitCode(code: TapesError.Code, exitCode: Int32) {
-        #expect(ErrorCatalogue.exitCode(of: code).rawValue == exitCode)
+    func codesHaveTheirPublishedExitCode(code: OutcomeCode, exitCode: Int32) {
+        #expect(ExitCode(code).rawValue == exitCode)
     }
 
     @Test func lowerLayersKeepTheirWords() {

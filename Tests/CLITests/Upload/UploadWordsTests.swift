@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Hints
 
-    private func diagnosis(_ code: GigHiveError.Code, _ detail: String) -> Diagnosis? {
+    private func diagnosis(_ code: OutcomeCode, _ detail: String) -> Diagnosis? {
         var result = UploadResult(path: Array("a.mp4".utf8), fileName: "a.mp4", server: "https://h", state: .failed)
         result.uploadID = "u-1"
         result.transport = .tus

@@ -97,7 +97,7 @@ struct ReadingBackTests {
     @Test(
         "refusals (contract 6.2); a signed question goes out once, whatever comes",
         arguments: [
-            (Answer.refusal(404, "CAPTURE_NOT_FOUND"), CaptureError.Code.captureNotFound, false),
+            (Answer.refusal(404, "CAPTURE_NOT_FOUND"), OutcomeCode.captureNotFound, false),
             (.refusal(403, "FORBIDDEN"), .forbidden, false),
             (.refusal(400, "VALIDATION_ERROR"), .badRequest, false),
             (.refusal(401, "TIMESTAMP_EXPIRED"), .clockWrong, false),
@@ -110,7 +110,7 @@ struct ReadingBackTests {
             (Answer(status: 302, body: "", type: nil), .redirected, false),
         ]
     )
-    private func refusals(_ row: (answer: Answer, code: CaptureError.Code, retryable: Bool)) async throws {
+    private func refusals(_ row: (answer: Answer, code: OutcomeCode, retryable: Bool)) async throws {
         let server = try CaptureServer(row.answer)
         let client = try server.client()
         let error = await expectFailure(row.code) { _ = try await client.capture(Self.id, headers: []) }

@@ -90,7 +90,7 @@ struct RegistrationTests {
     @Test(
         "refusals (contract 3.2)",
         arguments: [
-            (Answer.refusal(409, "DEVICE_ALREADY_REGISTERED"), CaptureError.Code.alreadyRegistered, false),
+            (Answer.refusal(409, "DEVICE_ALREADY_REGISTERED"), OutcomeCode.alreadyRegistered, false),
             (.refusal(400, "VALIDATION_ERROR"), .enrolmentImpossible, false),
             (.refusal(400, "INVALID_ATTESTATION_FORMAT"), .enrolmentImpossible, false),
             (.refusal(403, "UNTRUSTED_ATTESTATION"), .enrolmentImpossible, false),
@@ -104,7 +104,7 @@ struct RegistrationTests {
             (.data(201, #"{"device_id":"x","attestation_level":"software"}"#), .unknownOutcome, false),
         ]
     )
-    private func refusals(_ row: (answer: Answer, code: CaptureError.Code, retryable: Bool)) async throws {
+    private func refusals(_ row: (answer: Answer, code: OutcomeCode, retryable: Bool)) async throws {
         let server = try CaptureServer(row.answer)
         let signer = try KeySigner()
         let error = await expectFailure(row.code) { _ = try await Self.register(at: server, with: signer) }

@@ -10,7 +10,7 @@ import Testing
 @Suite("Submitting a hash-only capture", .prompt)
 struct SubmissionTests {
     private typealias Answer = CaptureServer.Answer
-    private typealias Code = CaptureError.Code
+    private typealias Code = OutcomeCode
 
     private static let id = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
     private static let requestID = "11111111-2222-4333-8444-555555555555"

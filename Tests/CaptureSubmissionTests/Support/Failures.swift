@@ -4,7 +4,7 @@ import Testing
 /// Expects an error by its code, as `#expect(throws:)` does by its type.
 @discardableResult
 func expectFailure(
-    _ code: CaptureError.Code,
+    _ code: OutcomeCode,
     sourceLocation: SourceLocation = #_sourceLocation,
     _ body: () async throws -> Void
 ) async -> CaptureError? {

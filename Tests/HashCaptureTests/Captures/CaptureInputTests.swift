@@ -64,9 +64,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("missing.jpg", CaptureError.Code.fileNotFound), ("empty.jpg", .emptyFile), ("", .notRegularFile),
+        ("missing.jpg", OutcomeCode.fileNotFound), ("empty.jpg", .emptyFile), ("", .notRegularFile),
     ])
-    func aFileThatCannotBeReadSaysSo(_ name: String, _ expected: CaptureError.Code) async throws {
+    func aFileThatCannotBeReadSaysSo(_ name: String, _ expected: OutcomeCode) async throws {
         let bench = try CaptureBench(address: "http://127.0.0.1:9")
         _ = try bench.write("empty.jpg", [])
         #expect(await code(bench, bench.request(Array(bench.machine.file(name).utf8))) == expected)
@@ -122,7 +122,7 @@ import Testing
         #expect(DepthAnalysis(json: "{}") == nil)
     }
 
-    private func code(_ bench: CaptureBench, _ request: CaptureRequest) async -> CaptureError.Code? {
+    private func code(_ bench: CaptureBench, _ request: CaptureRequest) async -> OutcomeCode? {
         do {
             _ = try await bench.session.preview(request)
             return nil

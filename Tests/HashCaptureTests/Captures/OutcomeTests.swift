@@ -13,7 +13,7 @@ import Testing
     struct Trouble: Sendable, CustomTestStringConvertible {
         var fault: String
         var state: CaptureRecord.State
-        var code: CaptureError.Code?
+        var code: OutcomeCode?
         var submissions: Int
         var testDescription: String { fault }
     }

@@ -189,11 +189,11 @@ struct DepthMapFileTests {
     @Test(
         "files that cannot be read",
         arguments: [
-            ("/nowhere/map.npy", CaptureError.Code.fileNotFound), ("/dev/null", .notRegularFile),
+            ("/nowhere/map.npy", OutcomeCode.fileNotFound), ("/dev/null", .notRegularFile),
             ("/", .notRegularFile),
         ]
     )
-    func noFile(path: String, code: CaptureError.Code) {
+    func noFile(path: String, code: OutcomeCode) {
         let error = #expect(throws: CaptureError.self) { try DepthMapFile.read(Array(path.utf8), layout: .init()) }
 
         #expect(error?.code == code)

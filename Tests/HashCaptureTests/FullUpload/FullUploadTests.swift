@@ -134,7 +134,7 @@ import Testing
         #expect(body.firstRange(of: Array("family".utf8)) == nil)
     }
 
-    private func code(_ bench: CaptureBench, _ request: CaptureRequest) async -> CaptureError.Code? {
+    private func code(_ bench: CaptureBench, _ request: CaptureRequest) async -> OutcomeCode? {
         do {
             return try await bench.session.sendMedia(request).error?.code
         } catch {

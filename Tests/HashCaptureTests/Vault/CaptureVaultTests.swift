@@ -228,7 +228,7 @@ import Testing
         for (path, code) in [
             (folder, .targetExists), (folder + "/none/x", .targetUnusable), (folder + "/", .targetUnusable),
             ("", .targetUnusable), (fixture.temporary.file("original-" + VaultFixture.id) + "/x", .targetUnusable),
-        ] as [(String, CaptureError.Code)] {
+        ] as [(String, OutcomeCode)] {
             let found = try await captureErrorCode {
                 _ = try await fixture.vault().export(.media, of: VaultFixture.id, to: Array(path.utf8))
             }

@@ -87,7 +87,7 @@ func vaultBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
 }
 
 /// The code of the `CaptureError` that a body throws; nil when it succeeds.
-func captureErrorCode(_ body: () async throws -> Void) async throws -> CaptureError.Code? {
+func captureErrorCode(_ body: () async throws -> Void) async throws -> OutcomeCode? {
     do {
         try await body()
         return nil

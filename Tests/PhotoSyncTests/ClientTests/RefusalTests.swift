@@ -9,7 +9,7 @@ import Testing
 @Suite("Answers without success", .prompt)
 struct RefusalTests {
     private typealias Answer = RecordingServer.Answer
-    private typealias Code = PhotoSyncError.Code
+    private typealias Code = OutcomeCode
 
     private static let counts = #"{"totalPhotos":0,"devicePhotos":0,"legacyPhotos":0,"otherDevicePhotos":0}"#
 

@@ -168,14 +168,14 @@ struct RequestTests {
     @Test(
         "trap 9: a failed login is never tried again, and says why",
         arguments: [
-            (Answer.text(401, "Invalid email or password"), PhotoSyncError.Code.notLoggedIn),
+            (Answer.text(401, "Invalid email or password"), OutcomeCode.notLoggedIn),
             (.text(500, "Failed to save API key"), .keyNotRotated),
             (.text(500, "Internal server error"), .serverError), (.text(500, "Database error"), .serverError),
             (.text(400, "Password not set for this user"), .badRequest),
             (Answer(status: 502, body: "<html>", type: "text/html"), .serverError),
         ]
     )
-    private func failedLogin(answer: Answer, code: PhotoSyncError.Code) async throws {
+    private func failedLogin(answer: Answer, code: OutcomeCode) async throws {
         let server = try RecordingServer(answer)
         let client = try server.client(key: nil)
         let error = await photoSyncError {

@@ -166,7 +166,7 @@ struct SandboxSequenceTests {
     func refusedPhotos() async throws {
         let sandbox = try await SandboxProcess.start(arguments: ["--photosync-max-size", "10"])
         let user = try client(sandbox, key: SandboxProcess.aliceKey)
-        let cases: [(String, String, PhotoSyncError.Code)] = [
+        let cases: [(String, String, OutcomeCode)] = [
             ("x", "a.bmp", .unknownExtension), ("x", "a", .unknownExtension), ("", "a.jpg", .emptyFile),
             ("12345678901", "a.jpg", .fileTooLarge),
         ]

@@ -102,7 +102,7 @@ struct TransferTests {
         "refused uploads, each sent once (contract 3.3)",
         arguments: [
             // Trap 17: what the server says when its 30 seconds are over.
-            (Answer.json(400, "Request must be multipart/form-data."), PhotoSyncError.Code.bodyTooSlow, true),
+            (Answer.json(400, "Request must be multipart/form-data."), OutcomeCode.bodyTooSlow, true),
             (.json(400, "No file provided or file is empty."), .emptyFile, false),
             (.json(400, "file size must be positive"), .emptyFile, false),
             (.json(400, "file extension not allowed"), .unknownExtension, false),
@@ -118,7 +118,7 @@ struct TransferTests {
             (Answer(body: #"{"id":"p"}"#), .unexpectedAnswer, false),
         ]
     )
-    private func refusedUpload(answer: Answer, code: PhotoSyncError.Code, isRetryable: Bool) async throws {
+    private func refusedUpload(answer: Answer, code: OutcomeCode, isRetryable: Bool) async throws {
         let server = try RecordingServer(answer)
         let client = try server.client()
         let photo = PhotoUpload(content: try content("x"), fileName: "a.jpg", deviceID: "d-1")
@@ -255,7 +255,7 @@ struct TransferTests {
     @Test(
         "the page of an error never reaches the receiver (contract section 6)",
         arguments: [
-            (Answer.text(404, "Photo not found"), PhotoSyncError.Code.notFound, "Photo not found", false),
+            (Answer.text(404, "Photo not found"), OutcomeCode.notFound, "Photo not found", false),
             (.text(403, "Access denied"), .forbidden, "Access denied", false),
             (.text(500, "Database error"), .serverError, "Database error", true),
             (.json(401, "Invalid API key."), .unauthorized, "Invalid API key.", false),
@@ -266,7 +266,7 @@ struct TransferTests {
     )
     private func refusedDownload(
         answer: Answer,
-        code: PhotoSyncError.Code,
+        code: OutcomeCode,
         words: String,
         isRetryable: Bool
     ) async throws {

@@ -152,11 +152,11 @@ struct DeviceRegistrationTests {
     @Test(
         "trap 8: a key that is not taken leaves the earlier login alone",
         arguments: [
-            ("key-void", PhotoSyncError.Code.unauthorized, 1), ("", .unauthorized, 0), ("a b", .unauthorized, 0),
+            ("key-void", OutcomeCode.unauthorized, 1), ("", .unauthorized, 0), ("a b", .unauthorized, 0),
             ("key\r\nX-Evil: 1", .unauthorized, 0), ("schlüssel", .unauthorized, 0),
         ]
     )
-    func refusedKey(key: String, code: PhotoSyncError.Code, requests: Int) async throws {
+    func refusedKey(key: String, code: OutcomeCode, requests: Int) async throws {
         let users = try UserServer()
         let earlier = Login(server: try users.server.url.description, apiKey: "key-bob", deviceID: "d-9")
         try library.keep(earlier)

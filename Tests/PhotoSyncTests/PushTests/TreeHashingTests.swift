@@ -24,7 +24,7 @@ import Testing
 
     private func sha256(_ outcome: TreeHashing.Outcome) -> String? { try? outcome.get().sha256 }
 
-    private func code(_ outcome: TreeHashing.Outcome) -> PhotoSyncError.Code? {
+    private func code(_ outcome: TreeHashing.Outcome) -> OutcomeCode? {
         if case .failure(let error) = outcome { error.code } else { nil }
     }
 

@@ -6,7 +6,7 @@ import Testing
 /// Expects an error by its code, as `#expect(throws:)` does by its type.
 @discardableResult
 func expectFailure(
-    _ code: PhotoSyncError.Code,
+    _ code: OutcomeCode,
     sourceLocation: SourceLocation = #_sourceLocation,
     _ body: () async throws -> Void
 ) async -> PhotoSyncError? {

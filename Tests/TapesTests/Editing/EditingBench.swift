@@ -50,7 +50,7 @@ struct EditingBench {
 }
 
 /// Code of the error that a body throws; nil when it throws none.
-func tapesErrorCode(_ body: () throws -> Void) -> TapesError.Code? {
+func tapesErrorCode(_ body: () throws -> Void) -> OutcomeCode? {
     do {
         try body()
         return nil

@@ -91,9 +91,9 @@ struct InspectionTests {
             ("missing.jpg", .fileNotFound), ("dangling.jpg", .fileNotFound), ("directory", .notRegularFile),
             ("fifo.mp4", .notRegularFile), ("empty.jpg", .emptyFile), ("a.jpg/b.jpg", .fileNotFound),
             ("a.jpg/", .fileNotFound),
-        ] as [(String, TapesError.Code)]
+        ] as [(String, OutcomeCode)]
     )
-    func refused(name: String, code: TapesError.Code) throws {
+    func refused(name: String, code: OutcomeCode) throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
         try bench.write([], "empty.jpg")

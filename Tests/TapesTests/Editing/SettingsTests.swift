@@ -49,7 +49,7 @@ struct SettingsTests {
     }
 
     /// Each with the duration, what is set at once, and what comes of it.
-    static let trims: [(duration: Int64?, start: Int64?, end: Int64?, code: TapesError.Code?)] = [
+    static let trims: [(duration: Int64?, start: Int64?, end: Int64?, code: OutcomeCode?)] = [
         (1000, 400, 599, nil), (1000, 400, 600, .trimTooLong), (1000, 1000, nil, .trimTooLong), (1000, 999, nil, nil),
         (1000, nil, 999, nil), (1000, 0, 0, nil), (1000, -1, nil, .outOfRange), (1000, nil, -1, .outOfRange),
         (1000, .max, .max, .outOfRange), (1000, .max, nil, .trimTooLong), (nil, 5000, 5000, nil),
@@ -57,7 +57,7 @@ struct SettingsTests {
     ]
 
     @Test("trap 20: the trims of a known duration leave something", arguments: trims)
-    func trim(row: (duration: Int64?, start: Int64?, end: Int64?, code: TapesError.Code?)) throws {
+    func trim(row: (duration: Int64?, start: Int64?, end: Int64?, code: OutcomeCode?)) throws {
         let bench = try bench.get()
         let clip = try clip(.video, milliseconds: row.duration)
         let change = change {

@@ -1,3 +1,5 @@
+internal import Outcomes
+
 /// An error as the user sees it: a stable code, one line, what to do next, and how the program ends.
 struct Diagnosis: Error, Sendable, Equatable {
     /// Stable, snake_case; part of the JSON output.
@@ -15,25 +17,26 @@ struct Diagnosis: Error, Sendable, Equatable {
     /// Whether the same command may succeed later.
     var isRetryable = false
 
+    /// - Parameter exitCode: nil for that of the table.
     init(
-        _ code: String,
+        _ code: OutcomeCode,
         _ message: String,
         hint: String? = nil,
-        exitCode: ExitCode,
+        exitCode: ExitCode? = nil,
         httpStatus: Int? = nil,
         isRetryable: Bool = false
     ) {
-        self.code = code
+        self.code = code.rawValue
         self.message = message
         self.hint = hint
-        self.exitCode = exitCode
+        self.exitCode = exitCode ?? ExitCode(code)
         self.httpStatus = httpStatus
         self.isRetryable = isRetryable
     }
 
     /// Wrong usage that the parser cannot see.
     static func usage(_ message: String, hint: String? = nil) -> Diagnosis {
-        Diagnosis("usage", message, hint: hint, exitCode: .usage)
+        Diagnosis(.usage, message, hint: hint)
     }
 
     /// The same about a file, which the message names.
@@ -94,6 +97,9 @@ enum ExitCode: Int32, Sendable, CaseIterable {
         case .cpuLimit: "ended by SIGXCPU"
         }
     }
+
+    /// The exit code of a code.
+    init(_ code: OutcomeCode) { self = ExitCode(rawValue: code.exitCode) ?? .failure }
 
     /// The code of a batch: that of its items when they all ended alike, else `.partly`. An empty batch is done.
     ///

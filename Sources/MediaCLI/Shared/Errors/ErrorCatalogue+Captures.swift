@@ -88,8 +88,8 @@ extension ErrorCatalogue {
                     + ", then: mediactl hash-only retry --all"
             )
         // There is no login here; the server refuses the device.
-        case .unauthorized: Words(error, as: "forbidden")
-        case .notFound: .table(error, as: "unexpected_answer", hint: noCapturesHint)
+        case .unauthorized: Words(error, as: .forbidden)
+        case .notFound: .table(error, as: .unexpectedAnswer, hint: noCapturesHint)
         case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
         case .unexpectedAnswer: .unexpectedAnswer(error, orElse: ", or it does not accept captures")
         case .unknownOutcome:

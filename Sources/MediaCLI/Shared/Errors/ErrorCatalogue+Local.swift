@@ -43,10 +43,9 @@ extension ErrorCatalogue {
             case .other: ("the \(store) \(path) failed\(detail)", elsewhere)
             }
         return Diagnosis(
-            "store_unusable",
+            .storeUnusable,
             message,
             hint: hint,
-            exitCode: .store,
             isRetryable: error.kind == .busy
         )
     }
@@ -72,19 +71,19 @@ extension ErrorCatalogue {
             case .containsPath(let suggestion):
                 ("the server's address has a path", "use --server \(clean(suggestion))")
             }
-        return Diagnosis("invalid_server", message, hint: hint, exitCode: .usage)
+        return Diagnosis(.invalidServer, message, hint: hint)
     }
 
     /// A local file that cannot be read.
     static func diagnosis(of error: SourceFileError) -> Diagnosis {
-        let (code, reason): (String, String) =
+        let (code, reason): (OutcomeCode, String) =
             switch error.kind {
-            case .notFound: ("file_not_found", "no such file")
-            case .permissionDenied: ("file_unreadable", "permission denied")
-            case .isDirectory: ("is_directory", "it is a directory")
-            case .notRegular: ("not_regular_file", "it is not a regular file")
-            case .empty: ("empty_file", "it is empty")
-            case .io(let errno): ("file_unreadable", SystemError.words(errno))
+            case .notFound: (.fileNotFound, "no such file")
+            case .permissionDenied: (.fileUnreadable, "permission denied")
+            case .isDirectory: (.isDirectory, "it is a directory")
+            case .notRegular: (.notRegularFile, "it is not a regular file")
+            case .empty: (.emptyFile, "it is empty")
+            case .io(let errno): (.fileUnreadable, SystemError.words(errno))
             }
         return Diagnosis(
             code,
@@ -104,10 +103,9 @@ extension ErrorCatalogue {
             case .io(let code): SystemError.words(code)
             }
         return Diagnosis(
-            "cannot_watch",
+            .cannotWatch,
             "cannot watch \(quoted(error.path)): \(reason)",
-            hint: "check the path of --watch",
-            exitCode: .usage
+            hint: "check the path of --watch"
         )
     }
 
@@ -115,17 +113,15 @@ extension ErrorCatalogue {
         switch error {
         case .tooLarge(let limit):
             Diagnosis(
-                "file_too_large",
-                "standard input is larger than the limit of \(limit) bytes",
-                exitCode: .usage
+                .fileTooLarge,
+                "standard input is larger than the limit of \(limit) bytes"
             )
         case .unreadable(let errno):
             Diagnosis(
-                "file_unreadable",
-                "cannot read standard input: \(SystemError.words(errno))",
-                exitCode: .usage
+                .fileUnreadable,
+                "cannot read standard input: \(SystemError.words(errno))"
             )
-        case .cancelled: Diagnosis("cancelled", "canceled", exitCode: .interrupt)
+        case .cancelled: Diagnosis(.cancelled, "canceled")
         }
     }
 }
@@ -139,7 +135,7 @@ extension ErrorCatalogue {
         case .loginExpired(let origin, let time): return diagnosis(of: CredentialError.loginExpired(origin, at: time))
         default: break
         }
-        let code: GigHiveError.Code =
+        let code: OutcomeCode =
             switch error.kind {
             case .unknownHost: .unknownHost
             case .cannotConnect: .cannotConnect

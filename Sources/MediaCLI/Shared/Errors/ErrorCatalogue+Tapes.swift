@@ -27,8 +27,7 @@ extension ErrorCatalogue {
     }
 
     private static func exitCode(ofStatus status: Int) -> ExitCode {
-        let code = OutcomeTable.outcome(of: status, from: .immich).code
-        return OutcomeTable.row(code).flatMap { ExitCode(rawValue: $0.exitCode) } ?? .failure
+        ExitCode(OutcomeTable.outcome(of: status, from: .immich).code)
     }
 
     /// The message of the table, unless the error has more information than its code.

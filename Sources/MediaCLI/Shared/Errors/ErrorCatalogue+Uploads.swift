@@ -61,7 +61,7 @@ extension ErrorCatalogue {
         case .unauthorized where error.httpStatus == nil && !error.detail.isEmpty:
             Words(foreign(error.detail), hint: nil)
         case .forbidden: .table(error, hint: loginHint(error.neededLogin))
-        case .outcomeUnknown where error.httpStatus.map { (300..<400).contains($0) } == true:
+        case .unknownOutcome where error.httpStatus.map { (300..<400).contains($0) } == true:
             Words(
                 "the server redirects this request\(error.status); whether it has the file is unknown\(error.said)",
                 hint: "redirects are not followed; to use that address, specify it with --server"

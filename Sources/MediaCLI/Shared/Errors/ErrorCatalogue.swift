@@ -21,18 +21,17 @@ enum ErrorCatalogue {
         case let error as TapesError: diagnosis(of: error)
         case let error as StoreError: diagnosis(of: error)
         case let error as SettingsError:
-            Diagnosis("invalid_setting", TerminalText.escaped(error.message), hint: error.hint, exitCode: .usage)
+            Diagnosis(.invalidSetting, TerminalText.escaped(error.message), hint: error.hint)
         case let error as CredentialError: diagnosis(of: error)
         case let error as ServerURLError: diagnosis(of: error)
         case let error as SpoolError: diagnosis(of: error)
         case let error as SourceFileError: diagnosis(of: error)
         case let error as TransportError:
             Diagnosis(
-                "transport_failed",
-                "the network cannot be used: \(foreign(error.description))",
-                exitCode: .network
+                .transportFailed,
+                "the network cannot be used: \(foreign(error.description))"
             )
-        default: Diagnosis("internal_error", foreign(String(describing: error)), exitCode: .failure)
+        default: Diagnosis(.internalError, foreign(String(describing: error)))
         }
     }
 
@@ -67,9 +66,7 @@ enum ErrorCatalogue {
 
 /// An error of one of the systems, with what its words are made of.
 protocol CataloguedError: Error {
-    associatedtype Code: RawRepresentable<String>
-
-    var code: Code { get }
+    var code: OutcomeCode { get }
     /// What server or system said; empty when neither said anything.
     var explanation: String { get }
     /// The file it is about.
@@ -146,11 +143,6 @@ extension ErrorCatalogue {
         }
     }
 
-    /// The exit code of a code. Every code has a row in the table.
-    static func exitCode(of code: some RawRepresentable<String>) -> ExitCode {
-        OutcomeTable.row(code.rawValue).flatMap { ExitCode(rawValue: $0.exitCode) } ?? .failure
-    }
-
     /// What to do when a file that was named is not there.
     static let missingHint = "check the spelling of the path"
 }
@@ -159,10 +151,10 @@ extension Diagnosis {
     /// The message of an error, with the exit code of the table.
     init(_ error: some CataloguedError, _ words: ErrorCatalogue.Words, exitCode: ExitCode? = nil) {
         self.init(
-            error.code.rawValue,
+            error.code,
             words.message,
             hint: words.hint,
-            exitCode: exitCode ?? ErrorCatalogue.exitCode(of: error.code),
+            exitCode: exitCode,
             httpStatus: error.httpStatus,
             isRetryable: error.isRetryable
         )
@@ -176,10 +168,9 @@ extension ErrorCatalogue.Words {
     /// - Parameters:
     ///   - error: What happened.
     ///   - code: Another code, whose message fits better.
-    init(_ error: some CataloguedError, as code: String? = nil) {
-        let code = code ?? error.code.rawValue
-        let row = OutcomeTable.row(code)
-        self.init(Self.filled(row?.message ?? code, error), hint: row?.hint)
+    init(_ error: some CataloguedError, as code: OutcomeCode? = nil) {
+        let code = code ?? error.code
+        self.init(Self.filled(code.message, error), hint: code.hint)
     }
 
     /// In one pass, so that placeholders in foreign text are never replaced.
@@ -227,7 +218,7 @@ extension ErrorCatalogue.Words {
     }
 
     /// The message of the table with another hint.
-    static func table(_ error: some CataloguedError, as code: String? = nil, hint: String?) -> Self {
+    static func table(_ error: some CataloguedError, as code: OutcomeCode? = nil, hint: String?) -> Self {
         var words = Self(error, as: code)
         words.hint = hint
         return words

@@ -76,9 +76,8 @@ struct NewFile: Sendable {
 
     private static func failure(_ path: [UInt8], _ code: Int32) -> Diagnosis {
         Diagnosis(
-            "report_failed",
-            "cannot write \(ErrorCatalogue.quoted(path)): \(SystemError.words(code))",
-            exitCode: .usage
+            .reportFailed,
+            "cannot write \(ErrorCatalogue.quoted(path)): \(SystemError.words(code))"
         )
     }
 }
@@ -130,20 +129,18 @@ enum ExportFile {
     /// A file that is there stays as it is.
     static func exists(_ path: [UInt8]) -> Diagnosis {
         Diagnosis(
-            "target_exists",
+            .targetExists,
             "\(ErrorCatalogue.quoted(path)) already exists; it was not changed",
-            hint: "choose another name",
-            exitCode: .conflict
+            hint: "choose another name"
         )
     }
 
     /// A full disk; the incomplete file was removed.
     static func diskFull(_ path: [UInt8]) -> Diagnosis {
         Diagnosis(
-            "disk_full",
+            .diskFull,
             "no space left for \(ErrorCatalogue.quoted(path))",
-            hint: "free some space, or choose another place; the incomplete file was removed",
-            exitCode: .store
+            hint: "free some space, or choose another place; the incomplete file was removed"
         )
     }
 
@@ -155,15 +152,14 @@ enum ExportFile {
         case .full: diskFull(path)
         case .io(errno: EIO):
             Diagnosis(
-                "output_failed",
+                .outputFailed,
                 "cannot write \(name): \(SystemError.words(EIO))",
-                hint: "choose another place; the incomplete file was removed",
-                exitCode: .failure
+                hint: "choose another place; the incomplete file was removed"
             )
         case .io(let code):
-            Diagnosis("output_unusable", "cannot create \(name): \(SystemError.words(code))", exitCode: .usage)
+            Diagnosis(.outputUnusable, "cannot create \(name): \(SystemError.words(code))")
         case .denied, .busy, .unsafe:
-            Diagnosis("output_unusable", "cannot create \(name): \(error.detail)", exitCode: .usage)
+            Diagnosis(.outputUnusable, "cannot create \(name): \(error.detail)")
         }
     }
 }

@@ -257,7 +257,7 @@ final class Console: Sendable {
         guard let failure = context.output.failure, failure != EPIPE else { return nil }
         let reason =
             failure == EBADF ? "standard output is closed" : SystemError.words(failure)
-        return Diagnosis("output_failed", "cannot write the results: \(reason)", exitCode: .failure)
+        return Diagnosis(.outputFailed, "cannot write the results: \(reason)")
     }
 }
 

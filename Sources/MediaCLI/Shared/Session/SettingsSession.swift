@@ -130,12 +130,11 @@ struct SettingsSession: Sendable {
         // A single profile would be in use.
         let hasProfiles = settings.profile == nil && settings.otherProfiles.values.contains { !$0.origins.isEmpty }
         return Diagnosis(
-            "no_server",
+            .noServer,
             "no server configured",
             hint: hasProfiles
                 ? "set --server URL or --profile NAME, or default_profile in the settings"
-                : "set --server URL or MEDIACTL_SERVER, or configure it in \(locations.configFile)",
-            exitCode: .usage
+                : "set --server URL or MEDIACTL_SERVER, or configure it in \(locations.configFile)"
         )
     }
 
