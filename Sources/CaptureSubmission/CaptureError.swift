@@ -21,7 +21,6 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
     /// The error of a lower layer (`StoreError`, `TransportError` …).
     public var underlying: (any Error & Sendable)?
 
-    /// Makes an error.
     package init(
         _ code: OutcomeCode,
         detail: String = "",

@@ -60,7 +60,6 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     /// The transport's own error.
     public var transport: TransportError?
 
-    /// Makes an error.
     package init(
         _ code: OutcomeCode,
         detail: String = "",

@@ -111,7 +111,6 @@ public struct SourceFileError: Error, Sendable, Equatable {
     /// The path as given.
     public var path: [UInt8]
 
-    /// Makes an error.
     package init(_ kind: Kind, path: [UInt8]) {
         self.kind = kind
         self.path = path

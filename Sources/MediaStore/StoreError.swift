@@ -31,7 +31,6 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The system's or SQLite's words.
     public var detail: String
 
-    /// Makes an error.
     package init(_ kind: Kind, path: String, detail: String = "") {
         self.kind = kind
         self.path = path

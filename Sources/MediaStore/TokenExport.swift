@@ -75,7 +75,6 @@ public struct TokenExportError: Error, Sendable, Equatable {
     /// What is wrong, in words.
     public var reason: String
 
-    /// Makes an error.
     package init(line: Int, reason: String) {
         self.line = line
         self.reason = reason

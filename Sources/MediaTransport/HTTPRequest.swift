@@ -149,7 +149,6 @@ public struct HTTPResponseHead: Sendable, Equatable {
     /// What a 401 shows about the credentials of the request; nil for other responses.
     package var refusal: CredentialRefusal?
 
-    /// Makes a head.
     package init(status: Int, headers: [HTTPHeader] = []) {
         self.status = status
         self.headers = headers
@@ -179,7 +178,6 @@ public struct HTTPResponse: Sendable {
     /// The status code.
     public var status: Int { head.status }
 
-    /// Makes an answer.
     package init(head: HTTPResponseHead, body: [UInt8], metrics: TransferMetrics) {
         self.head = head
         self.body = body
@@ -200,7 +198,6 @@ public struct TransferMetrics: Sendable, Equatable {
     /// From the call to its end, waits between tries included.
     public var duration: Duration
 
-    /// Makes a set of measurements.
     package init(
         bodyBytesSent: Int64 = 0,
         bodyComplete: Bool = false,

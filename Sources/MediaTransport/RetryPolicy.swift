@@ -34,7 +34,6 @@ public struct RetryPolicy: Sendable, Equatable {
         delays = [base]
     }
 
-    /// Makes a policy of fixed delays: one retry after each of them or, with a cap, any number.
     package init(
         delays: [Duration],
         cap: Duration? = nil,

@@ -235,7 +235,6 @@ public struct TransferProgress: Sendable, Equatable {
     /// Length of the wait that has begun, in `.waitingToRetry`.
     public var wait: Duration?
 
-    /// Makes a progress value.
     package init(
         phase: Phase,
         bytesAcknowledged: Int64 = 0,

@@ -57,7 +57,6 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The head of the final answer, when it had arrived whole.
     public var head: HTTPResponseHead?
 
-    /// Makes an error.
     package init(
         _ kind: Kind,
         detail: String = "",

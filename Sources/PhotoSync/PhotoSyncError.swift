@@ -28,7 +28,6 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
     /// The transport's own error, for `.transport`.
     public var transport: TransportError?
 
-    /// Makes an error.
     package init(
         _ code: OutcomeCode,
         detail: String = "",

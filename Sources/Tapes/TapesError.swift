@@ -17,7 +17,6 @@ public struct TapesError: Error, Sendable, CustomStringConvertible {
     /// The error of a lower layer (`StoreError`, `AlbumError` …).
     public var underlying: (any Error & Sendable)?
 
-    /// Makes an error.
     package init(
         _ code: OutcomeCode,
         detail: String = "",

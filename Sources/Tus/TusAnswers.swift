@@ -43,7 +43,6 @@ public struct TusFeatures: Sendable, Equatable {
     /// `Tus-Checksum-Algorithm`.
     public var checksumAlgorithms: [String]
 
-    /// Makes a set of features.
     package init(
         versions: [String] = ["1.0.0"],
         extensions: Set<Extension> = [],
@@ -72,7 +71,6 @@ public struct TusCreation: Sendable, Equatable {
     /// `Upload-Expires`, where offered.
     public var expiresAt: Date?
 
-    /// Makes a creation.
     package init(id: String, expiresAt: Date? = nil) {
         self.id = id
         self.expiresAt = expiresAt
@@ -88,7 +86,6 @@ public struct TusStatus: Sendable, Equatable {
     /// `Upload-Expires`, where offered.
     public var expiresAt: Date?
 
-    /// Makes a status.
     package init(offset: Int64, byteCount: Int64?, expiresAt: Date? = nil) {
         self.offset = offset
         self.byteCount = byteCount
@@ -266,7 +263,6 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
     /// Body bytes sent by the call until it failed.
     public var bytesSent: Int64
 
-    /// Makes an error.
     package init(
         _ kind: Kind,
         detail: String = "",

@@ -104,7 +104,6 @@ public struct TusDelivery: Sendable {
     /// Requests that failed and were made good.
     public var faults: Int
 
-    /// Makes a delivery.
     package init(digest: SHA256Digest, resumedAt: Int64, bytesSent: Int64, faults: Int) {
         self.digest = digest
         self.resumedAt = resumedAt

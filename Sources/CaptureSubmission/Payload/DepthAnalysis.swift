@@ -26,7 +26,6 @@ public struct DepthAnalysis: Sendable, Equatable {
     /// The verdict.
     public var isLikelyRealScene: Bool
 
-    /// Makes an analysis.
     package init(
         status: Status,
         depthVariance: Double,
@@ -70,7 +69,6 @@ public struct TemporalDepthAnalysis: Sendable, Equatable {
     /// Keyframes, unavailable ones included.
     public var keyframeCount: Int32
 
-    /// Makes an analysis.
     package init(
         meanVariance: Double,
         varianceStability: Double,

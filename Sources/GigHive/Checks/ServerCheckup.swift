@@ -435,7 +435,6 @@ public struct ServerCheck: Sendable, Equatable {
     /// How long it took.
     public var duration: Duration
 
-    /// Makes a check.
     package init(
         _ name: String,
         _ status: Status,

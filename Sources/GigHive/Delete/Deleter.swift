@@ -392,7 +392,6 @@ public struct DeleteResult: Sendable {
     /// Why it failed; set with `.deleted` and `.gone` only when the local entry could not be removed.
     public var error: GigHiveError?
 
-    /// Makes a result.
     package init(
         fileID: Int64,
         state: State,

@@ -374,7 +374,6 @@ public struct ServerMedia: Sendable, Equatable {
         /// `band`, `wedding`, …
         public var eventType: String?
 
-        /// Makes an event.
         package init(date: String? = nil, orgName: String? = nil, label: String? = nil, eventType: String? = nil) {
             self.date = date
             self.orgName = orgName
@@ -408,7 +407,6 @@ public struct ServerMedia: Sendable, Equatable {
     /// The readable name that the server made of event and label; known after `adding(_:)`.
     public var sourceName: String?
 
-    /// Makes a file without events.
     package init(fileID: Int64) {
         self.fileID = fileID
         events = []
@@ -479,7 +477,6 @@ public struct Asset: Sendable, Equatable {
     /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
     public var createdAt: String?
 
-    /// Makes an asset.
     package init(
         fileID: Int64,
         fileName: String? = nil,

@@ -67,7 +67,6 @@ public struct UploadResult: Sendable {
     /// Things worth telling that are no failure.
     public var warnings: [UploadWarning]
 
-    /// Makes a result that has reached nothing yet.
     package init(path: [UInt8], fileName: String, server: String, state: UploadState = .planned) {
         self.path = path
         self.fileName = fileName

@@ -209,7 +209,6 @@ public struct CaptureVerification: Sendable {
     /// What the server has, when it was asked.
     public var remote: RemoteCapture?
 
-    /// Makes a verification.
     package init(
         record: CaptureRecord,
         findings: [(check: Check, finding: Finding)],

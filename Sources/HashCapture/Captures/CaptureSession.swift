@@ -401,7 +401,6 @@ public struct CaptureOutcome: Sendable {
     /// Whether the record was there before and nothing had to be sent.
     public var isKnown: Bool
 
-    /// Makes an outcome.
     package init(
         record: CaptureRecord,
         notices: [CaptureNotice] = [],

@@ -14,7 +14,6 @@ package enum PlaceTable {
         /// ISO 3166-1 alpha-2.
         package var country: String
 
-        /// Makes a place.
         package init(city: String?, country: String) {
             self.city = city
             self.country = country

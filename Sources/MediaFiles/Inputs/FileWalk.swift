@@ -10,7 +10,6 @@ package struct FileWalk: Sendable {
         /// Length in bytes when it was found.
         package var byteCount: Int64
 
-        /// Makes an entry.
         package init(path: [UInt8], byteCount: Int64) {
             self.path = path
             self.byteCount = byteCount
@@ -24,7 +23,6 @@ package struct FileWalk: Sendable {
         /// The system's words.
         package var reason: String
 
-        /// Makes an entry.
         package init(path: [UInt8], reason: String) {
             self.path = path
             self.reason = reason
@@ -38,7 +36,6 @@ package struct FileWalk: Sendable {
         /// What could not be read.
         package var skipped: [Skipped]
 
-        /// Makes a result.
         package init(files: [Found], skipped: [Skipped]) {
             self.files = files
             self.skipped = skipped
@@ -48,7 +45,6 @@ package struct FileWalk: Sendable {
     /// Which files are wanted.
     package var filter: PathFilter
 
-    /// Makes a walk.
     package init(filter: PathFilter = PathFilter()) {
         self.filter = filter
     }

@@ -69,7 +69,6 @@ public struct GlobError: Error, Sendable, Equatable {
     /// What is wrong, in words.
     public var reason: String
 
-    /// Makes an error.
     package init(pattern: String, reason: String) {
         self.pattern = pattern
         self.reason = reason

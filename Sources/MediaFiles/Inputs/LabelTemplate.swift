@@ -14,7 +14,6 @@ package struct LabelTemplate: Sendable, Equatable {
         /// Number of the file in the run, from 1.
         package var number: Int
 
-        /// Makes a set of values.
         package init(path: [UInt8], eventDate: String, number: Int) {
             self.path = path
             self.eventDate = eventDate
@@ -121,7 +120,6 @@ package struct LabelTemplateError: Error, Sendable, Equatable {
     /// What is wrong, in words.
     package var reason: String
 
-    /// Makes an error.
     package init(template: String, reason: String) {
         self.template = template
         self.reason = reason

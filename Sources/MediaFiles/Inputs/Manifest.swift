@@ -21,7 +21,6 @@ package struct Manifest: Sendable, Equatable {
         /// The other columns that are not blank.
         package var fields: [String: String]
 
-        /// Makes a row.
         package init(line: Int, path: String, fields: [String: String]) {
             self.line = line
             self.path = path
@@ -96,7 +95,6 @@ package struct ManifestError: Error, Sendable, Equatable {
         /// What is wrong, in words. May quote the manifest, control characters included.
         package var reason: String
 
-        /// Makes a fault.
         package init(line: Int, column: String? = nil, reason: String) {
             self.line = line
             self.column = column
@@ -107,7 +105,6 @@ package struct ManifestError: Error, Sendable, Equatable {
     /// All faults, in order of lines; the first 100 where there are more.
     package var faults: [Fault]
 
-    /// Makes an error.
     package init(faults: [Fault]) {
         self.faults = faults
     }

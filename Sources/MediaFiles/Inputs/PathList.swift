@@ -51,7 +51,6 @@ package struct PathListError: Error, Sendable, Equatable {
     /// What is wrong, in words.
     package var reason: String
 
-    /// Makes an error.
     package init(entry: Int, reason: String) {
         self.entry = entry
         self.reason = reason

@@ -249,7 +249,6 @@ package struct FileWriteError: Error, Sendable, Equatable {
     /// The file or directory, as bytes.
     package var path: [UInt8]
 
-    /// Makes an error.
     package init(_ kind: Kind, path: [UInt8]) {
         self.kind = kind
         self.path = path

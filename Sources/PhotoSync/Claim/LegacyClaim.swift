@@ -213,7 +213,6 @@ public struct ClaimPlan: Sendable, Equatable {
     /// The server's counts before.
     public var before: SyncStatus
 
-    /// Makes a plan.
     package init(
         selection: LegacyClaim.Selection,
         ids: [String],
@@ -244,7 +243,6 @@ public struct ClaimResult: Sendable, Equatable {
     /// The server's counts afterwards.
     public var after: SyncStatus
 
-    /// Makes a result.
     package init(claimed: Int64, alreadyClaimed: Int64, failed: Int64, remaining: Int64, after: SyncStatus) {
         self.claimed = claimed
         self.alreadyClaimed = alreadyClaimed

@@ -127,7 +127,6 @@ public struct DownloadItem: Sendable {
     /// Why it failed.
     public var error: PhotoSyncError?
 
-    /// Makes an item.
     package init(
         id: String,
         originalFilename: String? = nil,
@@ -166,7 +165,6 @@ public struct DownloadProgress: Sendable, Equatable {
     /// Bytes received.
     public var bytesReceived: Int64 = 0
 
-    /// Makes a progress of nothing.
     package init() {}
 }
 
@@ -177,7 +175,6 @@ public struct DownloadResult: Sendable, Equatable {
     /// Bytes received.
     public var bytesReceived: Int64 = 0
 
-    /// Makes a result of nothing.
     package init() {}
 }
 

@@ -232,7 +232,6 @@ public struct PullProgress: Sendable, Equatable {
     /// Which beginning this is, from 1.
     public var attempt: Int
 
-    /// Makes a progress value.
     package init(photos: Int64, pages: Int64, expected: Int64?, attempt: Int) {
         self.photos = photos
         self.pages = pages
@@ -260,7 +259,6 @@ public struct PullResult: Sendable, Equatable {
     /// The server's own counts after the run; nil when it would not say.
     public var status: SyncStatus?
 
-    /// Makes a result.
     package init(
         isFull: Bool,
         isResumed: Bool = false,
@@ -393,7 +391,6 @@ public struct SyncReport: Sendable {
         return status.differs(from: counts)
     }
 
-    /// Makes a report.
     package init(
         health: ServerHealth?,
         status: SyncStatus?,

@@ -135,7 +135,6 @@ public struct PushItem: Sendable {
     /// Why it failed or was skipped.
     public var error: PhotoSyncError?
 
-    /// Makes an item.
     package init(
         path: [UInt8],
         state: State,
@@ -176,7 +175,6 @@ public struct PushProgress: Sendable, Equatable {
     /// Bytes that the server's kernel has acknowledged.
     public var bytesSent: Int64 = 0
 
-    /// Makes a progress of nothing.
     package init() {}
 }
 
@@ -187,7 +185,6 @@ public struct PushResult: Sendable, Equatable {
     /// Body bytes sent.
     public var bytesSent: Int64 = 0
 
-    /// Makes a result of nothing.
     package init() {}
 }
 

@@ -18,7 +18,6 @@ package struct TreeHashing: Sendable {
         /// Whether the cache knew it, so that nothing was read.
         package var isFromCache: Bool
 
-        /// Makes a digest.
         package init(sha256: String, identity: FileIdentity, isFromCache: Bool) {
             self.sha256 = sha256
             self.identity = identity

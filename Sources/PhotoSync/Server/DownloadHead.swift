@@ -50,7 +50,6 @@ public struct DownloadHead: Sendable, Equatable {
         }
     }
 
-    /// Makes a head.
     package init(
         status: Int,
         firstByte: Int64 = 0,
@@ -97,7 +96,6 @@ public struct DownloadAnswer: Sendable {
     /// What the transfer did.
     public var metrics: TransferMetrics
 
-    /// Makes an answer.
     package init(head: DownloadHead, metrics: TransferMetrics) {
         self.head = head
         self.metrics = metrics

@@ -304,7 +304,6 @@ public struct SyncDifference: Sendable, Equatable {
     /// What was found.
     public var found: String?
 
-    /// Makes a difference.
     package init(kind: Kind, photoID: String, path: [UInt8]? = nil, expected: String? = nil, found: String? = nil) {
         self.kind = kind
         self.photoID = photoID
@@ -323,6 +322,5 @@ public struct VerificationResult: Sendable, Equatable {
     /// Differences by kind.
     public var counts: [SyncDifference.Kind: Int] = [:]
 
-    /// Makes a result of nothing.
     package init() {}
 }

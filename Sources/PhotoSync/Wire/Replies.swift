@@ -15,7 +15,6 @@ public struct SyncStatus: Sendable, Equatable {
     /// When the device last got a page that was not empty. Not when it last was complete (trap 20).
     public var lastSyncAt: PhotoTime?
 
-    /// Makes a status.
     package init(
         totalPhotos: Int64,
         devicePhotos: Int64,
@@ -42,7 +41,6 @@ public struct PhotoPage: Sendable, Equatable {
     /// All photos of the user, whatever was asked for (trap 19).
     public var totalCount: Int64
 
-    /// Makes a page.
     package init(photos: [PhotoRecord], cursor: String?, hasMore: Bool, totalCount: Int64) {
         self.photos = photos
         self.cursor = cursor
@@ -66,7 +64,6 @@ public struct RegisteredDevice: Sendable, Equatable {
     /// Whether it is in use.
     public var isActive: Bool
 
-    /// Makes a device.
     package init(
         id: String,
         name: String,
@@ -91,7 +88,6 @@ public struct PhotoReceipt: Sendable, Equatable {
     /// Whether the server had the bytes already. Not "backed up for me" (trap 11).
     public var isDuplicate: Bool
 
-    /// Makes a receipt.
     package init(id: String, isDuplicate: Bool) {
         self.id = id
         self.isDuplicate = isDuplicate
@@ -107,7 +103,6 @@ public struct LoginReply: Sendable, Equatable {
     /// The user's e-mail address; nil as the device.
     public var email: String?
 
-    /// Makes a reply.
     package init(apiKey: String, device: RegisteredDevice?, email: String?) {
         self.apiKey = apiKey
         self.device = device
@@ -125,7 +120,6 @@ public struct ServerHealth: Sendable, Equatable {
     /// Whether the server can be used.
     public var isHealthy: Bool { status == "healthy" && isSetUp != false }
 
-    /// Makes a report.
     package init(status: String, isSetUp: Bool?) {
         self.status = status
         self.isSetUp = isSetUp

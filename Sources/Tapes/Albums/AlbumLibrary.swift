@@ -125,7 +125,6 @@ public struct AlbumEvent: Sendable, Equatable {
     /// Titles and paths: for debug logs.
     public var details: String
 
-    /// Makes an event.
     package init(_ kind: Kind, tapeID: String, albumID: String? = nil, message: String = "", details: String = "") {
         self.kind = kind
         self.tapeID = tapeID
@@ -174,7 +173,6 @@ public struct AlbumOutcome: Sendable, Equatable {
     /// How many are in the library's trash, and invisible until the user restores them.
     public var hiddenClips: Int
 
-    /// Makes an outcome.
     package init(
         _ state: State,
         link: AlbumLink? = nil,

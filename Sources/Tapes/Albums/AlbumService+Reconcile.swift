@@ -167,7 +167,6 @@ public struct ReconcilePlan: Sendable, Equatable {
     /// Deletions owed.
     public var tombstones: [AlbumTombstone]
 
-    /// Makes a plan.
     package init(tapes: [TapeRecord], tombstones: [AlbumTombstone]) {
         self.tapes = tapes
         self.tombstones = tombstones
@@ -187,7 +186,6 @@ public struct ReconcileOutcome: Sendable, Equatable {
     /// What the library said, for people.
     public var detail: String
 
-    /// Makes an outcome.
     package init(
         done: Int,
         left: Int,

@@ -240,7 +240,6 @@ public struct TapeDeletion: Sendable, Equatable {
     /// What became of its albums.
     public var albums: [Album]
 
-    /// Makes a description.
     package init(tape: TapeRecord, albums: [Album]) {
         self.tape = tape
         self.albums = albums

@@ -159,7 +159,6 @@ public struct LibraryStatus: Sendable, Equatable {
     /// What the library said, for people.
     public var detail: String
 
-    /// Makes a status.
     package init(
         kind: String,
         address: String,

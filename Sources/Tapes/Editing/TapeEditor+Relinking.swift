@@ -22,7 +22,6 @@ public struct RelinkResult: Sendable, Equatable {
     /// What became of it.
     public var state: State
 
-    /// Makes a result.
     package init(clip: ClipRecord, state: State) {
         self.clip = clip
         self.state = state
