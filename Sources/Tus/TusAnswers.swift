@@ -70,11 +70,6 @@ public struct TusCreation: Sendable, Equatable {
     public var id: String
     /// `Upload-Expires`, where offered.
     public var expiresAt: Date?
-
-    package init(id: String, expiresAt: Date? = nil) {
-        self.id = id
-        self.expiresAt = expiresAt
-    }
 }
 
 /// How far an upload has got (`HEAD`).
@@ -85,12 +80,6 @@ public struct TusStatus: Sendable, Equatable {
     public var byteCount: Int64?
     /// `Upload-Expires`, where offered.
     public var expiresAt: Date?
-
-    package init(offset: Int64, byteCount: Int64?, expiresAt: Date? = nil) {
-        self.offset = offset
-        self.byteCount = byteCount
-        self.expiresAt = expiresAt
-    }
 }
 
 /// What a request is for, as far as the meaning of a status depends on it.

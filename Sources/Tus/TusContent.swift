@@ -103,13 +103,6 @@ public struct TusDelivery: Sendable {
     public var bytesSent: Int64
     /// Requests that failed and were made good.
     public var faults: Int
-
-    package init(digest: SHA256Digest, resumedAt: Int64, bytesSent: Int64, faults: Int) {
-        self.digest = digest
-        self.resumedAt = resumedAt
-        self.bytesSent = bytesSent
-        self.faults = faults
-    }
 }
 
 /// What happens while a content is sent.

@@ -27,13 +27,6 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     public let origin: Origin
     let token: EventToken
 
-    init(event: Event, displayName: String?, origin: Origin, token: EventToken) {
-        self.event = event
-        self.displayName = displayName
-        self.origin = origin
-        self.token = token
-    }
-
     /// The same access for a guest who has accepted the site's terms (`tos_accepted`). Only a person may decide that.
     public func acceptingTerms() -> GuestAccess {
         var access = self

@@ -476,32 +476,6 @@ public struct Asset: Sendable, Equatable {
     public var sourceName: String?
     /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
     public var createdAt: String?
-
-    package init(
-        fileID: Int64,
-        fileName: String? = nil,
-        fileType: String? = nil,
-        sizeBytes: Int64? = nil,
-        checksumSHA256: String? = nil,
-        sessionID: Int64? = nil,
-        sequence: Int64? = nil,
-        mimeType: String? = nil,
-        durationSeconds: Int64? = nil,
-        sourceName: String? = nil,
-        createdAt: String? = nil
-    ) {
-        self.fileID = fileID
-        self.fileName = fileName
-        self.fileType = fileType
-        self.sizeBytes = sizeBytes
-        self.checksumSHA256 = checksumSHA256
-        self.sessionID = sessionID
-        self.sequence = sequence
-        self.mimeType = mimeType
-        self.durationSeconds = durationSeconds
-        self.sourceName = sourceName
-        self.createdAt = createdAt
-    }
 }
 
 /// Under which name a server serves a file: `/<kind>/<sha256>.<extension>`. The extension is not always that of the local file:

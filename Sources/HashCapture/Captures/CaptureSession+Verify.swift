@@ -209,16 +209,6 @@ public struct CaptureVerification: Sendable {
     /// What the server has, when it was asked.
     public var remote: RemoteCapture?
 
-    package init(
-        record: CaptureRecord,
-        findings: [(check: Check, finding: Finding)],
-        remote: RemoteCapture? = nil
-    ) {
-        self.record = record
-        self.findings = findings
-        self.remote = remote
-    }
-
     /// Whether nothing failed.
     public var isGood: Bool {
         findings.allSatisfy { if case .failed = $0.finding { false } else { true } }

@@ -13,11 +13,6 @@ package enum PlaceTable {
         package var city: String?
         /// ISO 3166-1 alpha-2.
         package var country: String
-
-        package init(city: String?, country: String) {
-            self.city = city
-            self.country = country
-        }
     }
 
     /// Kilometres to the farthest city that is named.

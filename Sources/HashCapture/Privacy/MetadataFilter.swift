@@ -10,33 +10,11 @@ package struct MetadataFilter: Sendable {
     package var profile: CaptureProfile
     /// On `reference`, which cannot take city and country: whether the user asked for latitude and longitude with one
     /// decimal, half away from zero.
-    package var sendsCoarseCoordinates: Bool
+    package var sendsCoarseCoordinates: Bool = false
     /// Release of Linux, for the level `full`.
     package var systemVersion: String
     /// Version of this program, for the level `full`.
     package var programVersion: String
-
-    /// Makes a filter.
-    ///
-    /// - Parameters:
-    ///   - settings: The levels.
-    ///   - profile: The server's.
-    ///   - sendsCoarseCoordinates: Whether coarse coordinates may stand for city and country on `reference`.
-    ///   - systemVersion: Release of Linux.
-    ///   - programVersion: Version of this program.
-    package init(
-        settings: PrivacySettings,
-        profile: CaptureProfile,
-        sendsCoarseCoordinates: Bool = false,
-        systemVersion: String,
-        programVersion: String
-    ) {
-        self.settings = settings
-        self.profile = profile
-        self.sendsCoarseCoordinates = sendsCoarseCoordinates
-        self.systemVersion = systemVersion
-        self.programVersion = programVersion
-    }
 
     /// What may be told.
     ///

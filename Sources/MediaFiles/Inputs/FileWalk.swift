@@ -22,11 +22,6 @@ package struct FileWalk: Sendable {
         package var path: [UInt8]
         /// The system's words.
         package var reason: String
-
-        package init(path: [UInt8], reason: String) {
-            self.path = path
-            self.reason = reason
-        }
     }
 
     /// What a walk has found: the files of a directory in the order of their bytes, then those of its directories.

@@ -68,11 +68,6 @@ public struct GlobError: Error, Sendable, Equatable {
     public var pattern: String
     /// What is wrong, in words.
     public var reason: String
-
-    package init(pattern: String, reason: String) {
-        self.pattern = pattern
-        self.reason = reason
-    }
 }
 
 extension [UInt8] {

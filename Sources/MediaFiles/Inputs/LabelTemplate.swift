@@ -119,11 +119,6 @@ package struct LabelTemplateError: Error, Sendable, Equatable {
     package var template: String
     /// What is wrong, in words.
     package var reason: String
-
-    package init(template: String, reason: String) {
-        self.template = template
-        self.reason = reason
-    }
 }
 
 /// The parts of a path that a label is made of.

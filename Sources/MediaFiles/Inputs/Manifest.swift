@@ -94,18 +94,8 @@ package struct ManifestError: Error, Sendable, Equatable {
         package var column: String?
         /// What is wrong, in words. May quote the manifest, control characters included.
         package var reason: String
-
-        package init(line: Int, column: String? = nil, reason: String) {
-            self.line = line
-            self.column = column
-            self.reason = reason
-        }
     }
 
     /// All faults, in order of lines; the first 100 where there are more.
     package var faults: [Fault]
-
-    package init(faults: [Fault]) {
-        self.faults = faults
-    }
 }

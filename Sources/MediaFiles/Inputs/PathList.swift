@@ -50,11 +50,6 @@ package struct PathListError: Error, Sendable, Equatable {
     package var entry: Int
     /// What is wrong, in words.
     package var reason: String
-
-    package init(entry: Int, reason: String) {
-        self.entry = entry
-        self.reason = reason
-    }
 }
 
 extension [UInt8] {

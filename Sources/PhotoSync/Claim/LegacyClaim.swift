@@ -164,10 +164,6 @@ private struct ClaimCount: Sendable {
     var alreadyClaimed: Int64 = 0
     var failed: Int64 = 0
 
-    init(device: String) {
-        self.device = device
-    }
-
     /// Looks photos up, and tells the index of their origin.
     mutating func add(_ ids: [String], _ live: LiveListing, _ index: SyncIndex) throws {
         let found = try live.photos(ids)
@@ -207,27 +203,11 @@ public struct ClaimPlan: Sendable, Equatable {
     /// Photos that will be claimed.
     public var count: Int64
     /// Ids that are in the listing and have a device already.
-    public var alreadyClaimed: [String]
+    public var alreadyClaimed: [String] = []
     /// Ids that are not in the user's listing.
-    public var unknown: [String]
+    public var unknown: [String] = []
     /// The server's counts before.
     public var before: SyncStatus
-
-    package init(
-        selection: LegacyClaim.Selection,
-        ids: [String],
-        count: Int64,
-        alreadyClaimed: [String] = [],
-        unknown: [String] = [],
-        before: SyncStatus
-    ) {
-        self.selection = selection
-        self.ids = ids
-        self.count = count
-        self.alreadyClaimed = alreadyClaimed
-        self.unknown = unknown
-        self.before = before
-    }
 }
 
 /// What a claim came to, by counting.
@@ -242,12 +222,4 @@ public struct ClaimResult: Sendable, Equatable {
     public var remaining: Int64
     /// The server's counts afterwards.
     public var after: SyncStatus
-
-    package init(claimed: Int64, alreadyClaimed: Int64, failed: Int64, remaining: Int64, after: SyncStatus) {
-        self.claimed = claimed
-        self.alreadyClaimed = alreadyClaimed
-        self.failed = failed
-        self.remaining = remaining
-        self.after = after
-    }
 }

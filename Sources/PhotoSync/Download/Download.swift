@@ -119,39 +119,13 @@ public struct DownloadItem: Sendable {
     /// SHA-256 of the uploaded bytes, as the server says.
     public var serverSHA256: String?
     /// Bytes that came over the network.
-    public var bytesReceived: Int64
+    public var bytesReceived: Int64 = 0
     /// Whether it went on where an earlier try had stopped.
-    public var isResumed: Bool
+    public var isResumed: Bool = false
     /// Tries.
-    public var attempts: Int
+    public var attempts: Int = 0
     /// Why it failed.
     public var error: PhotoSyncError?
-
-    package init(
-        id: String,
-        originalFilename: String? = nil,
-        state: State,
-        path: [UInt8]? = nil,
-        sizeBytes: Int64? = nil,
-        sha256: String? = nil,
-        serverSHA256: String? = nil,
-        bytesReceived: Int64 = 0,
-        isResumed: Bool = false,
-        attempts: Int = 0,
-        error: PhotoSyncError? = nil
-    ) {
-        self.id = id
-        self.originalFilename = originalFilename
-        self.state = state
-        self.path = path
-        self.sizeBytes = sizeBytes
-        self.sha256 = sha256
-        self.serverSHA256 = serverSHA256
-        self.bytesReceived = bytesReceived
-        self.isResumed = isResumed
-        self.attempts = attempts
-        self.error = error
-    }
 }
 
 /// Where a download stands.

@@ -231,13 +231,6 @@ public struct PullProgress: Sendable, Equatable {
     public var expected: Int64?
     /// Which beginning this is, from 1.
     public var attempt: Int
-
-    package init(photos: Int64, pages: Int64, expected: Int64?, attempt: Int) {
-        self.photos = photos
-        self.pages = pages
-        self.expected = expected
-        self.attempt = attempt
-    }
 }
 
 /// What a complete pull found.
@@ -245,39 +238,19 @@ public struct PullResult: Sendable, Equatable {
     /// Whether everything was listed.
     public var isFull: Bool
     /// Whether it went on where an earlier one had stopped.
-    public var isResumed: Bool
+    public var isResumed: Bool = false
     /// Distinct photos that were listed.
-    public var photos: Int64
+    public var photos: Int64 = 0
     /// Pages that were listed.
-    public var pages: Int64
+    public var pages: Int64 = 0
     /// How often it was begun anew.
-    public var restarts: Int
+    public var restarts: Int = 0
     /// What changed in the index.
-    public var changes: SyncChanges
+    public var changes: SyncChanges = SyncChanges()
     /// The index as it is now.
-    public var counts: PhotoCounts
+    public var counts: PhotoCounts = PhotoCounts()
     /// The server's own counts after the run; nil when it would not say.
     public var status: SyncStatus?
-
-    package init(
-        isFull: Bool,
-        isResumed: Bool = false,
-        photos: Int64 = 0,
-        pages: Int64 = 0,
-        restarts: Int = 0,
-        changes: SyncChanges = SyncChanges(),
-        counts: PhotoCounts = PhotoCounts(),
-        status: SyncStatus? = nil
-    ) {
-        self.isFull = isFull
-        self.isResumed = isResumed
-        self.photos = photos
-        self.pages = pages
-        self.restarts = restarts
-        self.changes = changes
-        self.counts = counts
-        self.status = status
-    }
 
     /// Whether only a full pull brings the index up to the server: its own counts after the run are others than the
     /// index's, because photos were deleted or claimed elsewhere, which an incremental run is never told (contract section
@@ -389,22 +362,6 @@ public struct SyncReport: Sendable {
     public var advisesPull: Bool {
         guard let status, state?.lastCompleteAt != nil else { return false }
         return status.differs(from: counts)
-    }
-
-    package init(
-        health: ServerHealth?,
-        status: SyncStatus?,
-        failure: PhotoSyncError?,
-        state: SyncState?,
-        counts: PhotoCounts,
-        ownership: Ownership
-    ) {
-        self.health = health
-        self.status = status
-        self.failure = failure
-        self.state = state
-        self.counts = counts
-        self.ownership = ownership
     }
 }
 

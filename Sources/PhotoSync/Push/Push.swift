@@ -129,33 +129,11 @@ public struct PushItem: Sendable {
     /// What was, or would be, sent as `dateTaken`.
     public var takenAt: PhotoTime?
     /// Body bytes that were sent.
-    public var bytesSent: Int64
+    public var bytesSent: Int64 = 0
     /// Tries.
-    public var attempts: Int
+    public var attempts: Int = 0
     /// Why it failed or was skipped.
     public var error: PhotoSyncError?
-
-    package init(
-        path: [UInt8],
-        state: State,
-        sizeBytes: Int64? = nil,
-        sha256: String? = nil,
-        photoID: String? = nil,
-        takenAt: PhotoTime? = nil,
-        bytesSent: Int64 = 0,
-        attempts: Int = 0,
-        error: PhotoSyncError? = nil
-    ) {
-        self.path = path
-        self.state = state
-        self.sizeBytes = sizeBytes
-        self.sha256 = sha256
-        self.photoID = photoID
-        self.takenAt = takenAt
-        self.bytesSent = bytesSent
-        self.attempts = attempts
-        self.error = error
-    }
 }
 
 /// Where a push stands.

@@ -17,12 +17,6 @@ package struct TreeHashing: Sendable {
         package var identity: FileIdentity
         /// Whether the cache knew it, so that nothing was read.
         package var isFromCache: Bool
-
-        package init(sha256: String, identity: FileIdentity, isFromCache: Bool) {
-            self.sha256 = sha256
-            self.identity = identity
-            self.isFromCache = isFromCache
-        }
     }
 
     /// The digest of a file, or why it has none: `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`,

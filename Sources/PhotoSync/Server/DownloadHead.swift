@@ -95,11 +95,6 @@ public struct DownloadAnswer: Sendable {
     public var head: DownloadHead
     /// What the transfer did.
     public var metrics: TransferMetrics
-
-    package init(head: DownloadHead, metrics: TransferMetrics) {
-        self.head = head
-        self.metrics = metrics
-    }
 }
 
 /// Stands before the receiver of a download and lets only bytes of the photo through: never the page of an error, never

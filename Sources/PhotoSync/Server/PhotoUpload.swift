@@ -15,21 +15,6 @@ public struct PhotoUpload: Sendable {
     /// Sees the bytes of the file as they are sent.
     public var tap: (any ByteTap)?
 
-    /// Makes a photo to send.
-    public init(
-        content: FileContent,
-        fileName: String,
-        takenAt: PhotoTime? = nil,
-        deviceID: String? = nil,
-        tap: (any ByteTap)? = nil
-    ) {
-        self.content = content
-        self.fileName = fileName
-        self.takenAt = takenAt
-        self.deviceID = deviceID
-        self.tap = tap
-    }
-
     /// The text parts, in order.
     func fields() throws(PhotoSyncError) -> [(name: String, value: String)] {
         var fields = [(name: "originalFilename", value: fileName)]

@@ -303,14 +303,6 @@ public struct SyncDifference: Sendable, Equatable {
     public var expected: String?
     /// What was found.
     public var found: String?
-
-    package init(kind: Kind, photoID: String, path: [UInt8]? = nil, expected: String? = nil, found: String? = nil) {
-        self.kind = kind
-        self.photoID = photoID
-        self.path = path
-        self.expected = expected
-        self.found = found
-    }
 }
 
 /// What a comparison looked at.

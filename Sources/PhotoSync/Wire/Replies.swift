@@ -40,13 +40,6 @@ public struct PhotoPage: Sendable, Equatable {
     public var hasMore: Bool
     /// All photos of the user, whatever was asked for (trap 19).
     public var totalCount: Int64
-
-    package init(photos: [PhotoRecord], cursor: String?, hasMore: Bool, totalCount: Int64) {
-        self.photos = photos
-        self.cursor = cursor
-        self.hasMore = hasMore
-        self.totalCount = totalCount
-    }
 }
 
 /// A registered device (photosync contract 1.3).
@@ -63,22 +56,6 @@ public struct RegisteredDevice: Sendable, Equatable {
     public var lastSeenAt: PhotoTime
     /// Whether it is in use.
     public var isActive: Bool
-
-    package init(
-        id: String,
-        name: String,
-        platform: String,
-        registeredAt: PhotoTime,
-        lastSeenAt: PhotoTime,
-        isActive: Bool
-    ) {
-        self.id = id
-        self.name = name
-        self.platform = platform
-        self.registeredAt = registeredAt
-        self.lastSeenAt = lastSeenAt
-        self.isActive = isActive
-    }
 }
 
 /// The answer to an upload (photosync contract 3.3).
@@ -119,11 +96,6 @@ public struct ServerHealth: Sendable, Equatable {
 
     /// Whether the server can be used.
     public var isHealthy: Bool { status == "healthy" && isSetUp != false }
-
-    package init(status: String, isSetUp: Bool?) {
-        self.status = status
-        self.isSetUp = isSetUp
-    }
 }
 
 extension SyncStatus {

@@ -65,14 +65,6 @@ public struct AlbumLibraryIdentity: Sendable, Equatable {
     public var keyID: String?
     /// For people.
     public var name: String
-
-    /// Makes an identity.
-    public init(libraryID: String, accountID: String? = nil, keyID: String? = nil, name: String) {
-        self.libraryID = libraryID
-        self.accountID = accountID
-        self.keyID = keyID
-        self.name = name
-    }
 }
 
 /// The title that an album is made with (rule R1).

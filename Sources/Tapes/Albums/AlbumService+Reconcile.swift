@@ -166,11 +166,6 @@ public struct ReconcilePlan: Sendable, Equatable {
     public var tapes: [TapeRecord]
     /// Deletions owed.
     public var tombstones: [AlbumTombstone]
-
-    package init(tapes: [TapeRecord], tombstones: [AlbumTombstone]) {
-        self.tapes = tapes
-        self.tombstones = tombstones
-    }
 }
 
 /// What `reconcile --apply` did.
@@ -184,19 +179,5 @@ public struct ReconcileOutcome: Sendable, Equatable {
     /// Why it ended early; nil when it did not.
     public var stoppedBy: AssociationReason?
     /// What the library said, for people.
-    public var detail: String
-
-    package init(
-        done: Int,
-        left: Int,
-        deletedAlbums: Int,
-        stoppedBy: AssociationReason? = nil,
-        detail: String = ""
-    ) {
-        self.done = done
-        self.left = left
-        self.deletedAlbums = deletedAlbums
-        self.stoppedBy = stoppedBy
-        self.detail = detail
-    }
+    public var detail: String = ""
 }

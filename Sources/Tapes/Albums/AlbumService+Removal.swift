@@ -239,9 +239,4 @@ public struct TapeDeletion: Sendable, Equatable {
     public var tape: TapeRecord
     /// What became of its albums.
     public var albums: [Album]
-
-    package init(tape: TapeRecord, albums: [Album]) {
-        self.tape = tape
-        self.albums = albums
-    }
 }

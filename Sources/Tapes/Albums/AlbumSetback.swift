@@ -114,14 +114,6 @@ public struct MadeAlbum: Sendable, Equatable {
     public var ownerID: String?
     /// Where it is.
     public var hint: [UInt8]?
-
-    /// Makes a description of an album.
-    public init(id: String, title: String, ownerID: String? = nil, hint: [UInt8]? = nil) {
-        self.id = id
-        self.title = title
-        self.ownerID = ownerID
-        self.hint = hint
-    }
 }
 
 /// What the library says of one original.
@@ -144,12 +136,6 @@ public struct AlbumAsset: Sendable, Equatable {
     public var id: [UInt8]
     /// What it shows.
     public var kind: ClipRecord.Kind
-
-    /// Makes an asset.
-    public init(id: [UInt8], kind: ClipRecord.Kind) {
-        self.id = id
-        self.kind = kind
-    }
 }
 
 /// What became of one asset in `add`.

@@ -157,25 +157,7 @@ public struct LibraryStatus: Sendable, Equatable {
     /// Why something above is nil.
     public var reason: AssociationReason?
     /// What the library said, for people.
-    public var detail: String
-
-    package init(
-        kind: String,
-        address: String,
-        identity: AlbumLibraryIdentity? = nil,
-        addOnly: AlbumAccess? = nil,
-        readWrite: AlbumAccess? = nil,
-        reason: AssociationReason? = nil,
-        detail: String = ""
-    ) {
-        self.kind = kind
-        self.address = address
-        self.identity = identity
-        self.addOnly = addOnly
-        self.readWrite = readWrite
-        self.reason = reason
-        self.detail = detail
-    }
+    public var detail: String = ""
 }
 
 /// What an operation needs (contract 4.3).

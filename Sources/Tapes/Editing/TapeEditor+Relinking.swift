@@ -21,11 +21,6 @@ public struct RelinkResult: Sendable, Equatable {
     public var clip: ClipRecord
     /// What became of it.
     public var state: State
-
-    package init(clip: ClipRecord, state: State) {
-        self.clip = clip
-        self.state = state
-    }
 }
 
 extension TapeEditor {
