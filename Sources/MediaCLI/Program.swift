@@ -1,3 +1,4 @@
+internal import Outcomes
 internal import ArgumentParser
 internal import Foundation
 

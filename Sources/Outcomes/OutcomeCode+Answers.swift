@@ -5,7 +5,7 @@ extension OutcomeCode {
     static let answerCodes: [OutcomeCode] = [
         .badRequest, .unauthorized, .loginRequired, .loginExpired, .loginUnavailable, .forbidden, .notFound,
         .requestTimeout, .conflict, .payloadTooLarge, .unsupportedMedia, .locked, .rateLimited, .serverError,
-        .serverUnavailable, .serverRace, .redirected, .unexpectedAnswer,
+        .serverUnavailable, .serverRace, .redirected, .unexpectedAnswer, .leftOnServer,
     ]
 
     public static let badRequest = OutcomeCode(
@@ -135,6 +135,11 @@ extension OutcomeCode {
         "an unexpected response, often from a proxy",
         "unexpected response from the server{status}{said}",
         hint: "check --server; the response may come from a proxy"
+    )
+    public static let leftOnServer = OutcomeCode(
+        "left_on_server",
+        7,
+        "the test file of `smoke` could not be deleted from the server"
     )
 
     private static let pin = "--pinned-key with the pin that mediactl doctor prints"

@@ -1,3 +1,4 @@
+internal import MediaCore
 package import MediaCrypto
 
 /// The complete body of a hash-only request: fewer than 10,240 bytes, so it cannot hold media (hash-only contract 1.2).

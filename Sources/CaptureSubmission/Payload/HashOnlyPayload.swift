@@ -109,7 +109,7 @@ extension HashOnlyPayload {
     func bodyValue(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> JSONValue {
         let signed = try signedMembers(for: profile)
         let more = profile == .reference ? try videoMembers() : [:]
-        return signed.adding(more + ["assertion": .string(assertion))]
+        return .object(signed + more + ["assertion": .string(assertion)])
     }
 
     private func videoMembers() throws(CaptureError) -> JSONObject {
@@ -120,7 +120,7 @@ extension HashOnlyPayload {
             "duration_ms": .integer(Int64(video.durationMilliseconds)),
         ]
         if let analysis = video.temporalAnalysis {
-            members.append("temporal_depth_analysis": try analysis.value())
+            members["temporal_depth_analysis"] = try analysis.value()
         }
         return members
     }
@@ -162,7 +162,7 @@ extension DepthAnalysis {
         ]
         // The reference server would drop it unsigned (trap 20).
         return switch profile {
-        case .mediactl1: .object(members + ["status": .string(status.rawValue))]
+        case .mediactl1: .object(members + ["status": .string(status.rawValue)])
         case .reference: .object(members)
         }
     }
@@ -203,8 +203,10 @@ extension CaptureMetadata.Location {
                 "longitude": try .wide(exact(longitude), "longitude"),
             ])
         case .place(let city, let country):
-            let city = city.map { [JSONObject.Member("city", .string($0))] } ?? []
-            return .object(city + ["country": .string(country))]
+            var members: JSONObject = [:]
+            members["city"] = city.map(JSONValue.string)
+            members["country"] = .string(country)
+            return .object(members)
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaCrypto
 
 /// What proves where a new device's key lies (contract 3.4).

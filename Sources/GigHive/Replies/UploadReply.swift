@@ -174,7 +174,7 @@ package struct UploadReply: Sendable, Equatable {
             // As it is written: a long number would lose digits, or be no number at all.
             Salvage.number(after: "delete_token\"", in: content.text)
         // An empty text is no token, but it is not nothing either.
-        case .bool?, .array?, .object?: ""
+        case .bool?, .array?, .object?, .verbatim?: ""
         }
     }
 

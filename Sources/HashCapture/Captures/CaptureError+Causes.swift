@@ -8,7 +8,7 @@ internal import MediaSystem
 extension CaptureError {
     /// Why the local store cannot be used.
     init(_ error: StoreError) {
-        let code: Code =
+        let code: OutcomeCode =
             switch error.kind {
             case .full: .diskFull
             case .busy: .busy

@@ -92,7 +92,7 @@ extension DepthAnalysis {
     var json: String {
         let members: JSONObject = [
             "status": .string(status.rawValue), "depth_variance": .double(depthVariance),
-            "depth_layers": JSONValue(depthLayers), "edge_coherence": .double(edgeCoherence),
+            "depth_layers": .integer(Int64(depthLayers)), "edge_coherence": .double(edgeCoherence),
             "min_depth": .double(minDepth), "max_depth": .double(maxDepth),
             "is_likely_real_scene": .bool(isLikelyRealScene), "algorithm_version": .string(Self.algorithmVersion),
         ]

@@ -123,7 +123,7 @@ struct CheckRun: Sendable {
         guard let failure = checks.first(where: { $0.status == .failed }) else {
             return isOutOfTime ? .network : .success
         }
-        return failure.error.map { ErrorCatalogue.exitCode(of: $0.code) } ?? .server
+        return failure.error.map { ExitCode($0.code) } ?? .server
     }
 
     // MARK: Words
@@ -191,10 +191,9 @@ extension Diagnosis {
         let event = [check.facts["left_event_date"], check.facts["left_org_name"]].compactMap { $0 }
         let asAdmin = check.facts["left_checksum_sha256"].map { " --as-admin --sha256 \($0)" } ?? ""
         self.init(
-            "left_on_server",
+            .leftOnServer,
             "the test file is still on the server: \(id), in the event of \(event.joined(separator: ", "))",
-            hint: "mediactl uploads delete \(id)\(asAdmin) --server \(server)",
-            exitCode: .server
+            hint: "mediactl uploads delete \(id)\(asAdmin) --server \(server)"
         )
     }
 }

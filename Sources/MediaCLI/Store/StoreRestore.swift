@@ -1,3 +1,4 @@
+internal import Outcomes
 internal import ArgumentParser
 internal import MediaCore
 internal import MediaStore
@@ -45,10 +46,9 @@ struct StoreRestoreCommand: ContextCommand {
             guard error.path.hasPrefix(file) else { throw error }
             let isMissing = error.detail == "no such file"
             throw Diagnosis(
-                isMissing ? "file_not_found" : "file_unreadable",
+                isMissing ? .fileNotFound : .fileUnreadable,
                 "cannot restore \(ErrorCatalogue.quoted(file)): \(ErrorCatalogue.clean(error.detail))",
-                hint: isMissing ? ErrorCatalogue.missingHint : nil,
-                exitCode: .usage
+                hint: isMissing ? ErrorCatalogue.missingHint : nil
             )
         }
         console.text([TextRenderer.restore(report, isDryRun: dryRun)])

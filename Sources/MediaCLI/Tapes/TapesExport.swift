@@ -312,7 +312,7 @@ enum ExportedFile {
 
 extension TapesError {
     fileprivate init(_ error: FileWriteError, path: [UInt8]) {
-        let code: Code =
+        let code: OutcomeCode =
             switch error.kind {
             case .exists: .targetExists
             case .full: .diskFull

@@ -184,7 +184,7 @@ extension UploadResult {
     /// How a program ends that made only this upload.
     var exitCode: ExitCode {
         if let error {
-            return ErrorCatalogue.exitCode(of: error.code)
+            return ExitCode(error.code)
         }
         return switch state {
         case .planned, .done, .linked, .duplicate: .success

@@ -455,7 +455,7 @@ extension DeleteResult {
         switch state {
         case .deleted, .gone, .entryRemoved, .planned: .success
         case .declined: .failure
-        case .failed: error.map { ErrorCatalogue.exitCode(of: $0.code) } ?? .failure
+        case .failed: error.map { ExitCode($0.code) } ?? .failure
         }
     }
 }

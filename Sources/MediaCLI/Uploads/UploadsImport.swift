@@ -142,10 +142,9 @@ enum ImportFile {
         switch failure {
         case .system(let code):
             Diagnosis(
-                code == ENOENT ? "file_not_found" : "file_unreadable",
+                code == ENOENT ? .fileNotFound : .fileUnreadable,
                 "cannot read \(name): \(code == ENOENT ? "no such file" : SystemError.words(code))",
-                hint: code == ENOENT ? ErrorCatalogue.missingHint : nil,
-                exitCode: .usage
+                hint: code == ENOENT ? ErrorCatalogue.missingHint : nil
             )
         case .tooLarge: Diagnosis(.fileTooLarge, "\(name) is too large")
         case .cancelled: Diagnosis(.cancelled, "canceled")

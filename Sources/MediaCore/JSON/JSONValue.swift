@@ -95,10 +95,13 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
     package static func == (left: JSONObject, right: JSONObject) -> Bool { left.members.elementsEqual(right.members, by: ==) }
 }
 
-extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByArrayLiteral
+{
     package init(stringLiteral value: String) { self = .string(value) }
     package init(booleanLiteral value: Bool) { self = .bool(value) }
     package init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
     package init(_ value: String?) { self = value.map(JSONValue.string) ?? .null }
     package init(_ value: Bool?) { self = value.map(JSONValue.bool) ?? .null }

@@ -376,7 +376,7 @@ extension AlbumService {
 
 extension TapesError {
     /// Trouble with the library where the album itself was asked for; `value` is the code of the reason.
-    init(_ code: Code, _ setback: AlbumSetback) {
+    init(_ code: OutcomeCode, _ setback: AlbumSetback) {
         let missing = setback.missingPermissions.joined(separator: ", ")
         self.init(
             code,

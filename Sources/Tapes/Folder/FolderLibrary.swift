@@ -507,7 +507,7 @@ struct FolderMarker: Equatable {
         let id = UUID().uuidString.lowercased()
         let marker: JSONObject = [
             "format": .string(format), "version": .integer(version), "id": .string(id),
-            "createdAt": .string(RFC3339.text(seconds: Int64(now.timeIntervalSince1970.rounded(.down))))),
+            "createdAt": .string(RFC3339.text(seconds: Int64(now.timeIntervalSince1970.rounded(.down)))),
         ]
         do throws(FileWriteError) {
             try LibraryFile.marker.write(Array((marker.json() + "\n").utf8), in: root, replacing: false)

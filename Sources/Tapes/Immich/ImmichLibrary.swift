@@ -469,7 +469,7 @@ extension ImmichLibrary {
 
     /// `POST /search/metadata` by checksum: for keys that may read and not upload.
     func asset(withChecksum checksum: ImmichChecksum) async throws(AlbumError) -> AssetResolution? {
-        let page = try await search([("checksum", .string(checksum.base64))])
+        let page = try await search(["checksum": .string(checksum.base64)])
         return page.items.lazy
             .filter { ($0["checksum"]?.text ?? checksum.base64) == checksum.base64 }
             .compactMap { Self.asset($0["id"], isTrashed: $0["isTrashed"]) }

@@ -74,7 +74,7 @@ struct CredentialError: Error, Sendable, Equatable {
     /// What to do next.
     var hint: String?
     /// The code of the outcome; nil for that of the exit code.
-    var code: String?
+    var code: OutcomeCode?
     /// The stored login that expired.
     var expired: GigHiveError?
 
@@ -96,7 +96,7 @@ struct CredentialError: Error, Sendable, Equatable {
             exitCode: 4,
             message: "\(origin) requires a login, not a password; nothing was sent",
             hint: hint ?? loginCommand(origin),
-            code: "login_required"
+            code: .loginRequired
         )
     }
 
@@ -106,7 +106,7 @@ struct CredentialError: Error, Sendable, Equatable {
             exitCode: 4,
             message: "the stored login for \(origin) belongs to \(email), not to \(user); nothing was sent",
             hint: "\(loginCommand(origin)) --user \(HintOptions.word(user))",
-            code: "login_required"
+            code: .loginRequired
         )
     }
 
@@ -116,7 +116,7 @@ struct CredentialError: Error, Sendable, Equatable {
             exitCode: 4,
             message: "the login for \(origin) expired on \(RFC3339.text(seconds: time))",
             hint: loginCommand(origin),
-            code: "login_expired",
+            code: .loginExpired,
             expired: .login(.loginExpired, at: origin, expiredAt: time)
         )
     }

@@ -52,7 +52,7 @@ extension ErrorCatalogue {
 
     static func diagnosis(of error: CredentialError) -> Diagnosis {
         let code = ExitCode(rawValue: error.exitCode) ?? .unauthorized
-        let name = code == .interrupt ? "interrupted" : code == .usage ? "usage" : "no_credentials"
+        let name: OutcomeCode = code == .interrupt ? .interrupted : code == .usage ? .usage : .noCredentials
         return Diagnosis(error.code ?? name, clean(error.message), hint: error.hint, exitCode: code)
     }
 

@@ -1,3 +1,4 @@
+internal import Outcomes
 internal import Foundation
 internal import MediaCore
 internal import MediaSystem

@@ -356,7 +356,7 @@ struct RenderTarget: Sendable {
 extension TapesError {
     /// The same for the place of a video.
     init(_ error: FileWriteError) {
-        let code: Code =
+        let code: OutcomeCode =
             switch error.kind {
             case .full: .diskFull
             case .exists: .targetExists
