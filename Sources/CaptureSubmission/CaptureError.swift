@@ -1,14 +1,14 @@
 @_exported public import Outcomes
 
-/// Why something with a capture did not end well: facts for the caller to classify and to phrase.
+/// Why an operation on a capture failed: facts for the caller to classify and phrase.
 public struct CaptureError: Error, Sendable, CustomStringConvertible {
     /// What happened.
     public var code: OutcomeCode
-    /// What the server, the system or the rule said. May hold control characters; escape before printing.
+    /// The message of the server, the system or a rule. May contain control characters; escape before printing.
     public var detail: String
-    /// Status of the answer, when there was one.
+    /// Status of the response, if there was one.
     public var httpStatus: Int?
-    /// The server's `error.code`, when it gave one.
+    /// The server's `error.code`, if it sent one.
     public var serverCode: String?
     /// Whether the same call may succeed later.
     public var isRetryable: Bool

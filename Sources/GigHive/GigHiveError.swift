@@ -5,7 +5,7 @@ public import MediaTransport
 @_exported public import Outcomes
 internal import Tus
 
-/// Why an upload or a deletion did not end well: facts for the caller to classify and to phrase.
+/// Why an upload or a deletion failed: facts for the caller to classify and phrase.
 public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     /// Whose credentials a deletion needs (gighive contract 5.1 and 5.2).
     public enum NeededLogin: Sendable, Equatable {
@@ -17,9 +17,9 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
 
     /// What happened.
     public var code: OutcomeCode
-    /// What the server, the system or the rule said. May hold control characters; escape before printing.
+    /// The message of the server, the system or a rule. May contain control characters; escape before printing.
     public var detail: String
-    /// Status of the answer, when there was one.
+    /// Status of the response, if there was one.
     public var httpStatus: Int?
     /// Whether the same call may succeed later.
     public var isRetryable: Bool
@@ -29,27 +29,27 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     public var field: String?
     /// The offending value as given.
     public var value: String?
-    /// The limit that was passed, in the field's unit (bytes, scalars).
+    /// The limit that was exceeded, in the field's unit (bytes, scalars).
     public var limit: Int64?
-    /// The server's id concerned.
+    /// The server's ID.
     public var fileID: Int64?
-    /// The rescue file that still holds a reply.
+    /// The rescue file that still has a response.
     public var rescuePath: String?
-    /// Other hosts of the token store that know the id.
+    /// Other hosts of the token store with the ID.
     public var otherHosts: [String]
-    /// The hosts on which the entry of the id was removed from the store.
+    /// The hosts whose entry of the ID was removed from the store.
     public var removedHosts: [String] = []
     /// The server that a login is for.
     public var origin: Origin?
     /// When the login expired, in seconds since 1970.
     public var expiredAt: Int64?
-    /// The login that the request was made for, when the server took it for one of another user.
+    /// The login that the request requires, if the server shows that another one was used.
     public var neededLogin: NeededLogin?
     /// `Retry-After`, in seconds.
     public var retryAfterSeconds: Int?
-    /// Whether it is about the tus server, which is a service apart from the application.
+    /// Whether it is about the tus server, a service separate from the application.
     package var isOfTusServer = false
-    /// Whether it was not retried, so that it shows nothing about the other uploads of the run.
+    /// Whether it was not retried, so that it shows nothing about the run's other uploads.
     var isIsolated = false
     /// Whether a tus server refuses further uploads because of those that were not completed (gighive-d4 contract 4.5).
     package var isPendingLimit: Bool {
@@ -101,14 +101,8 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
 }
 
 extension GigHiveError {
-    /// The error for a response with an error status (`OutcomeTable`; gighive contract 2.5 and 5.4).
-    ///
-    /// - Parameters:
-    ///   - head: Status and header fields.
-    ///   - message: The application's words, or an HTML page's title.
-    ///   - isJSON: Whether the application itself answered; pages of the web server are HTML.
-    ///   - call: What was requested.
-    /// - Returns: The error, classified.
+    /// The error for a response with an error status (`OutcomeTable`; gighive contract 2.5 and 5.4). `message` is the
+    /// application's message or an HTML page's title; `isJSON` is false for pages of the web server.
     static func answered(
         _ head: HTTPResponseHead,
         message: String?,
@@ -122,7 +116,7 @@ extension GigHiveError {
         if (300..<400).contains(status) {
             detail = head.value(of: "Location") ?? detail
         } else if status == 413, !isJSON {
-            // The application says "too large" as well when the part has another name (trap T4).
+            // The application also reports "too large" if the part has another name (trap T4).
             detail = "the web server refused the size of the request"
         } else if status == 503, !isJSON {
             // The title of the web server's page repeats the status.
@@ -147,17 +141,8 @@ extension GigHiveError {
         }
     }
 
-    /// A login that is missing, or not valid any more (gighive-d4 contract section 12).
-    ///
-    /// - Parameters:
-    ///   - code: `.loginRequired`, `.loginExpired` or `.loginUnavailable`.
-    ///   - origin: The server.
-    ///   - detail: The server's words.
-    ///   - httpStatus: Status of the response, if there was one.
-    ///   - expiredAt: Seconds since 1970.
-    ///   - path: The local file concerned, as bytes.
-    ///   - transport: The transport's own error.
-    /// - Returns: The error.
+    /// A login that is missing or not valid any more (gighive-d4 contract section 12): `.loginRequired`, `.loginExpired` or
+    /// `.loginUnavailable`. `expiredAt` is in seconds since 1970.
     package static func login(
         _ code: OutcomeCode,
         at origin: Origin,
@@ -173,7 +158,6 @@ extension GigHiveError {
         return error
     }
 
-    /// A missing answer.
     static func transport(_ error: TransportError) -> GigHiveError {
         let code: OutcomeCode
         var isRetryable = false
@@ -204,12 +188,10 @@ extension GigHiveError {
         )
     }
 
-    /// The local store failed.
     static func store(_ error: StoreError) -> GigHiveError {
         GigHiveError(.storeUnusable, detail: error.detail, store: error)
     }
 
-    /// Asks the local store, whose failure becomes this error.
     static func reading<Value>(_ query: () throws(StoreError) -> Value) throws(GigHiveError) -> Value {
         do {
             return try query()
@@ -218,13 +200,8 @@ extension GigHiveError {
         }
     }
 
-    /// The error for a file without a stored delete token, with what the store knows about its ID.
-    ///
-    /// - Parameters:
-    ///   - fileID: The server's ID.
-    ///   - host: The requested host; nil for any.
-    ///   - store: The token store.
-    /// - Returns: `.noDeleteToken`, or `.storeUnusable`.
+    /// The error for a file without a stored delete token (`.noDeleteToken`), with what the store knows about its ID. `host` is
+    /// nil for any.
     package static func withoutToken(_ fileID: Int64, host: String?, in store: TokenStore) -> GigHiveError {
         do {
             let others = try store.tokens(fileID: fileID, host: nil).map(\.host).filter { $0 != host }
@@ -236,7 +213,6 @@ extension GigHiveError {
         }
     }
 
-    /// The local file failed.
     static func source(_ error: SourceFileError) -> GigHiveError {
         switch error.kind {
         case .notFound: GigHiveError(.fileNotFound, path: error.path)
@@ -266,7 +242,7 @@ extension GigHiveError {
         }
     }
 
-    /// The same facts, told as an outcome that nobody knows.
+    /// The same error with an unknown outcome.
     var asUnknownOutcome: GigHiveError {
         var error = self
         error.code = .unknownOutcome
@@ -274,7 +250,7 @@ extension GigHiveError {
         return error
     }
 
-    /// With the reason why asking did not help.
+    /// Adds the reason why a query did not help.
     func asUnknownOutcome(_ reason: GigHiveError) -> GigHiveError {
         var error = asUnknownOutcome
         error.detail = [detail, "querying the server: \(reason)"].filter { !$0.isEmpty }.joined(separator: "; ")
@@ -284,9 +260,8 @@ extension GigHiveError {
 }
 
 extension Backoff {
-    /// Counts a failed attempt; only what an unavailable server (503) requests adds up.
-    ///
-    /// - Returns: The delay before the next attempt; nil if there is none.
+    /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. Only the delays that an
+    /// unavailable server (503) requests add up.
     mutating func next(after error: GigHiveError, attempt: Int? = nil) -> Duration? {
         let isOutage = error.code == .serverUnavailable
         return next(retryAfter: .seconds(error.retryAfterSeconds ?? 0), attempt: attempt, isOutage: isOutage)
@@ -294,7 +269,6 @@ extension Backoff {
 }
 
 extension GigHiveError {
-    /// Why a tus request, or the sending of a file, did not succeed.
     static func tus(_ error: TusError, path: [UInt8]? = nil) -> GigHiveError {
         if let transport = error.transport, error.kind == .network {
             return .transport(transport)
@@ -310,7 +284,7 @@ extension GigHiveError {
         switch error.kind {
         case .unsupported: code = .tusUnavailable
         case .gone: (code, isRetryable) = (.uploadExpired, true)
-        // The upload on the server is of no use; the file may be uploaded again.
+        // The upload on the server is unusable; the file may be uploaded again.
         case .dead: (code, isRetryable) = (.serverError, true)
         // An event link that the server does not accept (gighive-d4 contract 4.1).
         case .unauthorized
@@ -329,7 +303,7 @@ extension GigHiveError {
         }
         var described = GigHiveError(
             code,
-            // A web page in place of a tus response is what the status says.
+            // A web page instead of a tus response adds nothing to the status.
             detail: code == .serverUnavailable ? "" : message(in: error.detail),
             httpStatus: error.status,
             isRetryable: isRetryable,

@@ -13,12 +13,7 @@ package struct CyclicCheck: Sendable {
         }
     }
 
-    /// The check of some bytes, continuing that of the bytes before them.
-    ///
-    /// - Parameters:
-    ///   - bytes: The bytes.
-    ///   - check: The check of all bytes before; 0 at the beginning.
-    /// - Returns: The check of all of them.
+    /// The check of some bytes; `check` is that of all bytes before them, 0 at the beginning.
     package func of(_ bytes: some Sequence<UInt8>, after check: UInt32 = 0) -> UInt32 {
         ~bytes.reduce(~check) { value, byte in
             table[Int(UInt8(truncatingIfNeeded: value) ^ byte)] ^ (value >> 8)

@@ -1,14 +1,8 @@
 /// Bytes as hexadecimal text.
 package enum HexText {
-    /// Two lower-case digits for each byte.
     package static func lowerCase(_ bytes: [UInt8]) -> String { bytes.withUnsafeBytes { lowerCase($0) } }
 
-    /// Two lower-case digits for each byte.
-    ///
-    /// - Parameters:
-    ///   - bytes: The bytes.
-    ///   - places: Indexes of the bytes that follow a hyphen.
-    /// - Returns: The text.
+    /// Two lower-case digits for each byte, with a hyphen before the bytes at these indexes.
     package static func lowerCase(_ bytes: UnsafeRawBufferPointer, hyphensBefore places: [Int] = []) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2 + places.count) { buffer in
             var end = 0
@@ -32,7 +26,7 @@ package enum HexText {
         digits.firstIndex(of: UInt8(byte)).map { UInt8($0) } ?? 255
     }
 
-    /// Whether a character is a digit, in either case.
+    /// Whether a character is a hexadecimal digit, in either case.
     package static func isDigit(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
     }

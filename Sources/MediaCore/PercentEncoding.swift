@@ -1,10 +1,9 @@
-/// Percent-encoding of what goes into an address (RFC 3986 section 2.1).
+/// Percent-encoding of parts of an address (RFC 3986 section 2.1).
 package enum PercentEncoding {
-    /// A text in which every byte but the unreserved characters is encoded: right for one path segment, and for a name or
-    /// a value of a query.
+    /// Encodes every byte but the unreserved characters: for a path segment, and for a name or value of a query.
     package static func encode(_ text: String) -> String { encode(text, keeping: []) }
 
-    /// A path in which every byte but the unreserved characters and `/` is encoded.
+    /// Encodes every byte but the unreserved characters and `/`.
     package static func encode(path: String) -> String { encode(path, keeping: [UInt8(ascii: "/")]) }
 
     private static func encode(_ text: String, keeping kept: [UInt8]) -> String {
@@ -27,7 +26,7 @@ package enum PercentEncoding {
         [UInt8(ascii: "%")] + HexText.lowerCase([byte]).uppercased().utf8
     }
 
-    /// A text with each `%XX` decoded; what is not such a triplet stays.
+    /// Decodes each `%XX`; anything else stays.
     package static func decode(_ text: String) -> String {
         String(decoding: TextEscape.percent.decode(Array(text.utf8)[...]), as: UTF8.self)
     }

@@ -1,6 +1,6 @@
 /// SHA-256 digests, and delete tokens, as text: 64 hexadecimal digits.
 package enum SHA256Text {
-    /// The digits in lower case; nil for anything else. Does not copy a text that has no capitals.
+    /// The digits in lower case; nil for anything else. Does not copy a text without capitals.
     package static func lowerCased(_ text: String) -> String? {
         var hasCapitals = false
         var count = 0

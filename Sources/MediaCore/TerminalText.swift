@@ -1,7 +1,7 @@
-/// Text from elsewhere, made safe and measurable for a terminal.
+/// External text, made safe and measurable for a terminal.
 package enum TerminalText {
-    /// The text with everything that could steer a terminal or reorder a line made visible: control characters (C0, DEL,
-    /// C1), bidirectional marks and overrides, and line separators become `\u{1b}` and the like.
+    /// Makes everything visible that could control a terminal or reorder a line: control characters (C0, DEL, C1),
+    /// bidirectional marks and overrides, and line separators become `\u{1b}` and the like.
     package static func escaped(_ text: String) -> String {
         if isPrintableASCII(text) { return text }
         var result = ""
@@ -33,7 +33,7 @@ package enum TerminalText {
         }
     }
 
-    /// Nearly every cell of a long table; looking for this first makes a list of 10,000 rows several times as fast.
+    /// Nearly every cell of a long table; this check makes a list of 10,000 rows several times as fast.
     private static func isPrintableASCII(_ text: String) -> Bool {
         text.utf8.allSatisfy { 0x20 <= $0 && $0 <= 0x7E }
     }
@@ -46,7 +46,7 @@ package enum TerminalText {
         }
     }
 
-    /// Whether a character could steer a terminal or reorder a line.
+    /// Whether a character could control a terminal or reorder a line.
     package static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F: true
@@ -71,7 +71,7 @@ extension TerminalText {
         return text.reduce(0) { $0 + width($1) }
     }
 
-    /// The text cut to at most `columns` columns, with `ellipsis`, one column wide, at the end when something was cut.
+    /// Truncates to at most `columns` columns, with the `ellipsis` (one column) at the end if truncated.
     package static func truncated(_ text: String, to columns: Int, ellipsis: Character = "…") -> String {
         guard width(text) > columns else { return text }
         guard columns > 0 else { return "" }
@@ -87,7 +87,7 @@ extension TerminalText {
     }
 
     private static func width(_ character: Character) -> Int {
-        // A joined emoji is drawn as one picture, and so is a flag or a sign with the emoji variation selector.
+        // A joined emoji is drawn as one glyph, and so is a flag or a symbol with the emoji variation selector.
         if let first = character.unicodeScalars.first, isWide(first) { return 2 }
         if character.unicodeScalars.contains(where: { $0.value == 0xFE0F }) { return 2 }
         return character.unicodeScalars.reduce(0) { $0 + (isZeroWidth($1) ? 0 : isWide($1) ? 2 : 1) }
@@ -108,7 +108,7 @@ extension TerminalText {
         return scalar.properties.isEmojiPresentation || wideRanges.contains { $0.contains(scalar.value) }
     }
 
-    /// The large blocks of East Asian Width W and F (UAX #11); single wide signs are emoji and need no entry.
+    /// The large blocks of East Asian Width W and F (UAX #11); other wide characters are emoji and need no entry.
     private static let wideRanges: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F,
         0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6,

@@ -1,4 +1,4 @@
-/// A way to write characters by others.
+/// A syntax of character escapes.
 package enum TextEscape: Sendable {
     /// `%2F` (RFC 3986 section 2.1).
     case percent
@@ -7,9 +7,7 @@ package enum TextEscape: Sendable {
     /// `&amp;`, `&#039;`, `&#x27;`: what PHP's `htmlspecialchars` writes, and numeric references.
     case html
 
-    /// The escape that a text begins with.
-    ///
-    /// - Returns: The bytes that it stands for, and its length in bytes; nil if the text begins with something else.
+    /// Decodes the escape at the beginning of a text: its bytes, and its length in bytes; nil if there is none.
     package func first(in text: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
         switch self {
         case .percent: Self.percent(text)
@@ -18,7 +16,7 @@ package enum TextEscape: Sendable {
         }
     }
 
-    /// A text with each escape replaced by what it stands for. What is not an escape stays.
+    /// Decodes each escape; anything else stays.
     package func decode(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(text.count)
@@ -32,7 +30,7 @@ package enum TextEscape: Sendable {
         return decoded + rest
     }
 
-    /// What each escape begins with.
+    /// The first byte of each escape.
     package var mark: UInt8 {
         switch self {
         case .percent: UInt8(ascii: "%")

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// A mutex and a condition variable in one (POSIX threads). Swift's `Mutex` cannot wait for a change.
 final class Condition: @unchecked Sendable {
-    // Unchecked: both live at fixed addresses from init to deinit and are touched by pthread functions only, which are
-    // made for calls from any thread.
+    // Unchecked: both live at fixed addresses from init to deinit and are touched only by pthread functions, which are safe
+    // from any thread.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let variable = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
@@ -24,9 +24,8 @@ final class Condition: @unchecked Sendable {
     func lock() { pthread_mutex_lock(mutex) }
     func unlock() { pthread_mutex_unlock(mutex) }
 
-    /// Gives the lock away until woken; may wake for no reason. The caller holds the lock.
+    /// Releases the lock until woken; may wake spuriously. The caller holds the lock.
     func wait() { pthread_cond_wait(variable, mutex) }
-    /// Wakes all who wait.
     func wakeAll() { pthread_cond_broadcast(variable) }
 
     func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {

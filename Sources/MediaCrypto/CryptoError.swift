@@ -1,13 +1,13 @@
 internal import COpenSSL
 
-/// OpenSSL refused, what was to be hashed could not be read, or what was to be opened is not what was sealed.
+/// OpenSSL failed, a file could not be read, or a ciphertext is not authentic.
 public struct CryptoError: Error, Sendable, Equatable {
-    /// OpenSSL's words, or what could not be done.
+    /// OpenSSL's message, or what failed.
     public var detail: String
     /// The `errno` of the system call that failed, if one did.
     public var systemError: Int32?
-    /// A ciphertext is not the one that was sealed with this key and associated data: something was changed, cut off or
-    /// added, or the key or the associated data are others. Which of them, nobody can tell.
+    /// The ciphertext was modified, truncated or extended, or the key or the associated data differ from those it was sealed
+    /// with. Which of these cannot be determined.
     public var isDamaged: Bool
 
     /// Makes an error.
@@ -17,7 +17,7 @@ public struct CryptoError: Error, Sendable, Equatable {
         self.isDamaged = isDamaged
     }
 
-    /// What OpenSSL has noted last on this thread; its list of errors is emptied.
+    /// OpenSSL's last error on this thread; clears its error queue.
     static func fromOpenSSL(_ operation: String) -> CryptoError {
         let code = ERR_peek_last_error()
         ERR_clear_error()
@@ -25,9 +25,9 @@ public struct CryptoError: Error, Sendable, Equatable {
         return CryptoError(operation + ": " + String(cString: reason))
     }
 
-    /// As above, in the words of a provider where it has some, an answer of the TPM for example.
+    /// Like `fromOpenSSL`, with the provider's message if it has one, for example a response of the TPM.
     ///
-    /// They come with the first error of the list: the later ones are what OpenSSL made of it.
+    /// It is in the first error of the queue; OpenSSL derives the later ones from it.
     static func fromProvider(_ operation: String) -> CryptoError {
         var words: UnsafePointer<CChar>?
         var flags: Int32 = 0
@@ -40,12 +40,10 @@ public struct CryptoError: Error, Sendable, Equatable {
     }
 }
 
-/// Random bytes fit for keys.
+/// Random bytes for keys.
 package enum CryptoRandom {
-    /// Bytes of OpenSSL's generator, which the system's generator seeds.
+    /// Bytes of OpenSSL's generator, which the system's generator seeds; fit for secrets and nonces.
     ///
-    /// - Parameter count: How many.
-    /// - Returns: So many bytes, for use as a secret or as what must never come twice.
     /// - Throws: `CryptoError` when there is no randomness.
     package static func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
@@ -54,7 +52,7 @@ package enum CryptoRandom {
     }
 }
 
-/// Which OpenSSL this process runs with. It may be newer than the one it was built with.
+/// The OpenSSL that this process uses. It may be newer than the one it was built with.
 public enum OpenSSLVersion {
     /// Its version, such as `3.0.17`.
     public static var number: String {

@@ -4,7 +4,7 @@ internal import COpenSSL
 public enum DigestAlgorithm: Sendable, CaseIterable {
     /// SHA-256 (FIPS 180-4), 32 bytes.
     case sha256
-    /// SHA-1 (FIPS 180-4), 20 bytes. Broken as proof of identity; enough to notice damage on the way.
+    /// SHA-1 (FIPS 180-4), 20 bytes. Broken as proof of identity; sufficient to detect damage in transfer.
     case sha1
 
     var name: String {
@@ -14,15 +14,12 @@ public enum DigestAlgorithm: Sendable, CaseIterable {
         }
     }
 
-    /// The digest of a piece of an open file, read with `pread` on a thread of its own; the file offset stays.
+    /// The digest of a range of an open file, read with `pread` on its own thread; the file offset stays.
     ///
-    /// Cancelling ends the reading after at most one block of 1 MiB and throws `CancellationError`.
+    /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`.
     ///
-    /// - Parameters:
-    ///   - descriptor: Open for reading; it must stay open until this returns.
-    ///   - offset: Where the piece begins, in bytes.
-    ///   - byteCount: Its length in bytes.
-    /// - Returns: The digest of exactly these bytes.
+    /// `descriptor` must stay open until this returns.
+    ///
     /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends early.
     public func digest(ofFile descriptor: Int32, from offset: Int64 = 0, byteCount: Int64) async throws -> [UInt8] {
         try await FileReading.onOwnThread { isCancelled in
@@ -44,7 +41,6 @@ struct DigestContext: ~Copyable {
     /// The first failure; reported by `snapshot` so that the hot path need not throw.
     private var failure: CryptoError?
 
-    /// Starts a digest.
     init(_ algorithm: DigestAlgorithm) throws(CryptoError) {
         guard let context = EVP_MD_CTX_new() else { throw .fromOpenSSL("no memory for a digest") }
         guard EVP_DigestInit_ex(context, algorithm.type, nil) == 1 else {
@@ -66,13 +62,12 @@ struct DigestContext: ~Copyable {
         }
     }
 
-    /// Forgets everything added.
     mutating func reset() {
         let restarted = EVP_DigestInit_ex(context, algorithm.type, nil) == 1
         failure = restarted ? nil : .fromOpenSSL("cannot start \(algorithm.name)")
     }
 
-    /// Takes over the state of another digest, which goes on by itself.
+    /// Copies the state of another digest, which stays usable.
     mutating func resume(from other: borrowing DigestContext) {
         failure = other.failure
         if EVP_MD_CTX_copy_ex(context, other.context) != 1 {
@@ -83,7 +78,7 @@ struct DigestContext: ~Copyable {
     /// The digest of everything added so far; more may follow.
     func snapshot() throws(CryptoError) -> [UInt8] {
         if let failure { throw failure }
-        // Finalising ends a context, so that happens to a copy.
+        // Finalizing ends a context, so it is done on a copy.
         guard let copy = EVP_MD_CTX_new() else { throw .fromOpenSSL("no memory for a digest") }
         defer { EVP_MD_CTX_free(copy) }
         var bytes = [UInt8](repeating: 0, count: algorithm.byteCount)

@@ -2,16 +2,13 @@ internal import MediaCore
 internal import MediaSystem
 internal import Synchronization
 
-/// Computes SHA-256 on a thread of its own while somebody else sends the bytes.
+/// Computes SHA-256 on its own thread while another thread sends the bytes.
 ///
 /// `append` copies into a bounded ring of buffers (1.5 MiB) and returns; it waits only when the hash is the slower side.
 /// Inputs of up to 1 MiB never start the thread.
 package final class HashPipeline: Sendable {
     let ring: HashRing
 
-    /// A pipeline that has seen nothing.
-    ///
-    /// - Throws: `CryptoError` when OpenSSL cannot provide the algorithm.
     package init() throws(CryptoError) {
         ring = try HashRing()
     }
@@ -20,21 +17,17 @@ package final class HashPipeline: Sendable {
         ring.abandon()
     }
 
-    /// Adds bytes, in order. One caller at a time; never together with `mark`, `restart` or `finish`.
+    /// Adds bytes, in order. Must not run concurrently with itself, `mark`, `restart` or `finish`.
     package func append(_ bytes: UnsafeRawBufferPointer) {
         ring.append(bytes)
     }
 
-    /// Adds bytes of an open file, read with `pread` on a thread of its own; the file offset stays.
+    /// Adds bytes of an open file, read with `pread` on its own thread; the file offset stays. `descriptor` must stay open
+    /// until this returns.
     ///
-    /// Cancelling ends the reading after at most one block of 1 MiB and throws `CancellationError`.
+    /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`. `onBlock` is called on the
+    /// reading thread after each block with the number of bytes read so far; an error that it throws stops the reading.
     ///
-    /// - Parameters:
-    ///   - descriptor: Open for reading; it must stay open until this returns.
-    ///   - offset: Of the first byte.
-    ///   - byteCount: How many.
-    ///   - onBlock: Called on the reading thread after each block of at most 1 MiB with the number of bytes read so far; an
-    ///     error that it throws ends the reading.
     /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends early.
     package func append(
         file descriptor: Int32,
@@ -53,7 +46,7 @@ package final class HashPipeline: Sendable {
         }
     }
 
-    /// Makes this the point to which `restart` goes back.
+    /// Sets the point to which `restart` goes back.
     package func mark() {
         ring.mark()
     }
@@ -63,11 +56,9 @@ package final class HashPipeline: Sendable {
         ring.restart()
     }
 
-    /// Waits for the thread and gives the digest of all bytes appended, and their number. More bytes may follow.
+    /// Waits for the thread and returns the digest of all bytes appended, and their number. More bytes may follow.
     ///
-    /// Cancelling changes nothing: what is left to hash is at most the ring, which takes milliseconds.
-    ///
-    /// - Throws: `CryptoError` when OpenSSL failed on the way.
+    /// Canceling has no effect: at most the ring is left to hash, which takes milliseconds.
     package func finish() async throws(CryptoError) -> (digest: SHA256Digest, byteCount: Int64) {
         let result = await withCheckedContinuation { continuation in
             ring.finish { continuation.resume(returning: $0) }
@@ -76,24 +67,17 @@ package final class HashPipeline: Sendable {
     }
 }
 
-/// SHA-1 and SHA-256 of a file, made in one reading.
+/// SHA-1 and SHA-256 of a file, computed in one pass.
 package struct FileDigests: Sendable, Equatable {
-    /// 20 bytes.
     package let sha1: [UInt8]
-    /// The same bytes by SHA-256.
     package let sha256: SHA256Digest
 
-    /// The SHA-1 digest as 40 lower-case hexadecimal characters.
     package var sha1Hex: String { HexText.lowerCase(sha1) }
 
-    /// Reads the first bytes of an open file with `pread` on this very thread; the file offset stays.
+    /// Reads the first bytes of an open file with `pread` on the calling thread; the file offset stays. `onBlock` is called
+    /// before each block of at most 1 MiB; an error that it throws stops the reading.
     ///
-    /// - Parameters:
-    ///   - descriptor: Open for reading.
-    ///   - byteCount: How many bytes, from the start.
-    ///   - onBlock: Called before each block of at most 1 MiB is taken in; an error that it throws ends the reading.
-    /// - Throws: What `onBlock` throws; `CryptoError`, with `systemError` when reading failed; also when the file ends before
-    ///   `byteCount`.
+    /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends before `byteCount`.
     package init(ofFile descriptor: Int32, byteCount: Int64, onBlock: () throws -> Void) throws {
         var sha1 = try DigestContext(.sha1)
         var sha256 = try DigestContext(.sha256)
@@ -107,15 +91,13 @@ package struct FileDigests: Sendable, Equatable {
     }
 }
 
-/// Reading a file front to back, away from the few threads of Swift's pool.
+/// Reads files with blocking calls, outside of Swift's small thread pool.
 package enum FileReading {
     private static let blockSize = 1 << 20
 
-    /// Runs blocking work on a thread of its own.
+    /// Runs blocking work on its own thread. `work` gets a function that returns whether the task was canceled.
     ///
-    /// - Parameter work: Gets a function that says whether the task was cancelled.
-    /// - Returns: What `work` returns.
-    /// - Throws: What `work` throws; `CryptoError` when the system has no thread to give.
+    /// - Throws: What `work` throws; `CryptoError` when the system provides no thread.
     package static func onOwnThread<Value: Sendable>(
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Value
     ) async throws -> Value {
@@ -157,10 +139,7 @@ package enum FileReading {
         }
     }
 
-    /// Fills a buffer, as far as the file goes.
-    ///
-    /// - Returns: How many bytes, 0 at the end of the file.
-    /// - Throws: `CryptoError`, with `systemError`.
+    /// Fills a buffer as far as the file reaches, and returns the number of bytes: 0 at the end of the file.
     static func fill(
         _ buffer: UnsafeMutableRawBufferPointer,
         from descriptor: Int32,

@@ -1,19 +1,19 @@
 internal import MediaSystem
 
-/// The buffers between the thread that has the bytes and the thread that hashes them.
+/// The buffers between the thread that appends bytes and the thread that hashes them.
 ///
 /// Unchecked: three rules guard the state.
 /// - `spare`, `filled` and the flags are touched with `condition` locked.
 /// - `open`, `byteCount`, `marked` and `markedByteCount` belong to the one caller of `append`, `mark`, `restart` and
 ///   `finish`.
-/// - `hasher` and the bytes of the oldest filled block belong to whoever has set `isHashing`; while that is false, to
-///   whoever holds the lock.
+/// - `hasher` and the bytes of the oldest filled block belong to the thread that has set `isHashing`; while that is false, to
+///   the thread that holds the lock.
 final class HashRing: @unchecked Sendable {
     typealias Outcome = Result<(digest: SHA256Digest, byteCount: Int64), CryptoError>
 
     static let blockSize = 256 << 10
     static let blockCount = 6
-    /// So many full blocks (1 MiB) may wait for `finish` before a thread is worth starting.
+    /// This many full blocks (1 MiB) may wait for `finish` before a thread is started.
     static let blocksWithoutThread = 4
 
     private let condition = Condition()
@@ -33,7 +33,7 @@ final class HashRing: @unchecked Sendable {
     private var isAbandoned = false
     private var waiter: Waiter?
 
-    /// Who wants the digest, of so many bytes.
+    /// Receives the digest of this many bytes.
     private struct Waiter {
         let byteCount: Int64
         let receive: @Sendable (Outcome) -> Void
@@ -51,7 +51,6 @@ final class HashRing: @unchecked Sendable {
         while let block = filled.takeFirst() { block.storage.deallocate() }
     }
 
-    /// Copies bytes into blocks and hands full ones over.
     func append(_ bytes: UnsafeRawBufferPointer) {
         byteCount += Int64(bytes.count)
         var rest = bytes[...]
@@ -71,7 +70,6 @@ final class HashRing: @unchecked Sendable {
         }
     }
 
-    /// Keeps the state after all bytes appended so far.
     func mark() {
         let last = open
         open = nil
@@ -85,7 +83,7 @@ final class HashRing: @unchecked Sendable {
         markedByteCount = byteCount
     }
 
-    /// Drops all bytes since the mark, also those that wait to be hashed.
+    /// Drops all bytes since the mark, including those not hashed yet.
     func restart() {
         byteCount = markedByteCount
         condition.withLock {
@@ -97,7 +95,7 @@ final class HashRing: @unchecked Sendable {
         open = nil
     }
 
-    /// Has the rest hashed and `receive` called once, on the hashing thread if there is one, else on this.
+    /// Hashes the rest and calls `receive` once, on the hashing thread if there is one, else on this one.
     func finish(_ receive: @escaping @Sendable (Outcome) -> Void) {
         let last = open
         open = nil
@@ -113,10 +111,9 @@ final class HashRing: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Whether a thread hashes, or waits for bytes.
     var hasThread: Bool { condition.withLock { isThreadRunning } }
 
-    /// Ends the thread, whatever waits.
+    /// Ends the thread, even with bytes left to hash.
     func abandon() {
         condition.withLock {
             isAbandoned = true
@@ -124,7 +121,7 @@ final class HashRing: @unchecked Sendable {
         }
     }
 
-    /// A spare block, a new one while the ring may grow, else the next that the hash sets free.
+    /// A spare block, a new one while the ring may grow, else the next that the hash releases.
     private func takeEmptyBlock() -> Block {
         condition.withLock {
             // The block used last is the likeliest to be in a cache; a fast hash keeps the ring at a few blocks.
@@ -150,7 +147,7 @@ final class HashRing: @unchecked Sendable {
             return isThreadRunning
         }
         guard needsThread, DedicatedThread.start({ self.run() }) != 0 else { return }
-        // The system has no thread to give: slower, but right.
+        // Slower without a thread, but correct.
         condition.withLock { isThreadRunning = false }
         _ = hashInline()
     }
@@ -179,7 +176,7 @@ final class HashRing: @unchecked Sendable {
         }
     }
 
-    /// The hashing thread: until a waiter has its digest, or nobody wants one any more.
+    /// The hashing thread: runs until a waiter has its digest or the ring is abandoned.
     private func run() {
         condition.lock()
         while !isAbandoned {
@@ -220,7 +217,7 @@ private struct Block {
     }
 }
 
-/// First in, first out, for at most `HashRing.blockCount` blocks; allocates once.
+/// A FIFO queue of at most `HashRing.blockCount` blocks; allocates once.
 private struct BlockQueue {
     private var slots = [Block?](repeating: nil, count: HashRing.blockCount)
     private var first = 0

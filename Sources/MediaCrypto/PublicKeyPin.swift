@@ -3,11 +3,7 @@ internal import Foundation
 
 /// The pin of a server's public key, as `curl --pinnedpubkey` and `--pinned-key` take it.
 package enum PublicKeyPin {
-    /// `sha256//` and the base64 of the SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).
-    ///
-    /// - Parameter pem: A certificate (RFC 7468).
-    /// - Returns: The pin.
-    /// - Throws: `CryptoError` when it is not a certificate.
+    /// `sha256//` and the base64 of the SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).
     package static func ofCertificate(pem: String) throws(CryptoError) -> String {
         let key = try withCertificate(pem) { (certificate) throws(CryptoError) in
             var encoded: UnsafeMutablePointer<UInt8>?
@@ -17,12 +13,8 @@ package enum PublicKeyPin {
         return "sha256//" + Data(key.bytes).base64EncodedString()
     }
 
-    /// SHA-256 of the whole certificate, as `openssl x509 -fingerprint -sha256` prints it: pairs of capital hex digits with
-    /// colons between them.
-    ///
-    /// - Parameter pem: A certificate (RFC 7468).
-    /// - Returns: The fingerprint.
-    /// - Throws: `CryptoError` when it is not a certificate.
+    /// SHA-256 of the whole certificate, as `openssl x509 -fingerprint -sha256` prints it: pairs of capital hex digits
+    /// separated by colons.
     package static func fingerprint(ofCertificate pem: String) throws(CryptoError) -> String {
         let whole = try withCertificate(pem) { (certificate) throws(CryptoError) in
             var encoded: UnsafeMutablePointer<UInt8>?
@@ -35,8 +27,7 @@ package enum PublicKeyPin {
         }.joined(separator: ":")
     }
 
-    /// `BIO_new_mem_buf` keeps the pointer and copies nothing, so that everything that reads from it stays inside the closure
-    /// in which the bytes keep their place.
+    /// `BIO_new_mem_buf` keeps the pointer without copying, so everything that reads from it stays inside the closure.
     private static func withCertificate<Value>(
         _ pem: String,
         _ body: (OpaquePointer) throws(CryptoError) -> Value
@@ -57,7 +48,7 @@ package enum PublicKeyPin {
         return try result.get()
     }
 
-    /// The digest of bytes encoded by OpenSSL, which are then freed.
+    /// The digest of bytes encoded by OpenSSL; frees them.
     private static func digest(
         _ encoded: UnsafeMutablePointer<UInt8>?,
         _ count: Int32,

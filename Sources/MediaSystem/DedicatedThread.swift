@@ -2,11 +2,9 @@ internal import Glibc
 
 /// Threads for blocking work, which must not hold one of the few threads of Swift's pool.
 package enum DedicatedThread {
-    /// Runs `body` on a new thread, which ends with it.
-    ///
-    /// - Returns: Zero, or why the system gave no thread (`errno`); `body` is not run then.
+    /// Runs `body` on a new thread. Returns zero, or the `errno` if the system provides no thread; `body` is not run then.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
-        // The retain is taken over by the new thread, or given back here when there is none.
+        // The new thread takes over the retain; without one it is released here.
         let box = Unmanaged.passRetained(Body(run: body))
         var thread = pthread_t()
         let result = pthread_create(

@@ -1,16 +1,13 @@
 internal import Glibc
 
-/// Reads and writes at a place in an open file, which leave the file's offset alone and do not stop half-way.
+/// Positional reads and writes of an open file, which keep its offset and complete partial transfers.
 package enum FileBytes {
     /// The system could not read or write.
     package struct Failure: Error {
-        /// The `errno`.
         package var code: Int32
     }
 
-    /// Fills a buffer.
-    ///
-    /// - Returns: How many bytes were read; fewer than the buffer holds only where the file ends.
+    /// Fills a buffer. Returns the number of bytes read, fewer only at the end of the file.
     package static func read(
         _ descriptor: Int32,
         at offset: Int64,
@@ -28,9 +25,7 @@ package enum FileBytes {
         return filled
     }
 
-    /// Reads a number of bytes.
-    ///
-    /// - Returns: The bytes; fewer only where the file ends.
+    /// Reads `count` bytes, fewer only at the end of the file.
     package static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(Failure) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let result = bytes.withUnsafeMutableBytes { buffer in
@@ -40,9 +35,7 @@ package enum FileBytes {
         return bytes
     }
 
-    /// Writes all bytes of a buffer.
-    ///
-    /// - Returns: How many were written before the system refused, and why it did; nil when all were.
+    /// Writes all bytes. Returns how many were written, and the failure that stopped it, if any.
     package static func write(
         _ bytes: UnsafeRawBufferPointer,
         to descriptor: Int32,

@@ -28,7 +28,6 @@ public struct FileIdentity: Sendable, Equatable {
         self.changeNanoseconds = changeNanoseconds
     }
 
-    /// What the system says of a file.
     package init(_ status: stat) {
         self.init(
             device: UInt64(status.st_dev),
@@ -39,7 +38,7 @@ public struct FileIdentity: Sendable, Equatable {
         )
     }
 
-    /// The regular file that a path leads to, links followed, without opening it; nil when it leads to none.
+    /// The regular file at a path, symbolic links followed, without opening it; nil if there is none.
     package init?(ofRegularFile path: [UInt8]) {
         var status = stat()
         guard !path.contains(0), stat(path.cString, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -48,13 +47,13 @@ public struct FileIdentity: Sendable, Equatable {
         self.init(status)
     }
 
-    /// Wraps around for times that some file systems make up; the value is only ever compared.
+    /// Wraps around for the absurd times of some file systems; the value is only compared.
     private static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 }
 
 extension [UInt8] {
-    /// A path as the system wants it: signed, with a zero at the end.
+    /// A path as the system requires it: signed, NUL-terminated.
     package var cString: [CChar] { map(CChar.init(bitPattern:)) + [0] }
 }

@@ -1,15 +1,15 @@
 internal import Glibc
 internal import Synchronization
 
-/// A place where a build for tests can be made to die, to prove that nothing is lost there. Compiled out of every other build:
-/// the condition `KILL_POINTS` is set by debug builds and by `scripts/build.sh --build-tests`.
+/// A failpoint: a place where a test build can be killed, to prove that nothing is lost there. Compiled out of every other
+/// build: the condition `KILL_POINTS` is set by debug builds and by `scripts/build.sh --build-tests`.
 ///
-/// `MEDIACTL_KILL_AT` names one; the process then kills itself with SIGKILL when it gets there. With
-/// `MEDIACTL_KILL_AFTER` it passes the place so many times first.
+/// `MEDIACTL_KILL_AT` selects one; the process kills itself with SIGKILL there. `MEDIACTL_KILL_AFTER` is the number of passes
+/// before that.
 package protocol KillPlace: RawRepresentable, Sendable where RawValue == String {}
 
 extension KillPlace {
-    /// Dies here if asked to.
+    /// Kills the process here if requested.
     package func reach() {
         #if KILL_POINTS
             KillOrder.given?.obey(at: rawValue)
@@ -18,7 +18,6 @@ extension KillPlace {
 }
 
 #if KILL_POINTS
-    /// What the environment asks for.
     private final class KillOrder: Sendable {
         static let given = value("MEDIACTL_KILL_AT").map { KillOrder(place: $0) }
 

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// What the system says of an `errno`.
+/// The system's message for an `errno`.
 package enum SystemError {
-    /// For example `no such file or directory`: lower case, as all our messages are.
+    /// For example `no such file or directory`: lower case, like all messages.
     package static func words(_ code: Int32) -> String { String(cString: strerror(code)).lowercased() }
 }

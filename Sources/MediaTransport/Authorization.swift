@@ -1,6 +1,6 @@
 /// Credentials for one origin. Neither description nor reflection shows the secret.
 public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The schemes that the servers accept. Secrets in it must not be printed.
+    /// Never print a value: it holds the secret.
     enum Scheme: Sendable {
         case basic(user: String, password: String)
         /// `expiresAt` in seconds since 1970; nil when the server did not report it.
@@ -18,13 +18,8 @@ public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStrin
         Authorization(scheme: .basic(user: user, password: password), origin: origin)
     }
 
-    /// The token of a login (RFC 6750). Never sent after its expiry (gighive-d4 contract section 12).
-    ///
-    /// - Parameters:
-    ///   - token: The token.
-    ///   - expiresAt: Seconds since 1970; nil when unknown.
-    ///   - origin: The only origin that the token is sent to.
-    /// - Returns: The credentials.
+    /// The token of a login (RFC 6750). Not sent after `expiresAt`, in seconds since 1970, nil if unknown (gighive-d4 contract
+    /// section 12).
     public static func bearer(_ token: String, expiresAt: Int64?, for origin: Origin) -> Authorization {
         Authorization(scheme: .bearer(token: token, expiresAt: expiresAt), origin: origin)
     }
@@ -94,12 +89,8 @@ extension Authorization {
         }
     }
 
-    /// Why the credentials must not be sent; nil if they may be.
-    ///
-    /// - Parameters:
-    ///   - requirements: The origins that require a login.
-    ///   - now: Seconds since 1970.
-    /// - Returns: `.loginRequired` or `.loginExpired`.
+    /// Why the credentials must not be sent (`.loginRequired` or `.loginExpired`); nil if they may be. `now` is in seconds
+    /// since 1970.
     func refusal(_ requirements: LoginRequirements, now: Int64) -> TransportError.Kind? {
         switch scheme {
         case .basic: requirements.contains(origin) ? .loginRequired(origin) : nil

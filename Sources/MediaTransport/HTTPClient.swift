@@ -8,7 +8,7 @@ public final class HTTPClient: Sendable {
 
     private let loop: TransferLoop
     private let rateLimit: RateLimitGate
-    /// Servers that have taken the last body they were sent.
+    /// Servers that accepted the last body sent to them.
     private let familiar = Mutex<Set<Origin>>([])
 
     /// Prepares the transfer loop. Its thread starts with the first request.
@@ -25,22 +25,17 @@ public final class HTTPClient: Sendable {
         loop.shutdown()
     }
 
-    /// Sends a request and waits for its answer. Any status is an answer; only a missing one is an error.
+    /// Sends a request and waits for the response. Any status is a response; only a missing one is an error.
     ///
-    /// A `.safe` request is tried again after network failures and after 408, 429, 502, 503 and 504, as the retry policy
-    /// says; the last answer is returned whatever its status. After a 429 or 503 to any request, no request of this client
-    /// goes to that origin until the wait is over. A request's `verdict` may see an answer in another light.
+    /// A `.safe` request is retried after network failures and after 408, 429, 502, 503 and 504, by the retry policy; the last
+    /// response is returned whatever its status. After a 429 or 503 to any request, the client sends nothing to that origin
+    /// until the wait is over. A request's `verdict` can overrule the status.
     ///
-    /// Cancelling the task stops a `.safe` request at once (`.cancelled`), and an `.atMostOnce` request only while body
-    /// bytes remain; after that the call waits for the answer. `control` can do more.
+    /// Canceling the task stops an `.atMostOnce` request only while body bytes remain, and any other at once (`.cancelled`).
+    /// `control.abandon()` stops any request at once.
     ///
-    /// - Parameters:
-    ///   - request: What to send.
-    ///   - control: Stops this transfer from elsewhere.
-    ///   - progress: Called on the loop's thread, at most ten times a second and once for each change of phase. Must
-    ///     return quickly.
-    /// - Returns: The answer, whatever its status.
-    /// - Throws: `TransportError`.
+    /// `progress` is called on the loop's thread, at most ten times a second and at each change of phase; it must return
+    /// quickly.
     public func execute(
         _ request: HTTPRequest,
         control: TransferControl = TransferControl(),
@@ -67,7 +62,7 @@ public final class HTTPClient: Sendable {
         loop.shutdown()
     }
 
-    /// Waits; a stop ends that with an error.
+    /// Throws when a stop ends the wait.
     private func rest(
         _ wait: Duration,
         before attempt: Int,
@@ -82,7 +77,7 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// One try. A server that fails the expectation is asked once more without it (RFC 9110 section 10.1.1).
+    /// One attempt. A 417 is retried once without the expectation (RFC 9110 section 10.1.1).
     private func perform(
         _ request: HTTPRequest,
         attempt: Int,
@@ -93,7 +88,7 @@ public final class HTTPClient: Sendable {
             request: request,
             attempt: attempt,
             expectsContinue: true,
-            // HTTP/2 loses an early refusal of an unasked body that is longer than its first window (trap T3).
+            // HTTP/2 loses an early refusal of a body without `Expect` that exceeds the first window (trap T3).
             isFamiliar: !configuration.http2 && familiar.withLock { $0.contains(request.url.origin) },
             control: control,
             progress: progress
@@ -129,7 +124,6 @@ public final class HTTPClient: Sendable {
         return result
     }
 
-    /// What an exchange says about later ones with the same server.
     private func note(
         _ result: Result<HTTPResponse, TransportError>,
         of request: HTTPRequest,
@@ -170,7 +164,7 @@ public final class HTTPClient: Sendable {
 }
 
 extension HTTPRequest {
-    /// Whether a second try may be answered better.
+    /// Whether a retry can help.
     fileprivate func isPassing(_ result: Result<HTTPResponse, TransportError>) -> Bool {
         switch result {
         case .failure(let error): error.isWorthRepeating
@@ -185,7 +179,6 @@ extension HTTPRequest {
 }
 
 extension Result<HTTPResponse, TransportError> {
-    /// The answer or the error, with the measurements of the whole call.
     fileprivate func get(attempts: Int, duration: Duration) throws(TransportError) -> HTTPResponse {
         switch self {
         case .success(var response):
@@ -210,7 +203,7 @@ public struct ServerTrust: Sendable, Equatable {
     /// Accept any certificate.
     public var insecure: Bool
 
-    /// Makes a policy; by default the system's authorities are trusted.
+    /// Trusts the system's certificate authorities by default.
     public init(caFile: String? = nil, pinnedKey: String? = nil, insecure: Bool = false) {
         self.caFile = caFile
         self.pinnedKey = pinnedKey
@@ -235,21 +228,21 @@ public struct HTTPClientConfiguration: Sendable {
     public var trustByOrigin: (@Sendable (Origin) -> ServerTrust)?
     /// Decides about a server whose certificate was refused, before anything was sent. Without it the refusal is final.
     public var onUntrustedServer: (@Sendable (Origin, TransportError) async -> TrustDecision)?
-    /// Offer HTTP/2 to TLS servers. Off by default: HTTP/1.1 costs less CPU for large bodies, and an early refusal of
-    /// one is clean (trap T3).
+    /// Offer HTTP/2 to TLS servers. Off by default: with HTTP/1.1, large bodies cost less CPU and their early refusal is not
+    /// lost (trap T3).
     public var http2: Bool
     /// Retries of repeatable requests.
     public var retry: RetryPolicy
     /// Upper bound of the sending rate in bytes a second, shared evenly by the transfers; nil for none.
     public var maximumSendRate: Int64?
-    /// For how long a kept connection may have been idle, in whole seconds, to be trusted with what may be sent once only.
-    /// Servers close after 5 s and more (Apache's default), and a request that meets the close has an unknown outcome.
+    /// How long a kept connection may have been idle (whole seconds) to be used for an at-most-once request. Servers close
+    /// after 5 s or more (Apache's default); a request during the close has an unknown outcome.
     public var idleLimit: Duration
     /// Value of `User-Agent`.
     public var userAgent: String
     /// The origins to which no password is sent. Responses add to it.
     public var loginRequirements = LoginRequirements()
-    /// Told of every exchange when it has ended, for `-v`. Sees no header field, no credentials and no content.
+    /// Called after every exchange, for `-v`. Gets no header fields, credentials or content.
     public var observer: (@Sendable (ExchangeRecord) -> Void)?
 
     /// Makes a configuration.
@@ -275,27 +268,26 @@ public struct HTTPClientConfiguration: Sendable {
 }
 
 extension HTTPClientConfiguration {
-    /// How a server is verified.
     package func trust(for origin: Origin) -> ServerTrust { trustByOrigin?(origin) ?? trust }
 }
 
-/// One try of a request, as a log line needs it.
+/// One attempt of a request, for a log line.
 public struct ExchangeRecord: Sendable {
     /// The method.
     public let method: HTTPMethod
     /// The address.
     public let url: RequestURL
-    /// The status of the answer, or why there was none.
+    /// The status of the response, or why there was none.
     public let outcome: Result<Int, TransportError>
     /// Body bytes sent.
     public let bodyBytesSent: Int64
     /// Content bytes received.
     public let bytesReceived: Int64
-    /// From the start of the try to its end.
+    /// From the start of the attempt to its end.
     public let duration: Duration
 }
 
-/// Which libcurl this process runs with. It may be newer than the one it was built with.
+/// The libcurl that this process uses. It may be newer than the one it was built with.
 public enum LibcurlVersion {
     /// Its version, such as `7.88.1`.
     public static var number: String {
@@ -303,7 +295,7 @@ public enum LibcurlVersion {
         String(cString: shim_library_version())
     }
 
-    /// What does its TLS, and in which version, such as `OpenSSL/3.0.17`; nil for a libcurl without TLS.
+    /// The TLS library and its version, such as `OpenSSL/3.0.17`; nil for a libcurl without TLS.
     public static var tls: String? {
         shim_library_tls().map { String(cString: $0) }
     }

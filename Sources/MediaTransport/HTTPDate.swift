@@ -2,10 +2,7 @@ internal import CCurl
 
 /// A date in a header field (RFC 9110 section 5.6.7).
 package enum HTTPDate {
-    /// Reads any of the three forms.
-    ///
-    /// - Parameter value: The field value as received.
-    /// - Returns: Seconds since 1970; nil when the value is no date, or one before 1970.
+    /// Reads any of the three forms into seconds since 1970; nil if the value is not a date or is before 1970.
     package static func parse(_ value: String) -> Int64? {
         let text = value.trimmingBlanks()
         // A date begins with the name of a day; curl_getdate would read much more than HTTP allows.

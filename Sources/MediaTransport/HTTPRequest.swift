@@ -12,7 +12,7 @@ public enum HTTPMethod: String, Sendable {
     case patch = "PATCH"
     /// Removes the target.
     case delete = "DELETE"
-    /// Asks for the options of the target.
+    /// Queries the options of the target.
     case options = "OPTIONS"
 }
 
@@ -34,23 +34,21 @@ public struct HTTPHeader: Sendable, Hashable {
 public enum Repeatability: Sendable {
     /// Repeating changes nothing (GET, HEAD): the retry policy applies.
     case safe
-    /// The request reaches the server at most once per call, and is never repeated by the client. A caller may repeat
-    /// it when `TransportError.isBeforeRequest` says that the server cannot have seen it; every other failure is the
-    /// caller's to resolve.
+    /// The request reaches the server at most once per call. A caller may repeat it if `TransportError.isBeforeRequest`, and
+    /// must resolve every other failure itself.
     case atMostOnce
-    /// The caller asks the server how far it has got after every failure (a PATCH of tus): never repeated by the client,
-    /// and a body that has begun is never sent again, but nothing is lost when it is broken off. Goes over a kept
-    /// connection, and ends at once when it is stopped.
+    /// After a failure the caller queries the server's offset (a PATCH of tus). The client never repeats the request, nor a
+    /// body that has begun. It uses a kept connection, and a stop ends it at once: an interruption loses nothing.
     case resumable
 }
 
-/// What an answer means for the next try, where its status alone does not tell.
+/// What a response means for a retry, where its status alone does not decide.
 public enum AnswerVerdict: Sendable {
-    /// As the status says: 408, 429, 502, 503 and 504 pass, and 429 and 503 ask all requests of the client for quiet.
+    /// By status: 408, 429, 502, 503 and 504 are retried, and 429 and 503 delay all requests of the client to the origin.
     case byStatus
-    /// Trying again cannot change it, and it asks nobody for quiet.
+    /// A retry cannot help. Delays no other request.
     case final
-    /// Trying again may change it.
+    /// A retry can help.
     case passing
 }
 
@@ -58,7 +56,7 @@ public enum AnswerVerdict: Sendable {
 public struct TransferTimeouts: Sendable {
     /// Name look-up, TCP and TLS.
     public var connect: Duration
-    /// No progress while the body is being sent, or while an answer is being received.
+    /// No progress while the body is being sent, or while a response is being received.
     public var stall: Duration
     /// From the last body byte to the end of the response; to its first byte for a download (a GET whose content goes to a
     /// receiver). The server may hash and probe for minutes (trap T20).
@@ -72,17 +70,17 @@ public struct TransferTimeouts: Sendable {
     }
 }
 
-/// Where the bytes of an answer go.
+/// Where the bytes of a response go.
 public enum ResponseDestination: Sendable {
-    /// Into `HTTPResponse.body`. An answer above `limit` bytes fails with `.responseTooLarge`.
+    /// Into `HTTPResponse.body`. A response above `limit` bytes fails with `.responseTooLarge`.
     case memory(limit: Int)
     /// Into a receiver; `HTTPResponse.body` stays empty.
     case receiver(any ResponseReceiver)
 }
 
-/// Takes the bytes of an answer as they arrive. Called on the transfer loop's thread, one call at a time, in order.
+/// Gets the bytes of a response as they arrive. Called on the transfer loop's thread, one call at a time, in order.
 public protocol ResponseReceiver: Sendable {
-    /// The status line and header fields of the final answer have arrived.
+    /// The status line and header fields of the final response have arrived.
     func begin(_ head: HTTPResponseHead) throws
     /// The next bytes. They are valid during the call only.
     func receive(_ bytes: UnsafeRawBufferPointer) throws
@@ -100,18 +98,18 @@ public struct HTTPRequest: Sendable {
     public var body: (any RequestBody)?
     /// Sent only when its origin is the request's.
     public var authorization: Authorization?
-    /// Secrets in the address, header fields or body, which no error may repeat (`KnownSecrets`).
+    /// Secrets in the address, header fields or body, masked in errors (`KnownSecrets`).
     package var tokens: [String] = []
     /// Whether it may be repeated.
     public var repeatability: Repeatability
-    /// Says what an answer means for the next try. Runs on the caller's task, and sees the content of an answer in memory.
+    /// Decides what a response means for a retry. Runs on the caller's task, and gets the content of a response in memory.
     public var verdict: @Sendable (HTTPResponse) -> AnswerVerdict
-    /// Whether a large body asks `Expect: 100-continue` first (RFC 9110 section 10.1.1), so that a refusal costs no body.
-    /// A server that knows nothing of it costs a second, after which the body goes anyway.
+    /// Whether a large body is sent with `Expect: 100-continue` (RFC 9110 section 10.1.1), so that a refusal costs no body. A
+    /// server that ignores it costs a second, after which the body is sent anyway.
     public var asksBeforeLargeBody: Bool
     /// Silence limits.
     public var timeouts: TransferTimeouts
-    /// Where the answer goes.
+    /// Where the response goes.
     public var destination: ResponseDestination
 
     /// Makes a request. `Accept: application/json` is added by default, and never `text/html` (trap T1).
@@ -140,7 +138,7 @@ public struct HTTPRequest: Sendable {
     }
 }
 
-/// The status line and header fields of an answer.
+/// The status line and header fields of a response.
 public struct HTTPResponseHead: Sendable, Equatable {
     /// The status code (RFC 9110 section 15).
     public var status: Int
@@ -166,13 +164,13 @@ public struct HTTPResponseHead: Sendable, Equatable {
     }
 }
 
-/// An answer, with what was measured on the way.
+/// A response and its measurements.
 public struct HTTPResponse: Sendable {
     /// Status and header fields.
     public var head: HTTPResponseHead
-    /// The content when the request asked for it in memory.
+    /// The content, if the destination is memory.
     public var body: [UInt8]
-    /// What the transfer did.
+    /// Measurements of the call.
     public var metrics: TransferMetrics
 
     /// The status code.
@@ -185,7 +183,7 @@ public struct HTTPResponse: Sendable {
     }
 }
 
-/// What one call did on the network.
+/// Measurements of one call.
 public struct TransferMetrics: Sendable, Equatable {
     /// Body bytes handed to the network in the last attempt.
     public var bodyBytesSent: Int64
@@ -193,9 +191,9 @@ public struct TransferMetrics: Sendable, Equatable {
     public var bodyComplete: Bool
     /// Content bytes received.
     public var bytesReceived: Int64
-    /// Tries, at least 1.
+    /// Attempts, at least 1.
     public var attempts: Int
-    /// From the call to its end, waits between tries included.
+    /// From the call to its end, including waits between attempts.
     public var duration: Duration
 
     package init(
@@ -213,14 +211,14 @@ public struct TransferMetrics: Sendable, Equatable {
     }
 }
 
-/// The content of a request: it knows its exact length and can be read from the start more than once.
+/// The content of a request. Its exact length is known, and it can be read from the start more than once.
 public protocol RequestBody: Sendable {
-    /// Bytes that a reader yields in all, known before the first is read.
+    /// Number of bytes that a reader yields.
     var byteCount: Int64 { get }
 
     /// A new reader at offset 0. Called on the transfer loop's thread.
     ///
-    /// - Throws: What kept the content from being opened; it becomes the `underlying` of a `TransportError`.
+    /// - Throws: Any error; it becomes the `underlying` of a `TransportError`.
     func makeReader() throws -> any RequestBodyReader
 }
 
@@ -229,7 +227,7 @@ public protocol RequestBodyReader: AnyObject {
     /// Fills as much of `buffer` as it can.
     ///
     /// - Returns: Bytes written; 0 only after the last byte.
-    /// - Throws: What went wrong with the source (a file that shrank, an I/O error). The transfer is then aborted.
+    /// - Throws: An error of the source (a file that shrank, an I/O error). It aborts the transfer.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 
     /// Goes back to offset 0.
@@ -237,19 +235,19 @@ public protocol RequestBodyReader: AnyObject {
     /// - Throws: When the source cannot be read again.
     func rewind() throws
 
-    /// Whether no further byte may go out for now. While this is true, `read` is not called, the transfer rests without
-    /// holding up others, and its stall limit does not run. It can be stopped as ever.
+    /// Whether no further byte may be sent for now. While this is true, `read` is not called, other transfers continue, and the
+    /// stall limit does not run. The transfer can still be stopped.
     var isHeld: Bool { get }
 
-    /// Takes what has to be called, from any thread, when `isHeld` has become false.
+    /// Sets the function to call, from any thread, when `isHeld` has become false.
     func onRelease(_ wake: @escaping @Sendable () -> Void)
 }
 
 extension RequestBodyReader {
-    /// Most readers never hold anything back.
+    /// Always false.
     public var isHeld: Bool { false }
 
-    /// Most readers never hold anything back.
+    /// Does nothing.
     public func onRelease(_ wake: @escaping @Sendable () -> Void) {}
 }
 

@@ -2,20 +2,19 @@ internal import Foundation
 internal import MediaCore
 internal import Synchronization
 
-/// The secrets that this process sends, and the one place that masks them in the free text of others: an error page may
-/// repeat the request that it is about.
+/// The secrets that this process sends, and the one place that masks them in free text of servers: an error page may repeat the
+/// request.
 ///
-/// Only free text is masked (messages, details, bodies that are shown); ids, states, names and keys are not, since a short
-/// password may be a part of them.
+/// Only free text is masked (messages, details, bodies that are shown). IDs, states, names and keys are not: a short password
+/// may be a part of them.
 package enum KnownSecrets {
-    /// What stands in place of a secret.
     package static let mask = "***"
 
-    /// Shorter secrets are not searched for: they are parts of too many words.
+    /// Shorter secrets are a part of too many words to be searched for.
     static let shortest = 4
-    /// Texts of at least this many bytes may have been cut off inside a secret.
+    /// Texts of at least this many bytes may have been truncated inside a secret.
     static let cutLength = 150
-    /// Tokens are used once, and a run may use a million of them; a server can repeat the last ones only.
+    /// Tokens are used once, and a run may use a million; a server can repeat only the last ones.
     static let keptTokens = 64
 
     private struct State {
@@ -43,7 +42,6 @@ package enum KnownSecrets {
         }
     }
 
-    /// Adds the secrets of a request that is about to be sent.
     static func add(_ request: HTTPRequest) {
         if let authorization = request.authorization { add(authorization) }
         request.tokens.forEach(addToken)
@@ -64,11 +62,8 @@ package enum KnownSecrets {
         String(Data(text.utf8).base64EncodedString().prefix { $0 != "=" })
     }
 
-    /// Replaces each known secret in a text, also where the text has it URL-encoded, JSON-escaped or HTML-escaped, and a
-    /// part of one at the end, where the text may have been cut off.
-    ///
-    /// - Parameter text: Free text of a server, or one that contains such text.
-    /// - Returns: The text with `***` in place of each secret.
+    /// Replaces each known secret in a text with `***`, also where it is URL-encoded, JSON-escaped or HTML-escaped, and a part
+    /// of one at the end, where the text may have been truncated.
     package static func masked(_ text: String) -> String {
         let secrets = state.withLock { Array($0.credentials) + $0.tokens }
         guard !secrets.isEmpty, !text.isEmpty else { return text }
@@ -91,13 +86,13 @@ package enum KnownSecrets {
     }
 }
 
-/// A text with one kind of escapes undone, and where each of its bytes came from.
+/// A text with one kind of escapes decoded, and where each of its bytes came from.
 private struct DecodedText {
     private var bytes: [UInt8] = []
     /// Offset of each byte in the original, and the original's length at the end.
     private var offsets: [Int] = []
 
-    /// The text as it is, and with each kind of escapes undone that occurs in it.
+    /// The text as it is, and decoded for each kind of escape that occurs in it.
     static func views(of text: [UInt8]) -> [DecodedText] {
         var views = [DecodedText(text) { _ in nil }]
         for escape in [TextEscape.percent, .html] where text.contains(escape.mark) {
@@ -115,7 +110,7 @@ private struct DecodedText {
         return views
     }
 
-    /// `\'` and the like, which JSON does not know but PHP's `addslashes` and shells write.
+    /// `\'` and the like, which JSON does not define but PHP's `addslashes` and shells write.
     private static func escapedByBackslash(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
         guard text.first == UInt8(ascii: "\\"), let byte = text.dropFirst().first, byte != UInt8(ascii: "u") else {
             return nil
@@ -138,7 +133,7 @@ private struct DecodedText {
         offsets.append(text.count)
     }
 
-    /// Where a secret is in the original text.
+    /// Ranges in the original text.
     func ranges(of secret: [UInt8]) -> [Range<Int>] {
         var found: [Range<Int>] = []
         var start = 0
@@ -146,7 +141,7 @@ private struct DecodedText {
             found.append(original(match..<match + secret.count))
             start = match + secret.count
         }
-        // An ellipsis marks where we cut the text.
+        // An ellipsis marks where `ServerText` truncated the text.
         let ellipsis = Array("…".utf8)
         let isMarked = bytes.suffix(ellipsis.count).elementsEqual(ellipsis)
         guard isMarked || bytes.count >= KnownSecrets.cutLength else { return found }

@@ -8,12 +8,7 @@ package enum LoginChallenge: Sendable, Equatable {
     /// A login: the response names other schemes only, or is a JSON object without naming any.
     case login
 
-    /// Reads a response.
-    ///
-    /// - Parameters:
-    ///   - head: Status and header fields.
-    ///   - body: The content, or its beginning.
-    /// - Returns: nil for every status but 401.
+    /// Nil for every status but 401. `body` may be only the beginning of the content.
     package static func of(_ head: HTTPResponseHead, body: [UInt8]) -> LoginChallenge? {
         guard head.status == 401 else { return nil }
         let offered = head.headers.filter { $0.name.lowercased() == "www-authenticate" }
@@ -70,11 +65,11 @@ package enum CredentialRefusal: Sendable, Equatable {
 }
 
 extension Transfer {
-    /// So much of the content of a 401 is examined; errors in JSON are shorter.
+    /// Bytes of a 401's content that are examined; errors in JSON are shorter.
     static let refusalBytes = 4096
 
-    /// The head of the response with what it shows about the credentials. An origin that requires a login is noted here, on
-    /// the loop's thread, so that no later transfer starts with a password.
+    /// The head with its `refusal`. An origin that requires a login is recorded here, on the loop's thread, so that no later
+    /// transfer starts with a password.
     func judgedHead() -> HTTPResponseHead? {
         guard var head, head.status == 401 else { return head }
         let content = body.isEmpty ? refusalBody : body
@@ -98,11 +93,7 @@ public final class LoginRequirements: Sendable {
     private let origins: Mutex<Set<Origin>>
     private let onNew: (@Sendable (Origin) -> Void)?
 
-    /// Makes a set of origins.
-    ///
-    /// - Parameters:
-    ///   - known: The origins that are known to require a login.
-    ///   - onNew: Called once for each origin that a response adds. Must return quickly.
+    /// Makes a set. `onNew` is called once for each origin that a response adds, and must return quickly.
     public init(_ known: Set<Origin> = [], onNew: (@Sendable (Origin) -> Void)? = nil) {
         origins = Mutex(known)
         self.onNew = onNew

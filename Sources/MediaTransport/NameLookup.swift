@@ -3,14 +3,10 @@ internal import MediaSystem
 
 /// Addresses of a host name, as the system finds them.
 package enum NameLookup {
-    /// Looks a name up on a thread of its own. Cancelling the task does not end the system's search; its result is then
-    /// dropped.
+    /// Looks up a name, or an address (IPv6 in brackets), on its own thread. Canceling does not stop it.
     ///
-    /// - Parameters:
-    ///   - host: A name, or an address (an IPv6 address in brackets).
-    ///   - port: Only a port that is used matters to some systems.
-    /// - Returns: Numeric addresses in the order of preference, each once.
-    /// - Throws: `TransportError` of kind `.unknownHost`.
+    /// - Returns: Numeric addresses in order of preference, each once.
+    /// - Throws: `.unknownHost`; `.unusable` without a thread.
     package static func addresses(host: String, port: Int) async throws(TransportError) -> [String] {
         let result = await withCheckedContinuation { continuation in
             let code = DedicatedThread.start {

@@ -2,22 +2,21 @@ internal import CCurl
 internal import CCurlShims
 internal import Glibc
 
-/// The sockets that libcurl has open, so that a transfer can ask the kernel how much of its own is unacknowledged.
+/// The sockets that libcurl has open, so that a transfer can query the kernel for its unacknowledged bytes.
 ///
-/// libcurl names a transfer's socket only when the transfer has ended (`CURLINFO_ACTIVESOCKET`), but tells its local
-/// port as soon as it is connected, on a kept connection too. Lives on the loop's thread only.
+/// libcurl reports a transfer's socket only after its end (`CURLINFO_ACTIVESOCKET`), but its local port as soon as it is
+/// connected, also on a kept connection. Used only on the loop's thread.
 final class OpenSockets {
     private var sockets: Set<curl_socket_t> = []
 
-    /// Follows the sockets that a handle opens. libcurl keeps the context with each connection, so this object must
-    /// live as long as the multi handle.
+    /// Tracks the sockets that a handle opens. libcurl keeps the context with each connection, so this object must live as long
+    /// as the multi handle.
     func follow(_ handle: UnsafeMutableRawPointer) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         _ = shim_set_socket_opened(handle, openedCallback, context)
         _ = shim_set_socket_close(handle, closeCallback, context)
     }
 
-    /// The socket with this local port.
     func socket(localPort: Int) -> curl_socket_t? {
         sockets.first { shim_socket_local_port($0) == localPort }
     }

@@ -2,31 +2,22 @@ internal import CCurl
 internal import CCurlShims
 internal import MediaSystem
 
-/// What a TLS server shows of itself, trusted or not.
+/// The certificate that a TLS server presents, trusted or not.
 package struct PeerCertificate: Sendable, Equatable {
     /// The subject's names, as libcurl writes them.
     package var subject: String
-    /// The issuer's names.
     package var issuer: String
-    /// Start of validity, as written in the certificate.
+    /// As written in the certificate, like `expires`.
     package var starts: String
-    /// End of validity, as written in the certificate.
     package var expires: String
-    /// The certificate itself (RFC 7468).
     package var pem: String
 }
 
 extension HTTPClient {
-    /// Asks a server for its certificate: connects, makes the TLS handshake without any check, sends nothing, and closes.
-    /// Meant for telling the user whom they would trust; never for deciding it.
+    /// Fetches a server's certificate: connects, makes the TLS handshake without any check, sends nothing, and closes. Only for
+    /// showing the user whom they would trust; never for deciding it.
     ///
-    /// Works on a thread of its own. Cancelling the task does not break it off; `limit` does.
-    ///
-    /// - Parameters:
-    ///   - origin: An `https` server.
-    ///   - limit: How long connecting and handshake may take.
-    /// - Returns: The server's own certificate.
-    /// - Throws: `TransportError`.
+    /// Works on its own thread. Canceling does not stop it; `limit` does. `origin` must be `https`.
     package static func peerCertificate(
         of origin: Origin,
         limit: Duration

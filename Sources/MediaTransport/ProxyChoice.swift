@@ -3,20 +3,16 @@ internal import MediaCore
 
 /// Which proxy the environment sets for plain http, by libcurl's rules (curl(1), section ENVIRONMENT).
 ///
-/// A transfer for which this finds none is told to use none, so that libcurl cannot decide otherwise.
+/// A transfer without one disables libcurl's own choice, so that both agree.
 package enum ProxyChoice {
-    /// The variable that sends plain http to this server through a proxy; nil when requests go directly.
-    ///
-    /// - Parameters:
-    ///   - origin: The server. For `https` the result is nil: a proxy passes TLS on unread.
-    ///   - variable: Returns the value of an environment variable.
-    /// - Returns: For example `http_proxy`.
+    /// The variable, such as `http_proxy`, that sends plain http to this server through a proxy; nil if requests go directly,
+    /// and for `https`, which a proxy passes on encrypted.
     package static func variable(
         for origin: Origin,
         in variable: (String) -> String? = Self.ofThisProcess
     ) -> String? {
         guard origin.scheme == "http" else { return nil }
-        // HTTP_PROXY is left out on purpose: clients of a CGI program could set it (httpoxy.org).
+        // HTTP_PROXY is ignored: clients of a CGI program could set it (httpoxy.org).
         let name = ["http_proxy", "all_proxy", "ALL_PROXY"].first { variable($0)?.isEmpty == false }
         let exceptions = variable("no_proxy") ?? variable("NO_PROXY") ?? ""
         return isException(origin.host, in: exceptions) ? nil : name
@@ -38,7 +34,6 @@ package enum ProxyChoice {
         }
     }
 
-    /// The value of a variable of this process.
     package static func ofThisProcess(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }
     }

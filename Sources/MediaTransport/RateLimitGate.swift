@@ -5,7 +5,7 @@ final class RateLimitGate: Sendable {
     private struct Period {
         var beganAt: ContinuousClock.Instant
         var endsAt: ContinuousClock.Instant
-        /// Refusals one after the other, those of requests that were under way together counted once.
+        /// Consecutive refusals; those of simultaneous requests count once.
         var refusals: Int
     }
 
@@ -16,7 +16,7 @@ final class RateLimitGate: Sendable {
         self.policy = policy
     }
 
-    /// How long a request to this origin has to wait yet; nil when it may go.
+    /// How long a request to this origin must still wait; nil if it may be sent.
     func remaining(for origin: Origin) -> Duration? {
         periods.withLock { periods in
             guard let period = periods[origin] else { return nil }
@@ -25,8 +25,7 @@ final class RateLimitGate: Sendable {
         }
     }
 
-    /// Takes an answer into account: 429 and 503 begin a period of quiet or make it longer; any other answer to a request
-    /// begun since then shows that the server is back.
+    /// Records a response: 429 and 503 start or extend a wait; any other response to a request begun since then ends it.
     func note(_ head: HTTPResponseHead, from origin: Origin, requestedAt: ContinuousClock.Instant) {
         periods.withLock { periods in
             let isNews = periods[origin].map { requestedAt >= $0.beganAt } ?? true

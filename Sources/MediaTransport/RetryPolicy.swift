@@ -6,7 +6,7 @@ public struct RetryPolicy: Sendable, Equatable {
     public var retries: Int
     /// The largest delay.
     public var cap: Duration
-    /// The longest `Retry-After` (RFC 9110 section 10.2.3) that is honored; a longer one is cut to this.
+    /// The longest `Retry-After` (RFC 9110 section 10.2.3) that is honored; a longer one is shortened to this.
     public var retryAfterCap: Duration
     /// The time since the first failure after which there is no retry.
     public var timeLimit: Duration?
@@ -14,7 +14,7 @@ public struct RetryPolicy: Sendable, Equatable {
     package var delays: [Duration]
     /// Whether a delay is random, from zero to its value (full jitter), so that clients do not retry in step.
     package var hasJitter = true
-    /// All delays together; the last one is cut to what remains.
+    /// All delays together; the last one is shortened to what remains.
     package var totalDelay: Duration?
     /// All values of `Retry-After` together; there is no retry beyond it.
     package var totalRetryAfter: Duration?
@@ -48,13 +48,8 @@ public struct RetryPolicy: Sendable, Equatable {
         hasJitter = false
     }
 
-    /// The delay before a retry: the schedule's, or what the server requests if that is longer, up to `retryAfterCap`.
-    ///
-    /// - Parameters:
-    ///   - count: How many attempts have failed.
-    ///   - retryAfter: What the server requests.
-    ///   - random: A number from 0 to 1.
-    /// - Returns: Never negative.
+    /// The delay before a retry after `count` failures: the schedule's, or the server's `retryAfter` if that is longer, up to
+    /// `retryAfterCap`. `random` is from 0 to 1.
     public func delay(after count: Int, retryAfter: Duration? = nil, random: Double = .random(in: 0...1)) -> Duration {
         let doublings = min(max(count - delays.count, 0), 30)
         let bound = min(cap, (delays.prefix(max(count, 1)).last ?? .zero) * (1 << doublings))
@@ -100,29 +95,21 @@ extension RetryPolicy {
 
 /// The failed attempts of one operation, and the delays between them.
 package struct Backoff: Sendable {
-    /// The clock.
     package var now: @Sendable () -> ContinuousClock.Instant = { .now }
     /// Numbers from 0 to 1.
     package var random: @Sendable () -> Double = { .random(in: 0...1) }
     private let policy: RetryPolicy
-    /// Failed attempts so far.
     package private(set) var failures = 0
     private var firstFailure: ContinuousClock.Instant?
     private var delayed = Duration.zero
     private var requested = Duration.zero
 
-    /// Starts with no failures.
     package init(_ policy: RetryPolicy) {
         self.policy = policy
     }
 
-    /// Counts a failed attempt.
-    ///
-    /// - Parameters:
-    ///   - retryAfter: The delay that the server requests.
-    ///   - attempt: The number of the attempt, where failures of other kinds count as well.
-    ///   - isOutage: Whether the server is unavailable, so that its requests to wait add up.
-    /// - Returns: The delay before the next attempt; nil if there is none.
+    /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. `attempt` is its number where
+    /// failures of other kinds count as well. Requested delays add up only if `isOutage`.
     package mutating func next(retryAfter: Duration? = nil, attempt: Int? = nil, isOutage: Bool = true) -> Duration? {
         failures = attempt ?? failures + 1
         let time = now()
@@ -149,14 +136,8 @@ package struct Backoff: Sendable {
 
     /// Runs an operation until it succeeds, or a retry cannot help or is not allowed.
     ///
-    /// - Parameters:
-    ///   - pause: Waits, and returns whether a stop ended the wait.
-    ///   - canceled: What is thrown then.
-    ///   - retryAfter: The delay that the server requests, zero if none; nil if a retry cannot help.
-    ///   - onRetry: Called before each delay with the number of the failed attempt.
-    ///   - operation: One attempt.
-    /// - Returns: The value of the attempt that succeeded.
-    /// - Throws: The error of the last attempt.
+    /// `pause` returns whether a stop ended the wait; `canceled` is then thrown. `retryAfter` is the delay that the server
+    /// requests, zero if none, nil if a retry cannot help. `onRetry` is called before each delay.
     package mutating func run<Value, Failure: Error>(
         pausing pause: (Duration) async -> Bool,
         canceled: @autoclosure () -> Failure,
@@ -195,7 +176,6 @@ package enum RetryAfter {
 }
 
 extension HTTPResponseHead {
-    /// The delay that the server requests with `Retry-After`.
     package var retryAfter: Duration? {
         value(of: "Retry-After").flatMap { RetryAfter.parse($0, now: Int64(time(nil))) }
     }

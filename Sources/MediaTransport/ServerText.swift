@@ -3,10 +3,10 @@ package enum ServerText {
     /// In characters.
     private static let longest = 300
 
-    /// Free text, such as a message: as `cut`, without known secrets.
+    /// Free text, such as a message, truncated and without known secrets.
     package static func sentence(_ text: String) -> String { cut(KnownSecrets.masked(text)) }
 
-    /// Without blanks around, and not longer than anybody reads.
+    /// Trimmed, and truncated to a readable length.
     package static func cut(_ text: String) -> String {
         let trimmed = text.trimmingBlanks()
         return trimmed.count > longest ? trimmed.prefix(longest) + "…" : trimmed

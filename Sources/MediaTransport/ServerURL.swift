@@ -9,7 +9,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     public let scheme: String
     /// Lower case; an internationalised name is in punycode; an IPv6 address is in brackets.
     public let host: String
-    /// The effective port, the scheme's default when the address named none.
+    /// The effective port: the scheme's default if the address has none.
     public let port: Int
 
     /// Whether the address is loopback: `localhost`, `*.localhost` (RFC 6761 section 6.3), `127.0.0.0/8`, `[::1]`. An invalid
@@ -36,7 +36,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 
 /// Why an address of a server was refused.
 public enum ServerURLError: Error, Equatable, Sendable {
-    /// Not an address at all; holds the reason.
+    /// Not an address, and why.
     case malformed(String)
     /// A scheme other than `http` and `https`.
     case unsupportedScheme(String)
@@ -46,26 +46,22 @@ public enum ServerURLError: Error, Equatable, Sendable {
     case containsPath(suggestion: String)
 }
 
-/// The address of a server: `http://host[:port]` or `https://host[:port]`, with a path behind it where the server may live
-/// below one.
+/// The address of a server: `http://host[:port]` or `https://host[:port]`, with a base path where one is allowed.
 ///
-/// Parsed once, by libcurl's own URL parser, so that the token scope, the credential origin and the request can never
-/// disagree about which host is meant.
+/// Parsed once, by libcurl's own URL parser, so that token scope, credential origin and request always agree on the host.
 public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     /// What credentials and tokens are bound to.
     public let origin: Origin
     /// Whether the address came without a scheme and `https://` was assumed.
     public let assumedScheme: Bool
 
-    /// Where the server lives on its host: empty at the root, else a path that begins with a slash and ends without one.
+    /// The path of the server on its host: empty at the root, else with a leading slash and without a trailing one.
     public let basePath: String
 
-    /// Parses an address; one without a scheme gets `https://`.
+    /// Parses an address such as `media.example.org` or `http://localhost:8080/`; one without a scheme gets `https://`.
     ///
-    /// - Parameters:
-    ///   - text: What the user wrote, for example `media.example.org` or `http://localhost:8080/`.
-    ///   - allowingPath: Whether the server may live below a path, behind a reverse proxy. Slashes at its end are dropped.
-    /// - Throws: `ServerURLError`; nothing of a refused password is kept in the error.
+    /// `allowingPath` accepts a base path, behind a reverse proxy; slashes at its end are dropped. The error never contains a
+    /// refused password.
     public init(_ text: String, allowingPath: Bool = false) throws(ServerURLError) {
         assumedScheme = !text.contains("://")
         guard Self.namesHost(text) else { throw Self.malformed("no host name") }
@@ -84,14 +80,12 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
         basePath = path
     }
 
-    /// Whether a host stands right where one is due. libcurl forgives further slashes and takes `http:///x` for the
-    /// host `x`.
+    /// Whether the host comes first. libcurl tolerates further slashes and takes `http:///x` for the host `x`.
     private static func namesHost(_ text: String) -> Bool {
         let authority = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
         return authority.first.map { !"/\\?#".contains($0) } ?? false
     }
 
-    /// The error with the form that an address has.
     fileprivate static func malformed(_ reason: String) -> ServerURLError {
         .malformed("\(reason); the form is https://HOST[:PORT]")
     }
@@ -102,12 +96,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     /// `scheme://host[:port]` and the base path, without a trailing slash.
     public var description: String { origin.description + basePath }
 
-    /// The address of a resource on this server.
-    ///
-    /// - Parameters:
-    ///   - path: An absolute path below the base path, already percent-encoded where needed.
-    ///   - query: Names and values, encoded here.
-    /// - Returns: The address, bound to this server's origin.
+    /// The address of a resource. `path` is absolute, below the base path, and percent-encoded; `query` is encoded here.
     public func resource(_ path: String, query: [(name: String, value: String)] = []) -> RequestURL {
         var text = description + path
         for (index, item) in query.enumerated() {
@@ -118,7 +107,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A complete address of one request. It can only be made from a `ServerURL`, so its origin is known to be the server's.
+/// The complete address of one request. It can only be made from a `ServerURL`, so its origin is the server's.
 public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     /// Where the request goes.
     public let origin: Origin
@@ -129,7 +118,7 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     public var description: String { text }
 }
 
-/// The parts of an address, taken apart by `curl_url`.
+/// The parts of an address, as parsed by `curl_url`.
 struct CurlURL {
     var scheme: String
     var host: String
@@ -143,7 +132,7 @@ struct CurlURL {
             throw .malformed("out of memory")
         }
         defer { curl_url_cleanup(handle) }
-        // Unknown schemes are let through here so that the error can name them.
+        // Unknown schemes are accepted here so that the error can contain them.
         let flags = UInt32(CURLU_NON_SUPPORT_SCHEME)
         let code = curl_url_set(handle, CURLUPART_URL, text, flags)
         guard code == CURLUE_OK else {
@@ -154,7 +143,7 @@ struct CurlURL {
         guard let host = host(handle), !host.isEmpty else {
             throw ServerURL.malformed("no host name")
         }
-        // libcurl has decoded it once; written out and read again it would be decoded to another host.
+        // libcurl has decoded it once; written out and parsed again it would be decoded to another host.
         guard !host.contains("%") else {
             throw ServerURL.malformed("a percent sign in the host name")
         }
@@ -208,7 +197,7 @@ struct IPAddress: Equatable {
         bytes.count == 4 ? bytes[0] == 127 : bytes.last == 1 && bytes.dropLast().allSatisfy { $0 == 0 }
     }
 
-    /// Whether the first `bits` bits of both addresses are equal; never for addresses of two families.
+    /// Whether the first `bits` bits of both addresses are equal; never for addresses of different families.
     func hasPrefix(_ other: IPAddress, bits: Int) -> Bool {
         guard bytes.count == other.bytes.count, (0...bytes.count * 8).contains(bits) else { return false }
         return (0..<bits).allSatisfy { bit in

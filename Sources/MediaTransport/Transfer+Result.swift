@@ -22,8 +22,8 @@ extension Transfer {
         return .success(HTTPResponse(head: head, body: body, metrics: metrics))
     }
 
-    /// Where a kept connection dies before the answer, libcurl makes another one by itself. When that cannot be made, its
-    /// code and its count are those of the new one, although the body has gone out over the old one.
+    /// If a kept connection dies before the response, libcurl opens another one. If that fails, code and count are those of the
+    /// new connection, although the body was sent over the old one.
     private func failure(_ code: CURLcode) -> TransportError {
         let error = TransportError(kind(of: code), detail: detail(of: code))
         guard bytesRead > 0, error.isBeforeRequest else { return error }
@@ -46,7 +46,7 @@ extension Transfer {
         var error = error
         error.curlCode = Int(code.rawValue)
         error.metrics = metrics
-        // An interim answer (100 Continue) says nothing about the outcome.
+        // An interim response (100 Continue) shows nothing about the outcome.
         error.head = isHeadComplete ? judgedHead() : nil
         return error
     }
@@ -63,7 +63,7 @@ extension Transfer {
 
     private func detail(of code: CURLcode) -> String {
         let text = String(cString: errorBuffer)
-        // libcurl repeats an invalid proxy address with its password.
+        // libcurl's text contains an invalid proxy address with its password.
         return text.isEmpty ? String(cString: curl_easy_strerror(code)) : KnownSecrets.masked(text)
     }
 
@@ -85,8 +85,8 @@ extension Transfer {
         }
     }
 
-    /// libcurl has one code for an unknown issuer and for a wrong name, but records OpenSSL's verdict for the former
-    /// only; before that the result is 1 (`X509_V_ERR_UNSPECIFIED`).
+    /// libcurl has one code for an unknown issuer and for a wrong name, but sets OpenSSL's result only for the former; before
+    /// that the result is 1 (`X509_V_ERR_UNSPECIFIED`).
     private var isChainTrusted: Bool {
         var result = 0
         shim_getinfo_long(handle, CURLINFO_SSL_VERIFYRESULT, &result)
@@ -126,11 +126,11 @@ extension Transfer {
         return socket.map { max(0, shim_socket_unsent($0)) } ?? 0
     }
 
-    /// Looks at the socket, at most twenty times a second, moves the phase on, and reports when there is news.
+    /// Checks the socket at most twenty times a second, updates the phase, and reports changes.
     func observeProgress(at now: ContinuousClock.Instant) {
         guard now - lastLook >= .milliseconds(50) else { return }
         lastLook = now
-        // What the reader holds back is no fault of the peer's.
+        // A pause by the reader is not a stall of the peer.
         if isPaused { lastActivity = now }
         let sent = bytesSent
         if sent > 0 || bytesRead > 0 {
@@ -173,7 +173,7 @@ extension Transfer {
         progress(value)
     }
 
-    /// The limit that has run out, if one has. libcurl itself watches the connecting.
+    /// The limit that has expired, if any. libcurl itself enforces the connect timeout.
     func overdue(at now: ContinuousClock.Instant) -> TransportError.Kind? {
         let silence = now - lastActivity
         if !isDownload, let requestEnd, now - requestEnd > request.timeouts.answer { return .answerTimeout }
@@ -184,13 +184,13 @@ extension Transfer {
         }
     }
 
-    /// Whether the content is the point of the request, which may take as long as it makes progress.
+    /// Whether the content is the purpose of the request, which may take as long as it makes progress.
     private var isDownload: Bool {
         if case .receiver = request.destination { request.method == .get } else { false }
     }
 
-    /// Whether the caller's wish ends the transfer now. After the last body byte of an at-most-once request only
-    /// `abandon` does; a stop then shortens the wait for the answer.
+    /// Whether the control ends the transfer now. After the last body byte of an at-most-once request only `abandon` does; a
+    /// stop then shortens the wait for the response.
     func isStopDue() -> Bool {
         switch control.wish {
         case .none: return false
@@ -205,7 +205,7 @@ extension Transfer {
     }
 }
 
-/// Where a transfer stands. A stream of these is all a progress display needs.
+/// The state of a transfer, as a progress display needs it.
 public struct TransferProgress: Sendable, Equatable {
     /// The stages of a transfer, in order.
     public enum Phase: Sendable, Equatable {
@@ -213,11 +213,11 @@ public struct TransferProgress: Sendable, Equatable {
         case connecting
         /// The body is going out.
         case sending
-        /// The peer's kernel has the whole body; the server has not answered yet.
+        /// The peer's kernel has the whole body; the server has not responded yet.
         case processing
-        /// The answer is coming in.
+        /// The response is being received.
         case receiving
-        /// A failed try is being waited out.
+        /// Waiting before a retry.
         case waitingToRetry
     }
 
@@ -230,9 +230,9 @@ public struct TransferProgress: Sendable, Equatable {
     public var bodyByteCount: Int64
     /// Content bytes received.
     public var bytesReceived: Int64
-    /// The number of the current try, from 1; that of the next one in a wait.
+    /// The number of the current attempt, from 1; during a wait, of the next one.
     public var attempt: Int
-    /// Length of the wait that has begun, in `.waitingToRetry`.
+    /// Length of the wait, in `.waitingToRetry`.
     public var wait: Duration?
 
     package init(

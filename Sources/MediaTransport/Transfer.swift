@@ -2,7 +2,7 @@ internal import CCurl
 internal import CCurlShims
 internal import Glibc
 
-/// One try of one request: an easy handle and everything it points at. Lives on the loop's thread only.
+/// One attempt of one request: an easy handle and everything it points to. Used only on the loop's thread.
 final class Transfer {
     let handle: UnsafeMutableRawPointer
     let control: TransferControl
@@ -21,13 +21,13 @@ final class Transfer {
     let bodyByteCount: Int64
     let reader: (any RequestBodyReader)?
     var bytesRead: Int64 = 0
-    /// What was out when libcurl wanted to start again, or made a connection anew: its own count begins at 0 then.
+    /// Bytes sent when libcurl rewound the body or reconnected: its own count then restarts at 0.
     var bytesSentBeforeRewind: Int64 = 0
-    /// Whether libcurl waits for the reader to let go of the next byte.
+    /// Whether libcurl waits for the reader to release the next byte.
     var isPaused = false
     var sendRate: Int64?
 
-    // Answer.
+    // Response.
     var head: HTTPResponseHead?
     var isHeadComplete = false
     var hasBegunReceiver = false
@@ -38,7 +38,7 @@ final class Transfer {
     /// Of all heads and trailers together.
     var headerBytesReceived = 0
 
-    /// What a callback ran into; it outranks libcurl's code, which only says "aborted by callback".
+    /// An error in a callback. It takes precedence over libcurl's code, which is only "aborted by callback".
     var callbackError: TransportError?
 
     // Progress and watchdogs.
@@ -53,7 +53,6 @@ final class Transfer {
     /// Set by a gentle stop after the last byte.
     var answerDeadline: ContinuousClock.Instant?
 
-    /// The loop's table key.
     var key: OpaquePointer { OpaquePointer(handle) }
 
     /// Whether libcurl has taken every body byte: from here on the server may have the whole request.
@@ -93,7 +92,6 @@ final class Transfer {
         errorBuffer.deallocate()
     }
 
-    /// Sends at most this many bytes a second from now on.
     func limitSendRate(to bytesPerSecond: Int64) {
         sendRate = bytesPerSecond
         _ = shim_setopt_off(handle, CURLOPT_MAX_SEND_SPEED_LARGE, bytesPerSecond)
@@ -103,19 +101,18 @@ final class Transfer {
 extension Transfer {
     /// Bodies of up to this length fit into the buffers on the way: they are out before a refusal could spare them.
     private static let smallBodyBytes: Int64 = 65_536
-    /// The same for servers that have just taken a body, so that a refusal is not to be expected.
+    /// The same for servers that accepted the last body, so that a refusal is unlikely.
     private static let smallBodyBytesOnceFamiliar: Int64 = 1 << 20
     private static let uploadBufferBytes = 262_144
-    /// For an answer that is written to a file; libcurl's own 16 KiB cost four times the system calls.
+    /// For a response that is written to a file; libcurl's own 16 KiB cost four times as many system calls.
     private static let downloadBufferBytes = 131_072
 
-    /// Whether this try asks before it sends its body.
     var expectsContinue: Bool {
         submission.expectsContinue && request.asksBeforeLargeBody && isBodyLarge
     }
 
-    /// Large bodies ask `Expect: 100-continue` first, so that a refusal costs no body (trap T3), and go over a connection
-    /// of their own when they may be sent once only (docs/adr/0002).
+    /// Large bodies are sent with `Expect: 100-continue`, so that a refusal costs no body (trap T3), and over a new connection
+    /// if they may be sent only once (docs/adr/0002).
     private var isBodyLarge: Bool {
         bodyByteCount > (submission.isFamiliar ? Self.smallBodyBytesOnceFamiliar : Self.smallBodyBytes)
     }
@@ -157,7 +154,7 @@ extension Transfer {
         if let key = trust.pinnedKey {
             try set(CURLOPT_PINNEDPUBLICKEY, key)
         }
-        // A pinned key says more than a chain and a name do, and is checked whatever these say.
+        // A pinned key is stronger than chain and name, and is checked regardless of them.
         if trust.insecure || trust.pinnedKey != nil {
             try set(CURLOPT_SSL_VERIFYPEER, 0)
             try set(CURLOPT_SSL_VERIFYHOST, 0)
@@ -195,8 +192,8 @@ extension Transfer {
         if bodyByteCount > Self.smallBodyBytes {
             try set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferBytes)
         }
-        // On a connection that dies before the answer, libcurl sends a request again without telling. A body that has
-        // begun cannot go twice (`seekCallback`); a request without one, and a large one, get a connection of their own.
+        // When a connection dies before the response, libcurl silently sends a request again. A body that has begun cannot be
+        // sent twice (`seekCallback`); a request without one, and a large one, get a new connection.
         if request.repeatability == .atMostOnce {
             try set(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.idleLimit.components.seconds)))
             if bodyByteCount == 0 || isBodyLarge { try set(CURLOPT_FRESH_CONNECT, 1) }
@@ -249,7 +246,6 @@ extension Transfer {
     /// Of all heads of a response, interim ones included, and its trailers. libcurl itself counts the bytes of one head only.
     private static let headerByteLimit = 300 << 10
 
-    /// Fills libcurl's upload buffer from the body.
     fileprivate func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let reader else { return 0 }
         if reader.isHeld {
@@ -272,7 +268,7 @@ extension Transfer {
         }
     }
 
-    /// libcurl wants to send the body (again) from the start.
+    /// libcurl needs to send the body (again) from the start.
     fileprivate func rewindBody(to offset: Int64) -> CInt {
         guard offset == 0, let reader else { return CInt(CURL_SEEKFUNC_CANTSEEK) }
         if bytesRead > 0 && request.repeatability != .safe {
@@ -290,8 +286,8 @@ extension Transfer {
         }
     }
 
-    /// Lets a body go on that its reader does not hold back any more, and one that the server has refused: libcurl, which
-    /// then stops sending by itself, does not end a transfer that rests.
+    /// Resumes a body that its reader has released, and one that the server has refused: libcurl then stops sending by itself,
+    /// but does not end a paused transfer.
     func resumeIfReleased() {
         let isRefused = isHeadComplete && (head?.status ?? 0) >= 300
         guard isPaused, isRefused || reader?.isHeld == false else { return }
@@ -310,7 +306,7 @@ extension Transfer {
             )
             return false
         }
-        // Interim responses do not show that a server takes the body.
+        // Interim responses do not show that a server accepts the body.
         if phase != .sending { lastActivity = .now }
         let line = bytes[...].trimmingBlanks()
         if line.starts(with: "HTTP/".utf8) {
@@ -322,7 +318,7 @@ extension Transfer {
             // 1xx is interim: the real head follows.
             isHeadComplete = (head?.status ?? 0) >= 200
             if head?.status == 417, expectsContinue {
-                // Left to itself libcurl would go on asking with the same field for ever.
+                // libcurl alone would repeat the field forever.
                 callbackError = TransportError(.invalidAnswer, detail: "417 Expectation Failed")
                 return false
             }
@@ -337,7 +333,7 @@ extension Transfer {
         return true
     }
 
-    /// Content bytes. Returns false to abort.
+    /// Returns false to abort.
     fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         lastActivity = .now
         bytesReceived += Int64(bytes.count)
@@ -362,7 +358,7 @@ extension Transfer {
         }
     }
 
-    /// The head goes to the receiver with the first content, or at the end when there is none.
+    /// The head is passed on with the first content, or at the end if there is none.
     func beginReceiver(_ receiver: any ResponseReceiver) throws {
         guard !hasBegunReceiver, let head else { return }
         hasBegunReceiver = true

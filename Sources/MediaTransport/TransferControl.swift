@@ -2,15 +2,14 @@ internal import Synchronization
 
 /// Stops one transfer, gently or at once, from any thread.
 ///
-/// A multipart upload whose last byte is out is a finalize in flight: stopping it would lose the delete token. A gentle
-/// stop therefore takes effect only while body bytes remain; after that the transfer goes on to its answer.
+/// A multipart upload is finalized with its last byte: stopping it after that would lose the delete token. A gentle stop
+/// therefore takes effect only while body bytes remain; after that the transfer waits for its response.
 public final class TransferControl: Sendable {
-    /// What has been asked for.
     enum Wish: Sendable, Equatable {
         case none
-        /// Stop unless the whole body is out; then allow at most `finishWithin` for the answer.
+        /// Stop unless the whole body is sent; then allow at most `finishWithin` for the response.
         case stop(finishWithin: Duration?)
-        /// Stop whatever the stage.
+        /// Stop at any stage.
         case abandon
     }
 
@@ -25,11 +24,10 @@ public final class TransferControl: Sendable {
 
     private let state = Mutex(State())
 
-    /// A control that has asked for nothing yet.
+    /// A control without a stop.
     public init() {}
 
-    /// Another control, which is asked for whatever this one is asked for, and may be stopped alone. It lives as long as
-    /// this one.
+    /// Another control, which gets every stop of this one and can be stopped alone. This one retains it.
     public func linked() -> TransferControl {
         let control = TransferControl()
         let wish = state.withLock { state in
@@ -42,9 +40,9 @@ public final class TransferControl: Sendable {
         return control
     }
 
-    /// Stops the transfer if a body byte remains to be sent; otherwise lets it wait for its answer.
+    /// Stops the transfer if body bytes remain to be sent; otherwise lets it wait for its response.
     ///
-    /// - Parameter finishWithin: How long the answer may still take; nil keeps the request's own limit.
+    /// - Parameter finishWithin: How long the response may still take; nil keeps the request's own limit.
     public func stop(finishWithin: Duration? = nil) {
         set(.stop(finishWithin: finishWithin))
     }
@@ -64,10 +62,9 @@ public final class TransferControl: Sendable {
         wish == .abandon
     }
 
-    /// Waits out a pause that a stop ends early.
+    /// Waits up to `limit`; a stop ends the wait early.
     ///
-    /// - Parameter limit: The length of the pause.
-    /// - Returns: true when a stop was asked for (or the task was cancelled), false when the pause ran out.
+    /// - Returns: Whether a stop was requested or the task was canceled.
     public func waitForStop(upTo limit: Duration) async -> Bool {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await Task.sleep(for: limit) }
@@ -78,15 +75,15 @@ public final class TransferControl: Sendable {
         return isStopRequested || Task.isCancelled
     }
 
-    /// Waits for a stop, without an end of its own.
+    /// Waits for a stop, without a time limit.
     ///
-    /// - Returns: Whether a stop was asked for; false when the task was cancelled before.
+    /// - Returns: False when the task was canceled before.
     public func waitForStop() async -> Bool {
         await stopRequested()
         return isStopRequested
     }
 
-    /// Returns when a stop is asked for or the task is cancelled.
+    /// Returns when a stop is requested or the task is canceled.
     private func stopRequested() async {
         let id = state.withLock { state in
             state.nextWaiter += 1
@@ -106,10 +103,10 @@ public final class TransferControl: Sendable {
         }
     }
 
-    /// Calls `action` once, in a task of its own, when a stop is asked for; at once if it has been. Costs less than a task
-    /// that waits.
+    /// Calls `action` once, in its own task, when a stop is requested, or at once if it already was. Costs less than a waiting
+    /// task.
     ///
-    /// - Returns: What `endObserving` takes; after that `action` is not called any more.
+    /// - Returns: The argument of `endObserving`, after which `action` is not called any more.
     public func observeStop(_ action: @escaping @Sendable () -> Void) -> StopObserver {
         let observer = StopObserver(action)
         let isDue = state.withLock { state in
@@ -121,7 +118,7 @@ public final class TransferControl: Sendable {
         return observer
     }
 
-    /// Lets an observer go.
+    /// Removes an observer.
     public func endObserving(_ observer: StopObserver) {
         observer.cancel()
         state.withLock { state in state.observers.removeAll { $0 === observer } }
@@ -144,18 +141,17 @@ public final class TransferControl: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// The latest wish; read by the loop thread.
     var wish: Wish {
         state.withLock { $0.wish }
     }
 
-    /// Sets what rouses the loop when a wish arrives; nil when the transfer has ended.
+    /// Sets the function that wakes the loop when a wish arrives; nil after the transfer.
     func attach(_ wake: (@Sendable () -> Void)?) {
         state.withLock { $0.wake = wake }
     }
 }
 
-/// Somebody who wants to know when a stop is asked for.
+/// An observer of stop requests.
 public final class StopObserver: Sendable {
     private let action: @Sendable () -> Void
     private let isCancelled = Atomic(false)
@@ -164,7 +160,7 @@ public final class StopObserver: Sendable {
         self.action = action
     }
 
-    /// Not on the caller's thread, which may be in the midst of an event.
+    /// Not on the caller's thread, which may be handling an event.
     fileprivate func fire() {
         Task {
             if !isCancelled.load(ordering: .acquiring) { action() }

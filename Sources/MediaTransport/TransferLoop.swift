@@ -3,23 +3,20 @@ internal import CCurlShims
 internal import MediaSystem
 internal import Synchronization
 
-/// A request on its way to the loop.
 struct Submission: Sendable {
     var request: HTTPRequest
     var attempt: Int
-    /// Whether a large body may ask `Expect: 100-continue`.
     var expectsContinue: Bool
-    /// Whether the server has taken the last body that it was sent.
+    /// Whether the server accepted the last body sent to it.
     var isFamiliar: Bool
     var control: TransferControl
     var progress: (@Sendable (TransferProgress) -> Void)?
 }
 
-/// Takes the result of a submission.
 typealias Completion = @Sendable (Result<HTTPResponse, TransportError>) -> Void
 
-/// The thread that owns libcurl. Other threads only append to the inbox and wake it; easy handles, header lists and
-/// buffers are born, used and freed on it.
+/// The thread that owns libcurl. Other threads only append to the inbox and wake it; easy handles, header lists and buffers are
+/// created, used and freed on it.
 final class TransferLoop: Sendable {
     private struct Inbox {
         var submissions: [(Submission, Completion)] = []
@@ -36,7 +33,7 @@ final class TransferLoop: Sendable {
             throw TransportError(.unusable, detail: "libcurl cannot be initialised")
         }
         multi = MultiHandle(raw: handle, sockets: OpenSockets())
-        // libcurl would keep four connections for each running transfer: between two files of a batch that is too few.
+        // libcurl keeps four connections per running transfer by default: too few between two files of a batch.
         _ = shim_multi_setopt_long(handle, CURLMOPT_MAXCONNECTS, Self.keptConnections)
         self.configuration = configuration
     }
@@ -49,11 +46,8 @@ final class TransferLoop: Sendable {
     /// `curl_global_init` is not thread-safe with itself; a static runs it once.
     private static let globalSetup = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// Hands a request to the loop, starting its thread if need be.
-    ///
-    /// - Parameters:
-    ///   - submission: The request.
-    ///   - complete: Called exactly once, on the loop's thread or, when the loop refuses, on the caller's.
+    /// Hands a request to the loop, starting its thread if necessary. `complete` is called exactly once, on the loop's thread
+    /// or, if the loop refuses, on the caller's.
     func submit(_ submission: Submission, complete: @escaping Completion) {
         enum Action { case start, wake, refuse }
         let action = inbox.withLock { inbox -> Action in
@@ -69,7 +63,7 @@ final class TransferLoop: Sendable {
         }
     }
 
-    /// Starts the thread. Where the system gives none, the waiting requests fail, and the next one tries again.
+    /// If the system provides no thread, the waiting requests fail, and the next request starts one again.
     private func start() {
         let code = DedicatedThread.start { self.run() }
         guard code != 0 else { return }
@@ -81,13 +75,13 @@ final class TransferLoop: Sendable {
         for (_, complete) in waiting { complete(.failure(.noThread(code))) }
     }
 
-    /// Refuses new requests, cancels running ones and lets the thread end.
+    /// Refuses new requests, cancels running ones and ends the thread.
     func shutdown() {
         inbox.withLock { $0.isShutDown = true }
         wake()
     }
 
-    /// Rouses the thread. Safe from any thread as long as the loop lives: the multi handle dies with the loop.
+    /// Wakes the thread. Safe from any thread as long as the loop lives: the multi handle dies with the loop.
     func wake() {
         curl_multi_wakeup(multi.raw)
     }
@@ -121,7 +115,7 @@ final class TransferLoop: Sendable {
         }
     }
 
-    /// Progress and watchdogs look ten times a second; sockets and wake-ups rouse the loop at once.
+    /// Progress and watchdogs run ten times a second; sockets and wake-ups wake the loop at once.
     private static let tickMilliseconds: CInt = 100
     private static let keptConnections = 32
     private static let idlePollMilliseconds: CInt = 60_000
@@ -177,7 +171,7 @@ final class TransferLoop: Sendable {
         }
     }
 
-    /// Takes a transfer out of libcurl, frees it and reports its result, in that order.
+    /// Removes a transfer from libcurl before it reports its result.
     private func end(
         _ transfer: Transfer,
         of transfers: inout [OpaquePointer: Transfer],

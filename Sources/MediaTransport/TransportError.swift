@@ -1,44 +1,44 @@
 internal import MediaSystem
 
-/// Why a transfer ended without an answer.
+/// Why a transfer failed without a response.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
-    /// The cause, as far as a caller decides by it.
+    /// The cause, in the detail that callers need.
     public enum Kind: Sendable, Equatable {
         /// The host name has no address.
         case unknownHost
-        /// No connection: refused, unreachable, or a proxy's refusal.
+        /// No connection: refused, unreachable, or refused by a proxy.
         case cannotConnect
         /// Connecting took longer than the limit.
         case connectTimeout
         /// The certificate is not signed by a known authority (self-signed among others).
         case certificateUntrusted
-        /// The certificate names another host.
+        /// The certificate is for another host.
         case certificateNameMismatch
         /// The certificate's public key is not the pinned one.
         case pinnedKeyMismatch
         /// Any other TLS failure; a CA file that cannot be read among them.
         case tls
-        /// The peer took no byte for the stall limit while the body was being sent, or sent none of a begun answer.
+        /// The peer accepted no byte within the stall limit while the body was being sent, or sent none of a begun response.
         case stalled
-        /// No answer within the limit after the last body byte.
+        /// No response within the limit after the last body byte.
         case answerTimeout
-        /// The connection broke, or the answer ended early.
+        /// The connection was lost, or the response ended early.
         case connectionLost
         /// The peer broke the protocol.
         case invalidAnswer
-        /// The answer is larger than the request allowed.
+        /// The response is larger than the request allowed.
         case responseTooLarge
         /// The body's source failed; see `underlying`.
         case bodyUnreadable
-        /// The receiver of the answer failed; see `underlying`.
+        /// The receiver of the response failed; see `underlying`.
         case receiverFailed
-        /// The request needed a second send of a body that may only go once.
+        /// The request required a second send of a body that may be sent only once.
         case repeatRefused
         /// Nothing was sent: the credentials are a password, and the origin requires a login.
         case loginRequired(Origin)
         /// Nothing was sent: the login expired, in seconds since 1970.
         case loginExpired(Origin, at: Int64)
-        /// The caller cancelled.
+        /// The caller canceled.
         case cancelled
         /// libcurl could not be set up, or the client was shut down.
         case unusable
@@ -46,15 +46,15 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
 
     /// The cause.
     public var kind: Kind
-    /// libcurl's words, or the system's. Never holds a secret.
+    /// The message of libcurl or the system. Never contains a secret.
     public var detail: String
     /// libcurl's result code; 0 when the failure is not libcurl's.
     public var curlCode: Int
     /// The error of a body source or a receiver.
     public var underlying: (any Error)?
-    /// What had happened by then. `bodyComplete` tells whether the server may have processed the request.
+    /// The state at the failure. If `bodyComplete`, the server may have processed the request.
     public var metrics: TransferMetrics
-    /// The head of the final answer, when it had arrived whole.
+    /// The head of the final response, if it had arrived completely.
     public var head: HTTPResponseHead?
 
     package init(
@@ -100,7 +100,7 @@ extension TransportError {
         [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch].contains(kind)
     }
 
-    /// Whether a second try of a repeatable request may end better.
+    /// Whether a retry of a repeatable request can help.
     package var isWorthRepeating: Bool {
         switch kind {
         case .unknownHost, .cannotConnect, .connectTimeout, .stalled, .answerTimeout, .connectionLost: true

@@ -1,13 +1,10 @@
 /// The meaning of an error response: its code, and whether the same request may succeed later.
 package struct HTTPOutcome: Sendable, Equatable {
-    /// What it means.
     package var code: OutcomeCode
-    /// Whether the same command may succeed later.
     package var isRetryable: Bool
 }
 
 extension OutcomeTable {
-    /// The kind of server that responded.
     package enum Server: String, Sendable, CaseIterable {
         /// The upload server, including guest uploads.
         case gigHive
@@ -33,20 +30,14 @@ extension OutcomeTable {
         case photo(namesDevice: Bool)
         /// A login by password.
         case login
-        /// A registration of a device, and whether the server had the whole request when it answered.
+        /// A registration of a device, and whether the server had the whole request when it responded.
         case registration(isWhole: Bool)
-        /// A submission of a capture, and whether the server had the whole request when it answered.
+        /// A submission of a capture, and whether the server had the whole request when it responded.
         case submission(isWhole: Bool)
     }
 
-    /// The meaning of a response, the same for all servers where no refinement row applies (design section 5).
-    ///
-    /// - Parameters:
-    ///   - status: Status code of the response, 300 or above; a success that is no success is the caller's to judge.
-    ///   - server: The kind of server that responded.
-    ///   - call: The kind of request.
-    ///   - mark: The server's own code or sentence, when its body has one. A page of a proxy has none.
-    /// - Returns: Code and retryability.
+    /// The meaning of a response, the same for all servers where no refinement applies (design section 5). `status` is 300 or
+    /// above. `mark` is the server's own code or message, if its body has one; a proxy's page has none.
     package static func outcome(
         of status: Int,
         from server: Server,
@@ -58,7 +49,6 @@ extension OutcomeTable {
         return HTTPOutcome(code: code, isRetryable: refinement?.isRetryable ?? isPassing(status, code))
     }
 
-    /// The code of a status where no refinement row applies.
     private static func defaultCode(of status: Int) -> OutcomeCode {
         switch status {
         case 300..<400: .redirected

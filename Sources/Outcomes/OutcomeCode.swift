@@ -1,5 +1,5 @@
-/// One code that `--json` records, reports and stored rows carry, with everything that is said about it. The rows of all
-/// systems are in ``OutcomeTable/codes``; `docs/exit-codes.md` is compared with them by a test.
+/// A code of `--json` records, reports and stored rows, with its exit code and messages. The rows of all systems are in
+/// ``OutcomeTable/codes``; a test compares `docs/exit-codes.md` with them.
 public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     /// Stable, snake_case; also in `--json` records.
     public let rawValue: String
@@ -14,15 +14,7 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     /// The hint, or nil.
     public let hint: String?
 
-    /// A row of the table.
-    ///
-    /// - Parameters:
-    ///   - code: Stable, snake_case.
-    ///   - exitCode: As in `docs/exit-codes.md`.
-    ///   - meaning: For the documentation.
-    ///   - message: The message; the meaning when nil.
-    ///   - hint: The hint.
-    ///   - isRetryable: Whether the same command may succeed later.
+    /// A row of the table. Without a `message`, the `meaning` is used.
     init(
         _ code: String,
         _ exitCode: Int32,
@@ -70,10 +62,7 @@ public enum OutcomeTable {
         "hash_mismatch": "checksum_mismatch",
     ]
 
-    /// The row of a code; also accepts its name in 0.1.0.
-    ///
-    /// - Parameter code: As in a record, a report or a stored row.
-    /// - Returns: nil for a code of a newer version.
+    /// The row of a code, or of its name in 0.1.0; nil for a code of a newer version.
     public static func row(_ code: String) -> OutcomeCode? { rows[current(code)] }
 
     /// The current name of a code, which differs if it was renamed since 0.1.0.

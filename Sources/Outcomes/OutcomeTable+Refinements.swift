@@ -58,7 +58,7 @@ extension OutcomeTable {
     // MARK: GigHive, tus
 
     private static let gigHive: [Refinement] = [
-        // A finalize for an upload that is unknown to the application, or no longer known.
+        // A finalize for an upload that the application does not know (any more).
         Refinement(
             .gigHive,
             500...500,
@@ -67,7 +67,7 @@ extension OutcomeTable {
             .uploadExpired,
             when: isFinalize
         ),
-        // PHP's limits for a file, which multipart cannot pass.
+        // PHP's limits for a file, which multipart cannot exceed.
         Refinement(
             .gigHive,
             500...500,
@@ -82,9 +82,9 @@ extension OutcomeTable {
             "gighive 2.5, trap 23",
             .payloadTooLarge
         ),
-        // The web server responds for an application that is not running.
+        // The web server responds in place of an application that is not running.
         Refinement(.gigHive, 503...503, .any, "gighive trap 24", .serverUnavailable),
-        // Another request wrote the same unique key first. Whether the file is stored, the listing tells.
+        // Another request wrote the same unique key first. The listing shows whether the file is stored.
         Refinement(.gigHive, 500...500, .part("1062 Duplicate entry"), "gighive 3, trap 19", .serverRace),
         Refinement(.gigHive, 400...400, .text("invalid token"), "gighive 6", .invalidEventLink, when: isGuest),
         Refinement(.gigHive, 400...400, .text("missing token"), "gighive 6", .invalidEventLink, when: isGuest),
@@ -106,8 +106,7 @@ extension OutcomeTable {
     // MARK: PhotoSync
 
     private static let photoSync: [Refinement] = [
-        // All that this client uploads is well-formed multipart, so the server can only mean that the body was not there
-        // in time.
+        // All uploads of this client are well-formed multipart, so the body did not arrive in time.
         Refinement(
             .photoSync,
             400...400,
@@ -128,7 +127,7 @@ extension OutcomeTable {
         ),
         Refinement(.photoSync, 400...400, .text("file size must be positive"), "photosync 3.3", .emptyFile),
         Refinement(.photoSync, 400...400, .text("No file provided or file is empty."), "photosync 3.3", .emptyFile),
-        // No missing login, and no key that was refused: e-mail address or password is wrong.
+        // E-mail address or password is wrong; not a missing login or a refused key.
         Refinement(.photoSync, 401...401, .any, "photosync 1.1", .notLoggedIn, when: isLogin),
         Refinement(.photoSync, 503...503, .text("Setup required"), "photosync 0", .setupRequired, isRetryable: false),
         Refinement(.photoSync, 500...500, .text("Failed to save API key"), "photosync 1.1", .keyNotRotated),
@@ -164,7 +163,7 @@ extension OutcomeTable {
         ] as [(String, OutcomeCode)])
         .map { Refinement(.captures, 300...599, .text($0.0), "hash-only 1.3, 3.2, 6.2", $0.1) }
         + [
-            // A fresh challenge may do.
+            // A fresh challenge may be accepted.
             Refinement(.captures, 400...499, .prefix("CHALLENGE_"), "hash-only 3.2", .badRequest, isRetryable: true),
             // The registration request is well-formed, so the server refuses the platform or the evidence.
             Refinement(
@@ -180,8 +179,8 @@ extension OutcomeTable {
             Refinement(.captures, 422...422, .any, "hash-only 3.2", .enrolmentImpossible, when: isRegistration),
             Refinement(.captures, 409...409, .any, "hash-only 3.2", .alreadyRegistered, when: isRegistration),
             Refinement(.captures, 409...409, .any, "hash-only 1.3", .duplicate, when: isSubmission),
-            // A server, or a proxy whose server is silent, may have done its work before it failed: a duplicate is a 500 at
-            // the reference server. 503 says that nothing was done.
+            // A server, or one behind a proxy, may have done its work before it failed: the reference server sends a 500 for a
+            // duplicate. A 503 shows that nothing was done.
             Refinement(
                 .captures,
                 500...502,
@@ -200,7 +199,7 @@ extension OutcomeTable {
                 isRetryable: false,
                 when: mayAct
             ),
-            // Without a code of the application, a proxy may have sent it while the server goes on.
+            // Without a code of the application, a proxy may have sent it while the server continues.
             Refinement(
                 .captures,
                 408...408,
@@ -219,7 +218,7 @@ extension OutcomeTable {
                 isRetryable: false,
                 when: isWholeSubmission
             ),
-            // A capture is sent again by the next retry only, which asks first.
+            // A capture is sent again only by the next retry, which queries the server first.
             Refinement(.captures, 501...501, .any, "hash-only 1.3", .serverError, isRetryable: true),
         ]
 

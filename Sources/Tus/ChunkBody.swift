@@ -2,19 +2,17 @@ internal import MediaCrypto
 internal import MediaTransport
 internal import Synchronization
 
-/// One chunk of a content: bytes of a file that go straight from there to the socket and, in passing, to the hash. Its
-/// last byte goes out only once `end` has been let go.
+/// One chunk of a content, read from the file directly into the socket's buffer and hashed in passing. Its last byte is sent
+/// only after `end` was released.
 struct ChunkBody: RequestBody {
     let file: FileContent
-    /// Where in the file the chunk begins.
+    /// Offset of the chunk in the file.
     let start: Int64
     let byteCount: Int64
     let pipeline: HashPipeline
     let end = ChunkEnd()
 
-    /// Opens the source for one chunk.
-    ///
-    /// - Throws: `TusError` `.sourceFailed` when that cannot be done, or the file is shorter than the content.
+    /// Throws `.sourceFailed` if the file cannot be opened or is shorter than the content.
     init(_ range: Range<Int64>, of content: TusContent, _ pipeline: HashPipeline) throws(TusError) {
         file = try content.openChecked()
         start = content.start + range.lowerBound
@@ -22,7 +20,6 @@ struct ChunkBody: RequestBody {
         self.pipeline = pipeline
     }
 
-    /// Which bytes of the content these are.
     func range(in content: TusContent) -> Range<Int64> {
         start - content.start..<start - content.start + byteCount
     }
@@ -60,10 +57,10 @@ struct ChunkBody: RequestBody {
             return count
         }
 
-        /// Only a body of which nothing has gone out is ever asked for this: there is nothing to take back.
+        /// Only called before anything was sent: there is nothing to undo.
         func rewind() {}
 
-        /// Hashes the last byte before it goes out, so that the digest of the whole chunk can be kept in between.
+        /// Hashes the last byte before it is sent, so that the proof of the whole chunk can be stored in between.
         private func reachEndIfDue() throws {
             guard offset == chunk.byteCount - 1 else { return }
             try withUnsafeMutableBytes(of: &lastByte) { byte in
@@ -84,7 +81,7 @@ struct ChunkBody: RequestBody {
 }
 
 extension TusContent {
-    /// The file, as long as it has to be.
+    /// Throws if the file ends before the content does.
     func openChecked() throws(TusError) -> FileContent {
         let file: FileContent
         do {
@@ -100,15 +97,15 @@ extension TusContent {
     }
 }
 
-/// Where the thread that sends a chunk and the task that keeps its proof meet: the sender stops before the last byte, the
-/// keeper lets it go on.
+/// Synchronizes the thread that sends a chunk with the task that stores its proof: the sender stops before the last byte until
+/// the task releases it.
 final class ChunkEnd: Sendable {
     private enum Stage {
         case sending
         case held
         case released
         case failed(any Error)
-        /// The transfer is over and never came this far.
+        /// The transfer ended before it came this far.
         case missed
     }
 
@@ -122,7 +119,7 @@ final class ChunkEnd: Sendable {
 
     // MARK: The sender's side
 
-    /// All bytes but the last are on their way, and all are hashed.
+    /// All bytes but the last were passed on, and all are hashed.
     func reach() {
         leaveSending(for: .held)?.resume(returning: true)
     }
@@ -137,16 +134,14 @@ final class ChunkEnd: Sendable {
         state.withLock { $0.wake = wake }
     }
 
-    /// - Throws: What kept the proof from being kept.
+    /// - Throws: The error that prevented storing the proof.
     func throwFailure() throws {
         if let failure { throw failure }
     }
 
     // MARK: The keeper's side
 
-    /// Waits for the sender.
-    ///
-    /// - Returns: false when the transfer ended before it came to its last byte.
+    /// Waits for the sender. False if the transfer ended before its last byte.
     func reached() async -> Bool {
         await withCheckedContinuation { continuation in
             let answer = state.withLock { state -> Bool? in
@@ -162,31 +157,30 @@ final class ChunkEnd: Sendable {
         }
     }
 
-    /// The last byte may go.
+    /// Allows sending the last byte.
     func release() {
         letGo(.released)
     }
 
-    /// The last byte must not go.
+    /// Forbids sending the last byte.
     func fail(_ error: any Error) {
         letGo(.failed(error))
     }
 
     // MARK: The owner's side
 
-    /// The transfer has ended.
     func transferEnded() {
         leaveSending(for: .missed)?.resume(returning: false)
     }
 
-    /// Whether the proof of the whole chunk is kept.
+    /// Whether the proof of the whole chunk is stored.
     var isReleased: Bool {
         state.withLock { state in
             if case .released = state.stage { true } else { false }
         }
     }
 
-    /// What kept the proof from being kept.
+    /// Why the proof could not be stored.
     var failure: (any Error)? {
         state.withLock { state in
             if case .failed(let error) = state.stage { error } else { nil }
@@ -211,8 +205,8 @@ final class ChunkEnd: Sendable {
     }
 }
 
-/// How large the next chunk is: small enough that a cut costs little and every proxy lets it pass, large enough that the
-/// round trips between chunks do not count.
+/// Adapts the size of chunks: small enough that an interruption costs little and every proxy accepts them, large enough that
+/// the round trips between them do not matter.
 struct ChunkSize {
     /// A chunk that takes longer than this is large enough for its network.
     private static let slow = Duration.seconds(5)
@@ -222,9 +216,9 @@ struct ChunkSize {
     private(set) var current: Int64
     private let minimum: Int64
     private var ceiling: Int64
-    /// Good chunks in a row since the size last changed.
+    /// Successful chunks since the size last changed.
     private var run = 0
-    /// How many of them let it grow; more after each cut, so that it settles below what the network does not carry.
+    /// How many of them increase the size; doubled by each interruption, so that it settles below what the network can carry.
     private var runNeeded = 2
 
     init(_ options: TusSendOptions) {
@@ -237,7 +231,6 @@ struct ChunkSize {
         ceiling = max(options.maximumChunkBytes, current)
     }
 
-    /// A whole chunk went well.
     mutating func completed(in duration: Duration) {
         guard duration < Self.slow else {
             run = 0
@@ -249,9 +242,7 @@ struct ChunkSize {
         current = min(current * 2, ceiling)
     }
 
-    /// A chunk was broken off under way.
-    ///
-    /// - Returns: Whether the next will be smaller.
+    /// A chunk was interrupted. Returns whether the next one will be smaller.
     mutating func cut() -> Bool {
         run = 0
         runNeeded = min(runNeeded * 2, Self.longestRun)
@@ -259,9 +250,7 @@ struct ChunkSize {
         return current > minimum
     }
 
-    /// A chunk was refused as too large (413): none of its size will be tried again.
-    ///
-    /// - Returns: Whether the next will be smaller.
+    /// A chunk was refused as too large (413): its size is not tried again. Returns whether the next one will be smaller.
     mutating func refused(_ byteCount: Int64) -> Bool {
         run = 0
         guard min(current, byteCount) > minimum else { return false }

@@ -1,7 +1,7 @@
 public import Foundation
 public import MediaTransport
 
-/// What a server offers (`OPTIONS`).
+/// The features that a server offers (`OPTIONS`).
 public struct TusFeatures: Sendable, Equatable {
     /// Extensions of tus 1.0.0.
     public enum Extension: String, Sendable, CaseIterable {
@@ -9,25 +9,25 @@ public struct TusFeatures: Sendable, Equatable {
         case creation
         /// The `POST` may carry the first bytes.
         case creationWithUpload = "creation-with-upload"
-        /// The length may be told later.
+        /// The length may be sent later.
         case creationDeferLength = "creation-defer-length"
-        /// Unfinished uploads end; `Upload-Expires` says when.
+        /// Unfinished uploads expire, at `Upload-Expires`.
         case expiration
         /// `Upload-Checksum` with a request.
         case checksum
         /// `Upload-Checksum` after the body.
         case checksumTrailer = "checksum-trailer"
-        /// `DELETE` gives an upload up.
+        /// `DELETE` discards an upload.
         case termination
-        /// Uploads can be put together to one.
+        /// Uploads can be joined.
         case concatenation
-        /// They may be put together before they are complete.
+        /// They may be joined before they are complete.
         case concatenationUnfinished = "concatenation-unfinished"
     }
 
-    /// What `Upload-Offset` counts.
+    /// The unit of `Upload-Offset`.
     public enum OffsetUnit: Sendable {
-        /// The bytes that the server has, as tus 1.0.0 says.
+        /// The bytes that the server has stored, as in tus 1.0.0.
         case bytes
         /// Chunks of the size of the first one: all chunks but the last must have this size, and 20 MiB at most (gighive-d4
         /// contract 4.2 and 4.3).
@@ -36,7 +36,7 @@ public struct TusFeatures: Sendable, Equatable {
 
     /// `Tus-Version`, in the server's order.
     public var versions: [String]
-    /// `Tus-Extension`; unknown ones are left out.
+    /// `Tus-Extension`; unknown ones are ignored.
     public var extensions: Set<Extension>
     /// `Tus-Max-Size` in bytes; nil when not sent.
     public var maximumBytes: Int64?
@@ -57,7 +57,7 @@ public struct TusFeatures: Sendable, Equatable {
 }
 
 extension TusFeatures {
-    /// What `Upload-Offset` counts: chunks on a server that has a size limit and cannot delete uploads (gighive-d4 contract
+    /// The unit of `Upload-Offset`: chunks on a server that has a size limit and cannot delete uploads (gighive-d4 contract
     /// section 1).
     public var offsetUnit: OffsetUnit {
         extensions.contains(.creation) && !extensions.contains(.termination) && maximumBytes != nil ? .chunks : .bytes
@@ -68,21 +68,21 @@ extension TusFeatures {
 public struct TusCreation: Sendable, Equatable {
     /// Last segment of `Location`.
     public var id: String
-    /// `Upload-Expires`, where offered.
+    /// `Upload-Expires`, if sent.
     public var expiresAt: Date?
 }
 
-/// How far an upload has got (`HEAD`).
+/// The progress of an upload (`HEAD`).
 public struct TusStatus: Sendable, Equatable {
     /// `Upload-Offset` in bytes.
     public var offset: Int64
     /// `Upload-Length` in bytes; nil while deferred.
     public var byteCount: Int64?
-    /// `Upload-Expires`, where offered.
+    /// `Upload-Expires`, if sent.
     public var expiresAt: Date?
 }
 
-/// What a request is for, as far as the meaning of a status depends on it.
+/// The kind of request, where the meaning of a status depends on it.
 enum TusVerb {
     case options
     case create
@@ -92,8 +92,8 @@ enum TusVerb {
 }
 
 extension TusError {
-    /// The meaning of an answer that is not the one hoped for: the whole table of statuses (tus 1.0.0; RFC 9110 for the
-    /// rest, which comes from proxies more often than not).
+    /// The meaning of an unsuccessful response: the whole table of statuses (tus 1.0.0; RFC 9110 for the rest, which mostly
+    /// come from proxies).
     init(answer: HTTPResponse, to verb: TusVerb) {
         self.init(
             Self.kind(of: answer, to: verb),
@@ -113,7 +113,7 @@ extension TusError {
         case 404, 410:
             switch verb {
             case .options, .create: .unsupported
-            // A proxy's page says nothing about the upload.
+            // A proxy's page shows nothing about the upload.
             case .head, .patch, .delete: isWebPage(answer) ? .unexpectedAnswer : .gone
             }
         case 405, 412, 501: .unsupported
@@ -128,7 +128,7 @@ extension TusError {
         }
     }
 
-    /// Every answer of a tus server but that to `OPTIONS` has `Tus-Resumable`.
+    /// Every response of a tus server except to `OPTIONS` has `Tus-Resumable`.
     private static func isWebPage(_ answer: HTTPResponse) -> Bool {
         answer.head.mediaType == "text/html" && answer.head.value(of: "Tus-Resumable") == nil
     }
@@ -141,7 +141,6 @@ extension TusError {
         return String(decoding: answer.body.prefix(300), as: UTF8.self)
     }
 
-    /// What a transfer without an answer means.
     init(_ error: TransportError) {
         switch error.kind {
         case .cancelled: self.init(.cancelled, transport: error)
@@ -151,7 +150,7 @@ extension TusError {
         }
     }
 
-    /// Whether the same may go well a little later.
+    /// Whether a retry can help.
     var isWorthAnotherTry: Bool {
         switch kind {
         case .conflict, .checksumMismatch, .rateLimited, .server, .unexpectedAnswer: true
@@ -168,7 +167,7 @@ extension TusError {
         }
     }
 
-    /// Whether something on the way could not carry the chunk to its end, so that a smaller one may do better.
+    /// Whether the chunk was interrupted on the way, so that a smaller one may succeed.
     var isCut: Bool {
         if let transport { return transport.metrics.bodyBytesSent > 0 }
         return status == 408 || status == 500 || status == 502 || status == 504
@@ -176,9 +175,9 @@ extension TusError {
 }
 
 extension TusError {
-    /// What an answer to a `PATCH` means for the upload itself where offsets count chunks (gighive-d4 contract 4.1 and 4.4):
-    /// nil unless the server never completes it. A 500 ends an upload at once, and older releases have appended the bytes
-    /// besides, so that a second attempt would double them.
+    /// What a response to a `PATCH` means for the upload where offsets count chunks (gighive-d4 contract 4.1 and 4.4): nil
+    /// unless the server can never complete it. A 500 ends an upload at once, and older releases append the bytes as well, so
+    /// that a retry would double them.
     var asDead: TusError? {
         guard transport == nil, status == 500 || (status == 409 && uploadOffset == nil) else { return nil }
         var dead = self
@@ -188,9 +187,9 @@ extension TusError {
     }
 }
 
-/// Why a tus request, or the sending of a content, did not succeed.
+/// Why a tus request, or sending a content, failed.
 public struct TusError: Error, Sendable, CustomStringConvertible {
-    /// The cause, as far as a caller decides by it.
+    /// The cause, in the detail that callers need.
     public enum Kind: String, Sendable, CaseIterable {
         /// No tus server at this address, or a version or extension that is not offered (412 included).
         case unsupported
@@ -204,8 +203,8 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         case gone
         /// The server's offset or length is not what this upload can have (409 that persists, an offset that goes back).
         case conflict
-        /// The upload can never be completed, whatever is sent: the server marked it as failed, or its offset is not the end
-        /// of a chunk that was sent. A new one may begin.
+        /// The upload can never be completed: the server marked it as failed, or its offset is not the end of a chunk that was
+        /// sent. A new one may be created.
         case dead
         /// 413 for the smallest chunk, or for the upload as a whole.
         case tooLarge
@@ -219,27 +218,27 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         case server
         /// 3xx: never followed.
         case redirected
-        /// An answer that cannot be understood.
+        /// An invalid response.
         case unexpectedAnswer
         /// The bytes on the server are not those of the content: a changed file, never spliced.
         case prefixChanged
         /// The source failed while it was read.
         case sourceFailed
-        /// A proof could not be kept; see `underlying`.
+        /// A proof could not be stored; see `underlying`.
         case journal
-        /// A stop was asked for.
+        /// A stop was requested.
         case cancelled
-        /// No answer; see `transport`.
+        /// No response; see `transport`.
         case network
     }
 
     /// The cause.
     public var kind: Kind
-    /// The server's or the system's words. May hold control characters.
+    /// The message of the server or the system. May contain control characters.
     public var detail: String
-    /// Status of the answer, when there was one.
+    /// Status of the response, if there was one.
     public var status: Int?
-    /// `Upload-Offset` of the answer in bytes, when it had one.
+    /// `Upload-Offset` of the response in bytes, if it had one.
     public var uploadOffset: Int64?
     /// `Retry-After` in seconds.
     public var retryAfterSeconds: Int?

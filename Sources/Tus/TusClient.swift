@@ -3,11 +3,11 @@ internal import MediaCore
 public import MediaCrypto
 public import MediaTransport
 
-/// One tus 1.0.0 server (https://tus.io/protocols/resumable-upload): requests, answers and the sending of a file in
-/// chunks. Knows no media server.
+/// A client of one tus 1.0.0 server (https://tus.io/protocols/resumable-upload): its requests, and sending a file in chunks.
+/// Independent of any media server.
 ///
-/// An upload is named by its id, the last segment of the `Location` that creation answered. Addresses are always built
-/// from the configured server and path, so that a foreign `Location` never gets credentials.
+/// An upload is identified by its ID, the last segment of the `Location` of its creation. Addresses are always built from the
+/// configured server and path, so that a foreign `Location` never gets credentials.
 public struct TusClient: Sendable {
     let http: HTTPClient
     let server: ServerURL
@@ -16,15 +16,8 @@ public struct TusClient: Sendable {
     let headers: [HTTPHeader]
     let timeouts: TransferTimeouts
 
-    /// Makes a client.
-    ///
-    /// - Parameters:
-    ///   - http: Sends the requests.
-    ///   - server: The server.
-    ///   - path: Where uploads are created, with a slash at its end (`/files/`).
-    ///   - authorization: Proof of identity, if any.
-    ///   - headers: Fields for every request besides tus's own, such as a secret of the media server.
-    ///   - timeouts: Silence limits.
+    /// Makes a client. `path` is where uploads are created, with a slash at its end (`/files/`). `headers` are sent with every
+    /// request besides those of tus, such as a secret of the media server.
     public init(
         http: HTTPClient,
         server: ServerURL,
@@ -41,13 +34,10 @@ public struct TusClient: Sendable {
         self.timeouts = timeouts
     }
 
-    /// Asks what the server can do (`OPTIONS`, tus 1.0.0 section "OPTIONS").
+    /// Queries the server's features (`OPTIONS`, tus 1.0.0 section "OPTIONS"). With `repeatsUnavailable`, a 503 is retried here
+    /// and not left to the caller.
     ///
-    /// - Parameters:
-    ///   - repeatsUnavailable: Whether a 503 is retried here, and not left to the caller.
-    ///   - control: Stops it at once.
-    /// - Returns: What the server can do.
-    /// - Throws: `TusError`; `.unsupported` when no server of tus 1.0.0 answers there.
+    /// - Throws: `TusError`; `.unsupported` if there is no tus 1.0.0 server.
     public func features(
         repeatsUnavailable: Bool = true,
         control: TransferControl = TransferControl()
@@ -62,18 +52,11 @@ public struct TusClient: Sendable {
 
     /// Creates an upload (`POST`, extension "creation").
     ///
-    /// A lost answer leaves an empty upload on the server, which costs nothing where the number of uploads is not limited;
-    /// creation is therefore repeated like any safe request, unless `isRepeatable` is false.
+    /// A lost response leaves an empty upload on the server, which costs nothing where the number of uploads is not limited;
+    /// creation is therefore retried like a safe request, unless `isRepeatable` is false. `isPartial` uploads are joined with
+    /// others (extension "concatenation"). With `repeatsUnavailable`, a 503 is retried here and not left to the caller.
     ///
-    /// - Parameters:
-    ///   - byteCount: Length of the whole upload.
-    ///   - metadata: `Upload-Metadata`.
-    ///   - isPartial: Whether it will be joined with others (extension "concatenation").
-    ///   - repeatsUnavailable: Whether a 503 is retried here, and not left to the caller.
-    ///   - isRepeatable: Whether the request may be sent again when its answer is lost.
-    ///   - control: Stops it at once.
-    /// - Returns: The upload's id.
-    /// - Throws: `TusError`; `.tooLarge` when the server takes no upload of this length.
+    /// - Throws: `TusError`; `.tooLarge` if the server accepts no upload of this length.
     public func create(
         byteCount: Int64,
         metadata: [TusMetadata],
@@ -93,11 +76,8 @@ public struct TusClient: Sendable {
         )
     }
 
-    /// Joins finished partial uploads, in order, to one (extension "concatenation").
-    ///
-    /// A partial upload that is still locked (423) is waited for, up to five minutes.
-    ///
-    /// - Throws: `TusError`.
+    /// Joins finished partial uploads, in order (extension "concatenation"). Waits up to five minutes for one that is locked
+    /// (423).
     public func concatenate(
         _ ids: [String],
         metadata: [TusMetadata],
@@ -111,11 +91,9 @@ public struct TusClient: Sendable {
         }
     }
 
-    /// Asks how far an upload has got (`HEAD`).
+    /// Queries the progress of an upload (`HEAD`). Waits up to five minutes for one that another request has locked (423).
     ///
-    /// An upload that is locked by another request (423) is waited for, up to five minutes.
-    ///
-    /// - Throws: `TusError`; `.gone` when the server does not know it (any more).
+    /// - Throws: `TusError`; `.gone` if the server does not know it (any more).
     public func status(
         of id: String,
         control: TransferControl = TransferControl()
@@ -125,15 +103,12 @@ public struct TusClient: Sendable {
         }
     }
 
-    /// Gives an upload up, with its bytes on the server (`DELETE`, extension "termination"). One that is gone already is
-    /// no error.
+    /// Discards an upload with its bytes on the server (`DELETE`, extension "termination"). Succeeds if it is already gone.
     ///
-    /// - Parameters:
-    ///   - id: The upload.
-    ///   - lockLimit: Maximum total time to wait for an upload that another request has locked (423).
-    ///   - control: Cancels it at once.
-    ///   - onLock: Called before each wait for a lock.
-    /// - Throws: `TusError`; `.locked` when the lock outlasts the limit.
+    /// `lockLimit` is the maximum total wait for an upload that another request has locked (423); `onLock` is called before
+    /// each wait.
+    ///
+    /// - Throws: `TusError`; `.locked` if the lock outlasts the limit.
     public func terminate(
         _ id: String,
         lockLimit: Duration = .seconds(300),
@@ -152,21 +127,14 @@ public struct TusClient: Sendable {
         }
     }
 
-    /// Sends what the server lacks, in chunks, until it has everything.
+    /// Sends the missing bytes, in chunks.
     ///
-    /// After every fault the server's own offset (`HEAD`) decides where it goes on; only a completed `PATCH` counts as
-    /// progress. Where bytes are on the server already, the prefix is read again and compared with the content's proofs
-    /// before anything is sent.
+    /// After every failure the server's own offset (`HEAD`) decides where to resume; only a completed `PATCH` counts as
+    /// progress. If the server already has bytes, the prefix is read again and compared with the content's proofs before
+    /// anything is sent.
     ///
-    /// - Parameters:
-    ///   - content: The bytes.
-    ///   - id: The upload.
-    ///   - options: Size of chunks, tries.
-    ///   - control: `stop` and `abandon` end it at once, like cancelling the task; the upload stays resumable. A
-    ///     `content.keep` that has begun is waited for.
-    ///   - onEvent: Called on any thread; must return quickly.
-    /// - Returns: The digest of the whole content, and what was sent.
-    /// - Throws: `TusError`.
+    /// `stop` and `abandon` of `control` end it at once, like canceling the task; the upload stays resumable. A `content.keep`
+    /// in progress is awaited. `onEvent` is called on any thread and must return quickly.
     public func send(
         _ content: TusContent,
         to id: String,
@@ -180,15 +148,13 @@ public struct TusClient: Sendable {
 }
 
 extension TusClient {
-    /// Address of an upload on the configured server, as a path.
-    ///
-    /// - Throws: `TusError` `.refused` for what cannot be the id of an upload.
+    /// The path of an upload on the configured server. Throws `.refused` for an invalid ID.
     func resource(_ id: String) throws(TusError) -> String {
         guard TusLocation.isID(id) else { throw TusError(.refused, detail: "\"\(id)\" is not the id of an upload") }
         return path + PercentEncoding.encode(id)
     }
 
-    /// A request with the fields that every one has. Only `OPTIONS` goes without a version (tus 1.0.0 "Tus-Resumable").
+    /// A request with the common fields. Only `OPTIONS` is sent without a version (tus 1.0.0 "Tus-Resumable").
     func request(
         _ method: HTTPMethod,
         _ resource: String? = nil,
@@ -206,11 +172,11 @@ extension TusClient {
             authorization: authorization,
             repeatability: repeatability,
             verdict: { head in
-                // A limit on unfinished uploads concerns no other request.
+                // A limit on unfinished uploads does not affect other requests.
                 if method == .post, case .atMostOnce = repeatability, head.status == 429 { return .final }
                 return repeatsUnavailable || head.status != 503 ? .byStatus : .final
             },
-            // Creation has checked the credentials, and a server that does not know the field costs a second a chunk.
+            // Creation has checked the credentials, and a server that ignores the field costs a second per chunk.
             asksBeforeLargeBody: false,
             timeouts: timeouts,
             destination: .memory(limit: 64 << 10)
@@ -242,7 +208,7 @@ extension TusClient {
     ) async throws(TusError) -> TusCreation {
         var fields = fields
         if let value = try TusMetadata.fieldValue(of: metadata) { fields.append(HTTPHeader("Upload-Metadata", value)) }
-        // libcurl would call an empty body a form.
+        // libcurl would label an empty body as a form.
         fields.append(HTTPHeader("Content-Type", ""))
         let request = request(
             .post,
@@ -280,7 +246,7 @@ extension TusClient {
         )
     }
 
-    /// Repeats something as long as the upload is locked and the policy lasts.
+    /// Repeats `body` while the upload is locked, as long as the policy allows.
     func waitingForLocks<Value: Sendable>(
         _ control: TransferControl,
         _ policy: RetryPolicy = .tusLock,
@@ -299,7 +265,7 @@ extension TusClient {
 }
 
 extension HTTPResponseHead {
-    /// A field that holds a number of bytes; nil when it is missing or no such number.
+    /// Nil if the field is missing or not a number of bytes.
     func byteCount(_ name: String) -> Int64? {
         guard let value = value(of: name), value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int64(value)
@@ -312,7 +278,6 @@ extension HTTPResponseHead {
 }
 
 extension TusFeatures {
-    /// Reads the answer to `OPTIONS`.
     init(_ head: HTTPResponseHead) throws(TusError) {
         func list(_ name: String) -> [String] {
             (head.value(of: name) ?? "").split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
@@ -331,7 +296,7 @@ extension TusFeatures {
         )
     }
 
-    /// The better of the two checksums that both sides know; nil where the extension is not offered.
+    /// The better of the two checksums that both sides support; nil if the extension is not offered.
     public var preferredChecksum: DigestAlgorithm? {
         guard extensions.contains(.checksum) else { return nil }
         return [.sha256, .sha1].first { checksumAlgorithms.contains($0.tusName) }
@@ -339,7 +304,6 @@ extension TusFeatures {
 }
 
 extension DigestAlgorithm {
-    /// The name in `Upload-Checksum` (extension "checksum").
     var tusName: String {
         switch self {
         case .sha256: "sha256"
@@ -348,19 +312,17 @@ extension DigestAlgorithm {
     }
 }
 
-/// What came of sending one chunk once.
 struct ChunkOutcome {
-    /// The answer, whatever its status.
+    /// The response, whatever its status.
     var answer: Result<HTTPResponse, TusError>
     var bytesSent: Int64
-    /// Whether all of the chunk went through the hash and its proof is kept.
+    /// Whether the whole chunk was hashed and its proof is stored.
     var isKept: Bool
 }
 
 extension TusClient {
-    /// Sends a chunk once. With `completes`, a stop after its last byte lets it wait for its answer.
-    ///
-    /// - Returns: The error is nil when the server has the whole chunk.
+    /// Sends a chunk once. With `completes`, a stop after its last byte waits for the response. The error is nil if the server
+    /// has the whole chunk.
     func patch(
         _ id: String,
         _ chunk: ChunkBody,
@@ -383,7 +345,7 @@ extension TusClient {
         }
     }
 
-    /// Sends a request whose body is a chunk, and keeps the chunk's proof on the way.
+    /// Sends a request whose body is a chunk, and stores the chunk's proof in passing.
     func send(
         _ request: HTTPRequest,
         _ chunk: ChunkBody,
@@ -453,10 +415,9 @@ extension TusClient {
         )
     }
 
-    /// What a body of bytes of an upload is called.
     static var offsetStream: HTTPHeader { HTTPHeader("Content-Type", "application/offset+octet-stream") }
 
-    /// nil when the answer says that the server has the whole chunk.
+    /// Nil if the response confirms the whole chunk.
     private func refusal(in answer: HTTPResponse, of chunk: Range<Int64>) -> TusError? {
         guard (200..<300).contains(answer.status) else { return TusError(answer: answer, to: .patch) }
         let offset = answer.head.byteCount("Upload-Offset")
@@ -469,7 +430,7 @@ extension TusClient {
         )
     }
 
-    /// Keeps the proof of everything up to the end of a chunk, then lets the chunk's last byte go.
+    /// Stores the proof of everything up to the end of a chunk, then releases the chunk's last byte.
     private func keepProof(
         of content: TusContent,
         at offset: Int64,
@@ -488,23 +449,17 @@ extension TusClient {
 }
 
 extension TusClient {
-    /// Creates an upload and sends its first bytes in the same request (extension "creation-with-upload"), which spares a
-    /// small file two round trips.
+    /// Creates an upload and sends its first bytes in the same request (extension "creation-with-upload"), which saves two
+    /// round trips for a small file.
     ///
-    /// Never done unasked: when the answer is lost, the server is left with these bytes under an id that nobody knows, and
-    /// the next try sends them again. The request is therefore not repeated. `send` goes on from here; it reads the first
-    /// bytes once more for the digest.
+    /// Never the default: if the response is lost, the server keeps these bytes under an unknown ID, and the next attempt sends
+    /// them again. The request is therefore not repeated. `send` resumes from here; it reads the first bytes again for the
+    /// digest.
     ///
-    /// - Parameters:
-    ///   - content: The bytes. The proof of the first ones is kept before their last byte goes out, like that of a chunk,
-    ///     but before the upload has an id.
-    ///   - metadata: `Upload-Metadata`.
-    ///   - firstBytes: How many to send now, at least 1; no more than the content has.
-    ///   - isPartial: Whether it will be joined with others (extension "concatenation").
-    ///   - control: Stops it at once.
-    ///   - onEvent: Called on any thread; must return quickly.
-    /// - Returns: The upload, and how many bytes the server says to have; nil when it does not say.
-    /// - Throws: `TusError`.
+    /// The proof of the first bytes is stored before their last one is sent, as for a chunk, but before the upload has an ID.
+    /// `isPartial` uploads are joined with others (extension "concatenation").
+    ///
+    /// - Returns: The upload, and how many bytes the server has; nil if it does not report that.
     public func create(
         _ content: TusContent,
         metadata: [TusMetadata],
@@ -542,7 +497,6 @@ extension TusClient {
 }
 
 extension HashPipeline {
-    /// A pipeline, or the error of this module.
     static func forContent() throws(TusError) -> HashPipeline {
         do throws(CryptoError) {
             return try HashPipeline()

@@ -1,15 +1,10 @@
 internal import Foundation
 
-/// The id of an upload inside a `Location`.
+/// The ID of an upload in a `Location`.
 enum TusLocation {
-    /// The last path segment of an absolute or relative address, percent-decoded. Query, fragment and trailing slashes do
-    /// not count, and neither does the origin: requests go to the configured server, whatever a proxy believes its name
-    /// to be (gighive contract T13).
-    ///
-    /// - Parameters:
-    ///   - location: The field value as received.
-    ///   - path: Where uploads are created; an answer that names just this is no upload.
-    /// - Returns: nil when there is no id, or none that `isID` accepts.
+    /// The last path segment of an absolute or relative address, percent-decoded; nil if `isID` rejects it or the address is
+    /// `path`, where uploads are created. Query, fragment, trailing slashes and the origin are ignored: requests go to the
+    /// configured server, whatever name a proxy uses (gighive contract T13).
     static func id(in location: String, createdAt path: String) -> String? {
         var text = location.prefix { $0 != "?" && $0 != "#" }
         if let scheme = text.firstRange(of: "://") {
@@ -24,8 +19,8 @@ enum TusLocation {
         return id
     }
 
-    /// Whether a text can be an id: unreserved characters and sub-delimiters of RFC 3986, `:` and `@`, which is what
-    /// servers use (tusd: hexadecimal digits, `-`, `_`, and `+` with S3). No slash, no control character, not `.` or `..`.
+    /// Whether a text can be an ID: unreserved characters and sub-delimiters of RFC 3986, `:` and `@`, as servers use them
+    /// (tusd: hexadecimal digits, `-`, `_`, and `+` with S3). No slash, no control character, not `.` or `..`.
     static func isID(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 512 && text != "." && text != ".."
             && text.utf8.allSatisfy { byte in
@@ -77,9 +72,8 @@ public struct TusMetadata: Sendable, Equatable {
 }
 
 extension TusMetadata {
-    /// The field value of `Upload-Metadata` (tus 1.0.0, extension "creation"); nil without pairs.
-    ///
-    /// - Throws: `TusError` `.refused` for a key that cannot be sent, or that comes twice.
+    /// The field value of `Upload-Metadata` (tus 1.0.0, extension "creation"); nil without pairs. Throws `.refused` for an
+    /// invalid or repeated key.
     static func fieldValue(of pairs: [TusMetadata]) throws(TusError) -> String? {
         var seen: Set<String> = []
         var items: [String] = []

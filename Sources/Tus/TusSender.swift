@@ -2,7 +2,7 @@ internal import Foundation
 internal import MediaCrypto
 internal import MediaTransport
 
-/// One run of `TusClient.send`: where it stands, and what it does about faults.
+/// One run of `TusClient.send`: its position, and its handling of failures.
 struct TusSender {
     private let client: TusClient
     private let content: TusContent
@@ -10,21 +10,21 @@ struct TusSender {
     private let options: TusSendOptions
     private let control: TransferControl
     private let onEvent: @Sendable (TusEvent) -> Void
-    /// Between chunks its state, and its mark, are those of the first `offset` bytes.
+    /// Between chunks its state and its mark are those of the first `offset` bytes.
     private let pipeline: HashPipeline
 
-    /// What the server is known to have.
+    /// Bytes that the server is known to have.
     private var offset: Int64 = 0
     private var size: ChunkSize
     private var locks: Backoff
-    /// Faults since the server last had more than before.
+    /// Failures since the last progress.
     private var faultsInARow: Backoff
-    /// Failed tries in that time, those against a lock and those with too large a chunk included.
+    /// Failed attempts in that time, including those because of a lock or too large a chunk.
     private var failedTries = 0
     private var faults = 0
     private var bytesSent: Int64 = 0
-    /// How far any try may have sent: up to there bytes can turn up on the server, also after it has told less. Whole
-    /// chunks, because libcurl does not count what a failing write has sent.
+    /// The end of what any attempt may have sent: bytes up to there can appear on the server even after it reported fewer.
+    /// Whole chunks, because libcurl does not count the bytes of a failing write.
     private var sentEnd: Int64 = 0
 
     init(
@@ -51,7 +51,7 @@ struct TusSender {
         do throws(TusError) {
             if !options.isNew {
                 offset = try await ask().offset
-                // The chunk of an earlier run may still be on its way.
+                // The chunk of an earlier run may still arrive.
                 sentEnd = offset + options.longestChunk
                 try await provePrefix()
             }
@@ -74,7 +74,7 @@ struct TusSender {
 
     // MARK: Asking
 
-    /// The server's word on the upload, whatever it takes to get it.
+    /// Queries the upload's status, with retries.
     private mutating func ask() async throws(TusError) -> TusStatus {
         while true {
             try throwIfStopped()
@@ -96,12 +96,8 @@ struct TusSender {
         }
     }
 
-    /// Waits until something that failed may be tried again.
-    ///
-    /// - Parameters:
-    ///   - error: What failed.
-    ///   - isEased: Whether the next try asks less of the network, which makes it worth a try in any case.
-    /// - Throws: The error itself when it cannot get better, or has not for too long.
+    /// Waits before a retry. If `isEased`, the next attempt demands less of the network and is made in any case. Throws the
+    /// error if a retry cannot help or the policy is exhausted.
     private mutating func waitOut(_ error: TusError, isEased: Bool = false) async throws(TusError) {
         var wait: Duration?
         if error.kind == .locked {
@@ -157,13 +153,13 @@ struct TusSender {
             noteRetry(after: .zero, because: error)
         } else {
             let isSmaller = error.isCut && size.cut()
-            // A network that breaks every chunk of one size may yet carry smaller ones.
+            // A network that interrupts every chunk of one size may still carry smaller ones.
             try await waitOut(error, isEased: isSmaller && error.transport != nil)
         }
         try await settle(at: try await ask().offset, chunk, isKept: outcome.isKept)
     }
 
-    /// The same where offsets count chunks: the next chunk has the same size, and nothing is sent again after an answer that
+    /// The same where offsets count chunks: the next chunk has the same size, and nothing is sent again after a response that
     /// ends the upload on the server (gighive-d4 contract 4.1 and 4.4).
     private mutating func recover(from error: TusError, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
         if let dead = error.asDead { throw dead }
@@ -173,24 +169,24 @@ struct TusSender {
             return try await settle(at: found, chunk, isKept: isKept)
         }
         var error = error
-        // A body that a proxy ended early is refused as a bad request, and nothing of it is kept.
+        // A body truncated by a proxy is refused as a bad request, and nothing of it is stored.
         if error.status == 400 { error.kind = .unexpectedAnswer }
         try await waitOut(error)
         try await settle(at: try await ask().offset, chunk, isKept: isKept)
     }
 
-    /// An offset that this upload cannot have. Where offsets count chunks the upload is beyond repair.
+    /// An impossible offset. Where offsets count chunks, the upload cannot be completed.
     private func misplaced(_ detail: String) -> TusError {
         TusError(options.fixedChunkBytes == nil ? .conflict : .dead, detail: detail)
     }
 
-    /// Whether an offset is the end of a chunk, as far as the size of chunks tells.
+    /// Whether an offset can be the end of a chunk.
     private func isChunkEnd(_ found: Int64) -> Bool {
         guard let chunk = options.fixedChunkBytes else { return true }
         return found % chunk == 0 || found == content.byteCount
     }
 
-    /// Goes on from where the server says it is after a fault.
+    /// Resumes from the server's offset after a failure.
     private mutating func settle(at found: Int64, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
         guard found >= offset, found <= max(offset, sentEnd), isChunkEnd(found) else {
             throw misplaced("the server's offset is \(found) where \(offset) was due")
@@ -200,7 +196,7 @@ struct TusSender {
         }
         pipeline.restart()
         guard found > offset else { return }
-        // A server without a firewall before it keeps what it got of a chunk. The same bytes go through the hash again.
+        // A server without a proxy in front stores the received part of a chunk. The same bytes are hashed again.
         try await hash(from: offset, to: found, of: try content.openChecked())
         try await keepProof(at: found)
         advance(to: found)
@@ -217,10 +213,10 @@ struct TusSender {
 
     // MARK: Proving
 
-    /// Reads again what the server has, and refuses to go on unless it is what was sent.
+    /// Reads again what the server has, and throws unless it is what was sent.
     private mutating func provePrefix() async throws(TusError) {
         guard offset > 0 else { return }
-        // A chunk's proof is kept before its last byte goes out: another offset comes from other bytes.
+        // A chunk's proof is stored before its last byte is sent: another offset comes from other bytes.
         guard options.fixedChunkBytes == nil || content.proofs.contains(where: { $0.offset == offset }) else {
             throw misplaced("the server's offset, \(offset) bytes, is not the end of a chunk")
         }
@@ -228,7 +224,7 @@ struct TusSender {
         let longest = options.longestChunk
         let proven = content.proofs.filter { $0.offset <= offset }.max { $0.offset < $1.offset }
         let provenBytes = proven?.offset ?? 0
-        // Before the last byte of a chunk goes out its proof is kept: only a part of one chunk can be without.
+        // A chunk's proof is stored before its last byte is sent: at most a part of one chunk lacks one.
         guard offset - provenBytes <= longest else {
             throw TusError(
                 .prefixChanged,
@@ -242,7 +238,7 @@ struct TusSender {
             pipeline.mark()
             let next = content.proofs.filter { $0.offset > offset }.min { $0.offset < $1.offset }
             if let next, next.offset - offset <= longest, next.offset <= content.byteCount {
-                // The chunk was cut, and its proof covers the part that the server has.
+                // The chunk was interrupted, and its proof covers the part that the server has.
                 try await hash(from: offset, to: next.offset, of: file)
                 try await compare(with: next)
                 pipeline.restart()
@@ -259,7 +255,7 @@ struct TusSender {
         }
     }
 
-    /// Puts a piece of the content through the hash.
+    /// Hashes a range of the content.
     private func hash(from first: Int64, to end: Int64, of file: FileContent) async throws(TusError) {
         let total = offset
         do {

@@ -1,6 +1,6 @@
 package import MediaCrypto
 
-/// Proof that a key holder stands behind a digest (hash-only contract 3.1): a CBOR map of authenticator data and signature.
+/// Proof that a key holder vouches for a digest (hash-only contract 3.1): a CBOR map of authenticator data and signature.
 package struct Assertion: Sendable, Equatable {
     /// rpIdHash (32) ‖ flags (1) ‖ counter (4, big-endian).
     package var authenticatorData: [UInt8]
@@ -8,21 +8,13 @@ package struct Assertion: Sendable, Equatable {
     /// length of a body is known before it is signed.
     package var signature: [UInt8]
 
-    /// Makes an assertion.
-    ///
-    /// - Parameters:
-    ///   - authenticatorData: 37 bytes.
-    ///   - signature: 64 bytes.
     package init(authenticatorData: [UInt8], signature: [UInt8]) {
         self.authenticatorData = authenticatorData
         self.signature = signature
     }
 
-    /// Reads one (RFC 8949): keys in any order, further keys ignored, definite lengths only.
-    ///
-    /// Gives nil for anything that a server would refuse before it looks at the signature.
-    ///
-    /// - Parameter base64: Standard alphabet, padded, without line breaks.
+    /// Reads padded standard base64 of CBOR (RFC 8949): keys in any order, unknown keys ignored, definite lengths only. Nil for
+    /// anything that a server would refuse before checking the signature.
     package init?(base64: String) {
         guard base64.utf8.count <= Self.longestText, let cbor = Base64.decoded(base64),
             let assertion = AssertionCBOR.decoded(cbor),
@@ -31,29 +23,23 @@ package struct Assertion: Sendable, Equatable {
         self = assertion
     }
 
-    /// Standard padded base64 of the CBOR.
+    /// Padded standard base64 of the CBOR.
     package var base64: String { Base64.encoded(AssertionCBOR.encoded(self)) }
 
-    /// As long as every assertion's base64, and plainly none: what a dry run shows. Its bytes are no CBOR map.
+    /// As long as the base64 of any assertion, and obviously not one: shown by a dry run. Not a CBOR map.
     package static var placeholder: String {
         String(repeating: "PLACEHOLDER/NO/ASSERTION/", count: 7) + "NONE="
     }
 
-    /// The signature counter; nil for authenticator data that are too short.
+    /// Nil if the authenticator data are too short.
     package var counter: UInt32? {
         guard authenticatorData.count >= Self.authenticatorDataLength else { return nil }
         return authenticatorData[33..<37].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Signs a digest.
+    /// Signs a digest. `rpID` is the server's relying party ID; `counter` must never have been used.
     ///
-    /// - Parameters:
-    ///   - clientDataHash: SHA-256 of the signed bytes.
-    ///   - rpID: The server's relying party id; hashed.
-    ///   - counter: Never used before.
-    ///   - signer: The key.
-    /// - Returns: The assertion.
-    /// - Throws: `CaptureError` `.signingFailed`, also for a signature that the signer's own public key does not fit.
+    /// - Throws: `CaptureError` `.signingFailed`, also for a signature that the signer's own public key does not verify.
     package static func sign(
         _ clientDataHash: SHA256Digest,
         rpID: String,
@@ -72,13 +58,7 @@ package struct Assertion: Sendable, Equatable {
         return Assertion(authenticatorData: authenticatorData, signature: signature)
     }
 
-    /// Whether digest, relying party and key fit.
-    ///
-    /// - Parameters:
-    ///   - clientDataHash: SHA-256 of the signed bytes.
-    ///   - rpID: The server's relying party id.
-    ///   - key: The device's.
-    /// - Returns: Whether a server would accept it, its counter aside.
+    /// Whether a server would accept it for this digest, relying party and key, apart from its counter.
     package func isValid(for clientDataHash: SHA256Digest, rpID: String, key: VerifyingKey) -> Bool {
         guard let rpIDHash = try? SHA256Digest.of(Array(rpID.utf8)), authenticatorData.starts(with: rpIDHash.bytes),
             authenticatorData.count >= Self.authenticatorDataLength
@@ -90,10 +70,10 @@ package struct Assertion: Sendable, Equatable {
 
     private static let authenticatorDataLength = 37
     private static let signatureLength = 64
-    /// In characters: many times what an assertion has.
+    /// In characters; far more than an assertion has.
     private static let longestText = 8192
 
-    /// No flag is set: nobody's presence was tested.
+    /// No flag is set: user presence was not tested.
     private static func authenticatorData(rpID: String, counter: UInt32) throws(CaptureError) -> [UInt8] {
         let flags: UInt8 = 0
         let bigEndian = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: counter >> $0) }
@@ -117,7 +97,7 @@ enum AssertionCBOR {
 
     private static func bytes(_ bytes: [UInt8]) -> [UInt8] { head(.bytes, bytes.count) + bytes }
 
-    /// The shortest head (section 4.2.1). Nothing here is as long as 64 KiB.
+    /// The shortest head (section 4.2.1). Nothing here reaches 64 KiB.
     private static func head(_ kind: CBORReader.Kind, _ length: Int) -> [UInt8] {
         let first = kind.rawValue << 5
         return switch length {
@@ -127,15 +107,15 @@ enum AssertionCBOR {
         }
     }
 
-    /// Reads a map: keys in any order, further keys with values of any kind are ignored, definite lengths only, nothing
-    /// behind the map, no key of ours twice.
+    /// Reads a map: keys in any order, unknown keys with any value ignored, definite lengths only, nothing after the map, no
+    /// known key twice.
     static func decoded(_ cbor: [UInt8]) -> Assertion? {
         var reader = CBORReader(cbor)
         var found: [String: [UInt8]] = [:]
         guard let count = reader.count(of: .map) else { return nil }
         for _ in 0..<count {
             guard let key = reader.text() else {
-                // A key that is no text, then its value.
+                // A key that is not text, then its value.
                 guard reader.skip(), reader.skip() else { return nil }
                 continue
             }
@@ -150,14 +130,14 @@ enum AssertionCBOR {
     }
 }
 
-/// Reads CBOR (RFC 8949) that somebody else may have made: every length is held against what is there, and nesting is bounded.
+/// Reads untrusted CBOR (RFC 8949): every length is checked against the input, and nesting is bounded.
 struct CBORReader {
     /// Major types (section 3.1).
     enum Kind: UInt8 {
         case unsigned, negative, bytes, text, array, map, tag, simple
     }
 
-    /// Deeper nesting is an attack on the stack, not an assertion.
+    /// Deeper nesting is an attack on the stack.
     private static let deepest = 16
 
     private var rest: ArraySlice<UInt8>
@@ -166,25 +146,23 @@ struct CBORReader {
         rest = bytes[...]
     }
 
-    /// Whether nothing is left.
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Enters an array or a map: how many elements, or pairs, it has. Stays in place at anything else.
+    /// Enters an array or a map, and returns its count. Does not move if the next value is another kind.
     mutating func count(of kind: Kind) -> Int? {
         var reader = self
         guard let head = reader.head(), head.kind == kind else { return nil }
-        // Each takes a byte at least, so that a lie about millions ends here.
+        // Each element takes at least a byte, which bounds a false count.
         guard let count = Int(exactly: head.value), count <= reader.rest.count else { return nil }
         self = reader
         return count
     }
 
-    /// A byte string. Stays in place at anything else.
+    /// Does not move if the next value is another kind; neither does `text`.
     mutating func bytes() -> [UInt8]? {
         string(.bytes)
     }
 
-    /// A text. Stays in place at anything else.
     mutating func text() -> String? {
         var reader = self
         guard let bytes = reader.string(.text), let text = String(validating: bytes, as: UTF8.self) else { return nil }
@@ -192,9 +170,7 @@ struct CBORReader {
         return text
     }
 
-    /// Steps over a value of any kind.
-    ///
-    /// - Returns: Whether there was one.
+    /// Skips a value of any kind. Returns whether there was one.
     mutating func skip(depth: Int = 0) -> Bool {
         guard depth < Self.deepest, let head = head() else { return false }
         switch head.kind {
@@ -217,7 +193,7 @@ struct CBORReader {
         return bytes
     }
 
-    /// The kind of the next value, and its number, length or count. Indefinite lengths are none of ours.
+    /// The kind of the next value, and its number, length or count. Indefinite lengths are not supported.
     private mutating func head() -> (kind: Kind, value: UInt64)? {
         guard let first = rest.popFirst(), let kind = Kind(rawValue: first >> 5) else { return nil }
         switch first & 0x1f {

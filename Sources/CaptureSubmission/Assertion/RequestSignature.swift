@@ -4,15 +4,8 @@ package import MediaTransport
 
 /// The three header fields of a device (hash-only contract 1.1).
 package enum RequestSignature {
-    /// Signs a request: clientData is `<timestamp_ms>|<hex SHA-256 of the body>`.
-    ///
-    /// - Parameters:
-    ///   - body: The raw body; empty for GET.
-    ///   - device: Who asks.
-    ///   - counter: Lower than that of the payload's assertion (M12), never used before.
-    ///   - milliseconds: Since 1970, now.
-    /// - Returns: `X-Device-Id`, `X-Device-Timestamp`, `X-Device-Signature`.
-    /// - Throws: `CaptureError` `.signingFailed`.
+    /// Signs a request: clientData is `<timestamp_ms>|<hex SHA-256 of the body>`. `body` is raw, and empty for GET. `counter`
+    /// is lower than that of the payload's assertion (M12) and was never used. `milliseconds` are since 1970, now.
     package static func headers(
         body: [UInt8],
         device: CaptureDevice,
@@ -27,15 +20,7 @@ package enum RequestSignature {
         )
     }
 
-    /// The same for a body that is not in memory.
-    ///
-    /// - Parameters:
-    ///   - bodyDigest: SHA-256 of the raw body.
-    ///   - device: Who asks.
-    ///   - counter: Lower than that of the payload's assertion (M12), never used before.
-    ///   - milliseconds: Since 1970, now.
-    /// - Returns: `X-Device-Id`, `X-Device-Timestamp`, `X-Device-Signature`.
-    /// - Throws: `CaptureError` `.signingFailed`.
+    /// The same for a body that is not in memory; `bodyDigest` is its SHA-256.
     package static func headers(
         bodyDigest: SHA256Digest,
         device: CaptureDevice,
@@ -57,27 +42,17 @@ package enum RequestSignature {
     }
 }
 
-/// This machine as one server knows it.
+/// This machine as registered with one server.
 package struct CaptureDevice: Sendable {
-    /// UUID issued at registration.
+    /// A UUID issued at registration.
     package var id: String
-    /// The server's profile.
     package var profile: CaptureProfile
-    /// The relying party id that assertions name.
+    /// The relying party ID of assertions.
     package var rpID: String
-    /// How well the key is protected, as the server answered at registration.
+    /// The server's response at registration.
     package var level: KeyLevel
-    /// The key.
     package var signer: any CaptureSigner
 
-    /// Makes a device.
-    ///
-    /// - Parameters:
-    ///   - id: UUID issued at registration.
-    ///   - profile: The server's.
-    ///   - rpID: The relying party id that assertions name.
-    ///   - level: As the server answered at registration.
-    ///   - signer: The key.
     package init(id: String, profile: CaptureProfile, rpID: String, level: KeyLevel, signer: any CaptureSigner) {
         self.id = id
         self.profile = profile
@@ -87,28 +62,21 @@ package struct CaptureDevice: Sendable {
     }
 }
 
-/// A P-256 key that can sign, wherever it lies.
+/// A P-256 key that can sign, wherever it is stored.
 package protocol CaptureSigner: Sendable {
-    /// Its public half.
     var publicKey: VerifyingKey { get }
 
-    /// Signs a message: ECDSA with SHA-256.
-    ///
-    /// Cancelling ends a signing program.
-    ///
-    /// - Parameter message: Hashed by the signer.
-    /// - Returns: 64 bytes, r‖s (big-endian, padded).
-    /// - Throws: `CaptureError` `.signingFailed`.
+    /// Signs a message with ECDSA and SHA-256: 64 bytes, r‖s (big-endian, padded). Canceling ends a signing program.
     func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8]
 }
 
-/// How well the key is protected, as far as a server was shown (contract 3.4). Never anything that is not there.
+/// How well the key is protected, as shown to the server (contract 3.4). Never higher than proven.
 public enum KeyLevel: String, Sendable, CaseIterable {
-    /// A file, or a key whose home was not proven.
+    /// A file, or a key without proof of where it is stored.
     case software
     /// In a TPM 2.0, with the certification of its attestation key.
     case tpm2
-    /// Enrolled elsewhere (`reference` with `--device-id`): the server knows, this machine does not.
+    /// Enrolled elsewhere (`reference` with `--device-id`): known to the server, not to this machine.
     case enrolledElsewhere = "enrolled_elsewhere"
 }
 
@@ -118,7 +86,7 @@ enum Base64 {
         Data(bytes).base64EncodedString()
     }
 
-    /// - Returns: nil for anything that `encoded` would not have written.
+    /// - Returns: Nil for anything that `encoded` would not have written.
     static func decoded(_ text: String) -> [UInt8]? {
         guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else { return nil }
         return Array(data)
@@ -126,9 +94,6 @@ enum Base64 {
 }
 
 extension SHA256Digest {
-    /// The digest of bytes in memory.
-    ///
-    /// - Throws: `CaptureError` `.internalError` when OpenSSL cannot.
     package static func of(_ bytes: [UInt8]) throws(CaptureError) -> SHA256Digest {
         do {
             var hasher = try SHA256Hasher()

@@ -1,11 +1,11 @@
-/// What a payload tells about a capture besides hash and depth: nothing else can leave, because there is no member for it
+/// What a payload discloses about a capture besides hash and depth. Nothing else can be sent, because there is no member for it
 /// (hash-only contract 1.2 and section 4).
 public struct CaptureMetadata: Sendable, Equatable {
-    /// Where it was taken, as far as it is told.
+    /// Where it was taken, as far as disclosed.
     public enum Location: Sendable, Equatable {
         /// Degrees.
         case coordinates(latitude: Double, longitude: Double)
-        /// Only the profile `mediactl-1` can take it. The country is ISO 3166-1 alpha-2.
+        /// Only for the profile `mediactl-1`. The country is ISO 3166-1 alpha-2.
         case place(city: String?, country: String)
     }
 
@@ -13,10 +13,10 @@ public struct CaptureMetadata: Sendable, Equatable {
     public var location: Location?
     /// `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SSZ`.
     public var timestamp: String?
-    /// What took it.
+    /// The model of the camera or phone.
     public var deviceModel: String?
 
-    /// Makes metadata; everything is absent unless given.
+    /// Everything is absent by default.
     public init(location: Location? = nil, timestamp: String? = nil, deviceModel: String? = nil) {
         self.location = location
         self.timestamp = timestamp
@@ -28,31 +28,31 @@ public struct CaptureMetadata: Sendable, Equatable {
 public enum CaptureProfile: String, Sendable, CaseIterable {
     /// Complete and honest (hash-only contract 3.4): canonical JSON (RFC 8785) of everything but the assertion is signed.
     case mediactl1 = "mediactl-1"
-    /// The existing server as it is (contract 2.1): seven members are signed, and nobody on Linux can be enrolled.
+    /// The existing server (contract 2.1): seven members are signed, and no Linux device can be enrolled.
     case reference
 }
 
 /// What kind of media a capture is (contract 1.2).
 public enum CaptureMediaType: String, Sendable, CaseIterable {
-    /// One picture.
+    /// A photo.
     case photo
-    /// A film, with hash chain, frame count and duration.
+    /// A video, with hash chain, frame count and duration.
     case video
 }
 
-/// How much of the location is told.
+/// How much of the location is disclosed.
 public enum LocationLevel: String, Sendable, CaseIterable {
     /// Nothing.
     case none
-    /// City and country; coordinates with one decimal where the server can take no names and the user asks for it.
+    /// City and country; coordinates with one decimal where the server accepts no names and the user requests it.
     case coarse
     /// Latitude and longitude as known.
     case precise
 }
 
-/// How much of the time is told.
+/// How much of the time is disclosed.
 public enum TimestampLevel: String, Sendable, CaseIterable {
-    /// Nothing but the day of the submission, which every request tells.
+    /// Nothing but the day of the submission, which every request discloses.
     case none
     /// The UTC day.
     case dayOnly = "day_only"
@@ -60,7 +60,7 @@ public enum TimestampLevel: String, Sendable, CaseIterable {
     case exact
 }
 
-/// How much of the device is told.
+/// How much of the device is disclosed.
 public enum DeviceInfoLevel: String, Sendable, CaseIterable {
     /// Nothing.
     case none
@@ -70,7 +70,7 @@ public enum DeviceInfoLevel: String, Sendable, CaseIterable {
     case full
 }
 
-/// What the user chose, and what is there of it (contract section 4): "included" only when the value is in the payload.
+/// The user's choice, and what exists of it (contract section 4): "included" only if the value is in the payload.
 public struct MetadataFlags: Sendable, Equatable {
     /// Whether the payload has a location.
     public var locationIncluded: Bool
@@ -86,12 +86,6 @@ public struct MetadataFlags: Sendable, Equatable {
     public var deviceInfoLevel: DeviceInfoLevel
 
     /// The flags of metadata that were filtered by these levels.
-    ///
-    /// - Parameters:
-    ///   - metadata: As filtered.
-    ///   - location: As configured.
-    ///   - timestamp: As configured.
-    ///   - deviceInfo: As configured.
     package init(
         of metadata: CaptureMetadata,
         location: LocationLevel,

@@ -1,6 +1,6 @@
-/// What depth analysis 1.0 says about one depth map (hash-only contract section 5).
+/// The result of depth analysis 1.0 of one depth map (hash-only contract section 5).
 public struct DepthAnalysis: Sendable, Equatable {
-    /// Whether there was anything to analyse.
+    /// Whether there was a depth map to analyze.
     public enum Status: String, Sendable, CaseIterable {
         /// The numbers are measured.
         case completed
@@ -11,17 +11,17 @@ public struct DepthAnalysis: Sendable, Equatable {
     /// The version of the algorithm, on the wire.
     public static let algorithmVersion = "1.0"
 
-    /// Whether there was anything to analyse.
+    /// Whether the numbers are measured.
     public var status: Status
-    /// **Standard deviation** of the valid samples, in metres, whatever its name says (trap 1).
+    /// **Standard deviation** of the valid samples, in meters, despite its name (trap 1).
     public var depthVariance: Double
     /// Peaks of the smoothed histogram.
     public var depthLayers: Int32
     /// 0…1.
     public var edgeCoherence: Double
-    /// Nearest valid sample, in metres.
+    /// Nearest valid sample, in meters.
     public var minDepth: Double
-    /// Farthest valid sample, in metres.
+    /// Farthest valid sample, in meters.
     public var maxDepth: Double
     /// The verdict.
     public var isLikelyRealScene: Bool
@@ -44,7 +44,7 @@ public struct DepthAnalysis: Sendable, Equatable {
         self.isLikelyRealScene = isLikelyRealScene
     }
 
-    /// Nothing could be analysed.
+    /// Nothing could be analyzed.
     public static let unavailable = DepthAnalysis(
         status: .unavailable,
         depthVariance: 0,
@@ -56,7 +56,7 @@ public struct DepthAnalysis: Sendable, Equatable {
     )
 }
 
-/// What the depth maps of a video's keyframes say together (contract section 5, temporal).
+/// The combined result of the depth maps of a video's keyframes (contract section 5, temporal).
 public struct TemporalDepthAnalysis: Sendable, Equatable {
     /// Mean of the keyframes' `depthVariance`.
     public var meanVariance: Double

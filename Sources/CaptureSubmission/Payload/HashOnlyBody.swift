@@ -1,8 +1,8 @@
 internal import MediaCore
 package import MediaCrypto
 
-/// The complete body of a hash-only request: fewer than 10,240 bytes, so it cannot hold media (hash-only contract 1.2).
-/// The only thing that the sending code takes.
+/// The complete body of a hash-only request: fewer than 10,240 bytes, so it cannot hold media (hash-only contract 1.2). The
+/// sending code accepts nothing else.
 public struct HashOnlyBody: Sendable, Equatable {
     /// The limit; a body is smaller.
     public static let byteLimit = 10_240
@@ -10,9 +10,7 @@ public struct HashOnlyBody: Sendable, Equatable {
     /// UTF-8 JSON, exactly as sent.
     public let bytes: [UInt8]
 
-    /// Takes a body that was built or kept earlier; nil for one that is empty or not below the limit.
-    ///
-    /// - Parameter bytes: The JSON.
+    /// Takes a body that was built or stored earlier; nil if it is empty or not below the limit.
     public init?(bytes: [UInt8]) {
         guard !bytes.isEmpty, bytes.count < Self.byteLimit else { return nil }
         self.bytes = bytes
@@ -22,33 +20,24 @@ public struct HashOnlyBody: Sendable, Equatable {
 extension HashOnlyPayload {
     /// The bytes that are signed: RFC 8785 of everything but the assertion, or contract 2.1.
     ///
-    /// The numbers of depth analyses are rounded to binary32 first; for `reference`, coordinates to 15 significant digits,
-    /// which is all that its parser reads exactly.
+    /// Numbers of depth analyses are rounded to binary32 first; for `reference`, coordinates to 15 significant digits, the most
+    /// that its parser reads exactly.
     ///
-    /// - Parameter profile: The server's.
-    /// - Returns: UTF-8 JSON.
-    /// - Throws: `CaptureError` `.internalError` for a number that is not finite and for what the profile cannot take (a
-    ///   city on `reference`), `.videoMembersMissing` for a video without them.
+    /// - Throws: `CaptureError` `.internalError` for a number that is not finite and for values that the profile does not
+    ///   support (a city on `reference`), `.videoMembersMissing` for a video without them.
     package func signedBytes(for profile: CaptureProfile) throws(CaptureError) -> [UInt8] {
         WireText.bytes(of: .object(try signedMembers(for: profile)), for: profile)
     }
 
-    /// What an assertion of this payload signs: SHA-256 of `signedBytes`.
-    ///
-    /// - Parameter profile: The server's.
-    /// - Returns: The digest.
-    /// - Throws: `CaptureError` as `signedBytes`.
+    /// SHA-256 of `signedBytes`, which an assertion of this payload signs.
     package func clientDataHash(for profile: CaptureProfile) throws(CaptureError) -> SHA256Digest {
         try SHA256Digest.of(signedBytes(for: profile))
     }
 
-    /// The body with an assertion, numbers spelled as in the signed bytes.
+    /// The body with an assertion: standard padded base64 (contract 3.1), or a placeholder of the same length. Numbers are
+    /// spelled as in the signed bytes.
     ///
-    /// - Parameters:
-    ///   - profile: The server's.
-    ///   - assertion: Standard padded base64 (contract 3.1), or a placeholder of the same length.
-    /// - Returns: The body.
-    /// - Throws: `CaptureError` `.payloadTooLarge` with the sizes of its parts; `.internalError` when the finished body, read
+    /// - Throws: `CaptureError` `.payloadTooLarge` with the sizes of its parts; `.internalError` if the finished body, parsed
     ///   again, does not give the signed bytes (contract 2.3), and as `signedBytes`.
     package func body(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> HashOnlyBody {
         let value = try bodyValue(for: profile, assertion: assertion)
@@ -58,7 +47,7 @@ extension HashOnlyPayload {
         return body
     }
 
-    /// Never sends what the server would find another signature for (contract 2.3).
+    /// Prevents sending a body from which the server would derive other signed bytes (contract 2.3).
     static func check(
         _ body: HashOnlyBody,
         against signed: [UInt8],
@@ -71,7 +60,7 @@ extension HashOnlyPayload {
 
     private static func tooLarge(_ bytes: [UInt8], _ value: JSONValue, _ profile: CaptureProfile) -> CaptureError {
         let parts = (value.members ?? [:]).map { member in
-            // Its braces gone, an object of one member is that member.
+            // Without its braces, an object of one member is that member.
             (name: member.name, byteCount: WireText.bytes(of: .object(JSONObject([member])), for: profile).count - 2)
         }
         return CaptureError(

@@ -1,22 +1,22 @@
 package import MediaCore
 public import MediaCrypto
 
-/// Everything that a hash-only capture tells a server, but the assertion (hash-only contract 1.2). There is no member that
-/// could hold media.
+/// Everything that a hash-only capture discloses to a server, except the assertion (hash-only contract 1.2). No member could
+/// hold media.
 public struct HashOnlyPayload: Sendable, Equatable {
     /// SHA-256 of the media file's bytes.
     public var mediaHash: SHA256Digest
-    /// What the media is.
+    /// The type of the media.
     public var mediaType: CaptureMediaType
     /// Required for videos as well (M2).
     public var depthAnalysis: DepthAnalysis
-    /// What is told besides.
+    /// What else is disclosed.
     public var metadata: CaptureMetadata
-    /// What the user chose to tell.
+    /// What the user chose to disclose.
     public var flags: MetadataFlags
-    /// RFC 3339 with `Z`. Public at the server always (trap 15).
+    /// RFC 3339 with `Z`. Always public on the server (trap 15).
     public var capturedAt: String
-    /// What only videos have.
+    /// For videos only.
     public var video: VideoMembers?
 
     /// Makes a payload.
@@ -39,7 +39,7 @@ public struct HashOnlyPayload: Sendable, Equatable {
     }
 }
 
-/// What a payload has for a video (contract 1.2).
+/// The members of a payload for a video (contract 1.2).
 public struct VideoMembers: Sendable, Equatable {
     /// The camera's chain over its frames; it cannot be computed from an encoded file (contract section 5).
     public struct HashChain: Sendable, Equatable {
@@ -64,7 +64,7 @@ public struct VideoMembers: Sendable, Equatable {
     public var frameCount: Int32
     /// More than 0.
     public var durationMilliseconds: Int32
-    /// What its keyframes say together.
+    /// The combined depth analysis of the keyframes.
     public var temporalAnalysis: TemporalDepthAnalysis?
 
     /// Makes the members.
@@ -82,12 +82,10 @@ public struct VideoMembers: Sendable, Equatable {
 }
 
 extension HashOnlyPayload {
-    /// The mode of every payload here, on the wire.
     static let captureMode = "hash_only"
 
-    /// What the server of a profile verifies: everything but the assertion, or the seven members of contract 2.1.
-    ///
-    /// - Throws: `CaptureError` `.internalError` for what the profile cannot take.
+    /// The members that the server verifies: everything but the assertion, or the seven members of contract 2.1. Throws
+    /// `.internalError` for values that the profile does not support.
     func signedMembers(for profile: CaptureProfile) throws(CaptureError) -> JSONObject {
         try check(for: profile)
         let members: JSONObject = [
@@ -105,7 +103,7 @@ extension HashOnlyPayload {
         }
     }
 
-    /// The body's object. The reference server does not sign the members of a video, but wants them (M9).
+    /// The body's object. The reference server does not sign the members of a video, but requires them (M9).
     func bodyValue(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> JSONValue {
         let signed = try signedMembers(for: profile)
         let more = profile == .reference ? try videoMembers() : [:]
@@ -160,7 +158,7 @@ extension DepthAnalysis {
             "is_likely_real_scene": .bool(isLikelyRealScene),
             "algorithm_version": .string(Self.algorithmVersion),
         ]
-        // The reference server would drop it unsigned (trap 20).
+        // The reference server would drop `status`, unsigned (trap 20).
         return switch profile {
         case .mediactl1: .object(members + ["status": .string(status.rawValue)])
         case .reference: .object(members)
@@ -239,13 +237,8 @@ extension VideoMembers.HashChain {
 }
 
 extension HashOnlyPayload {
-    /// Reads a body that was built here: one that differs from what would be built now, be it by a blank, is not.
-    ///
-    /// - Parameters:
-    ///   - body: As kept.
-    ///   - profile: The server's that it was built for.
-    /// - Returns: The payload, its depths as on the wire, and the assertion, as base64.
-    /// - Throws: `CaptureError` `.recordUnusable` for anything else.
+    /// Reads a body that was built here. One that differs from a rebuilt body, even by a space, is refused (`.recordUnusable`).
+    /// Depths are as on the wire; the assertion is base64.
     package static func reading(
         _ body: HashOnlyBody,
         profile: CaptureProfile
@@ -258,7 +251,7 @@ extension HashOnlyPayload {
         return (payload, assertion)
     }
 
-    /// Takes what is there; whether that was all, building the body again tells.
+    /// Reads the known members; rebuilding the body then shows whether there were others.
     private init?(reading members: JSONObject) {
         guard let mediaHash = members["media_hash"]?.text.flatMap({ SHA256Digest(hex: $0) }),
             let mediaType = members["media_type"]?.text.flatMap(CaptureMediaType.init),
@@ -280,7 +273,7 @@ extension HashOnlyPayload {
 }
 
 extension DepthAnalysis {
-    /// Reads what a body says of one depth map; nil for anything else.
+    /// Reads the result for one depth map in a body; nil if it is invalid.
     package init?(reading members: JSONObject) {
         guard let depthVariance = members["depth_variance"]?.number, let depthLayers = members["depth_layers"]?.int32,
             let edgeCoherence = members["edge_coherence"]?.number,

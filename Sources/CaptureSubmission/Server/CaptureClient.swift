@@ -2,49 +2,36 @@ internal import Foundation
 package import MediaCrypto
 public import MediaTransport
 
-/// One capture server: requests and answers (hash-only contract), no state.
+/// One capture server: its requests and responses (hash-only contract), without state.
 ///
-/// A submission or a registration reaches the server at most once per call. A signed question is asked once per call too,
-/// since its counter is good for one request: after a failure the caller asks again under a new counter. Every method throws
-/// `CaptureError`; a task that is cancelled, or a `control` that is stopped, gives `.cancelled`, or `.unknownOutcome` when
-/// the whole body was out. Redirects are not followed (`.redirected`).
+/// A submission or a registration reaches the server at most once per call. A signed query is sent only once per call too,
+/// since its counter is valid for one request: after a failure the caller repeats it with a new counter. Every method throws
+/// `CaptureError`; a canceled task or a stopped `control` results in `.cancelled`, or `.unknownOutcome` if the whole body was
+/// sent. Redirects are not followed (`.redirected`).
 public struct CaptureClient: Sendable {
-    /// The server's address; it may live below a path.
+    /// The server's address, possibly with a base path.
     public let server: ServerURL
     package let http: HTTPClient
     package let timeouts: TransferTimeouts
 
     /// Makes a client.
-    ///
-    /// - Parameters:
-    ///   - server: Its address.
-    ///   - http: Sends the requests.
-    ///   - timeouts: How long each stage may be silent.
     public init(server: ServerURL, http: HTTPClient, timeouts: TransferTimeouts = TransferTimeouts()) {
         self.server = server
         self.http = http
         self.timeouts = timeouts
     }
 
-    /// `GET /api/v1/devices/challenge`.
-    ///
-    /// - Returns: 32 bytes to sign, good once.
-    /// - Throws: `CaptureError`.
+    /// `GET /api/v1/devices/challenge`: 32 bytes to sign, valid once.
     package func challenge() async throws(CaptureError) -> RegistrationChallenge {
         let response = try await question("/api/v1/devices/challenge", repeatability: .safe)
         return try RegistrationChallenge(reading: response)
     }
 
-    /// `POST /api/v1/devices/register` with platform `linux` (contract 3.4): never another platform, never LiDAR.
+    /// `POST /api/v1/devices/register` with platform `linux` (contract 3.4): never another platform, never LiDAR. The server
+    /// shows `model`, which must not be blank; `challenge` is fresh.
     ///
-    /// - Parameters:
-    ///   - model: Shown by the server, non-blank.
-    ///   - challenge: Fresh.
-    ///   - signer: Signs the challenge's 32 bytes.
-    ///   - attestation: What proves where the key lies.
-    /// - Returns: The device as the server has it.
-    /// - Throws: `CaptureError`: `.alreadyRegistered`, `.enrolmentImpossible` where the server knows no `linux` or takes no
-    ///   such evidence, `.unknownOutcome` when the answer was lost: the device may exist then.
+    /// - Throws: `CaptureError`: `.alreadyRegistered`; `.enrolmentImpossible` if the server does not support `linux` or such
+    ///   evidence; `.unknownOutcome` if the response was lost: the device may exist then.
     package func register(
         model: String,
         challenge: RegistrationChallenge,
@@ -62,20 +49,12 @@ public struct CaptureClient: Sendable {
         return try RegistrationReply(reading: await answer(to: request))
     }
 
-    /// `POST /api/v1/captures/hash-only`, at most once.
+    /// `POST /api/v1/captures/hash-only`, at most once. A body without a real assertion is not sent. `headers` are those of
+    /// `RequestSignature`; `requestID` is a UUID that the server echoes.
     ///
-    /// A body without a real assertion is not sent.
-    ///
-    /// - Parameters:
-    ///   - body: Signed.
-    ///   - headers: Of `RequestSignature`.
-    ///   - requestID: UUID, echoed by the server.
-    ///   - profile: The server's.
-    ///   - control: Breaks the request off.
-    /// - Returns: What the server did.
-    /// - Throws: `CaptureError`: `.transport` with `isRetryable` only when the server cannot have seen the whole request;
-    ///   `.unknownOutcome` for a lost answer, and for a 500 of either profile: on `reference` that is also what a duplicate
-    ///   gets, on `mediactl-1` the hash can be asked for later. `.clockWrong` has the server's `Date` in `value`.
+    /// - Throws: `CaptureError`: `.transport` with `isRetryable` only if the server cannot have received the whole request;
+    ///   `.unknownOutcome` for a lost response, and for a 500 of either profile: `reference` also sends it for a duplicate, and
+    ///   on `mediactl-1` the hash can be queried later. `.clockWrong` has the server's `Date` in `value`.
     package func submit(
         _ body: HashOnlyBody,
         headers: [HTTPHeader],
@@ -92,15 +71,10 @@ public struct CaptureClient: Sendable {
         return try SubmissionReply(reading: await answer(to: request, control: control))
     }
 
-    /// `GET /api/v1/captures/{uuid}` (contract 6.2), once.
+    /// `GET /api/v1/captures/{uuid}` (contract 6.2), once. `headers` are those of `RequestSignature` for an empty body.
     ///
-    /// - Parameters:
-    ///   - id: The server's id of a capture.
-    ///   - headers: Of `RequestSignature`, for an empty body.
-    ///   - control: Breaks the request off.
-    /// - Returns: The capture.
-    /// - Throws: `CaptureError`: `.captureNotFound`, `.forbidden` for another device's; `.unexpectedAnswer` for another
-    ///   capture than the one asked for.
+    /// - Throws: `CaptureError`: `.captureNotFound`; `.forbidden` for another device's capture; `.unexpectedAnswer` for a
+    ///   response about another capture.
     package func capture(
         _ id: String,
         headers: [HTTPHeader],
@@ -115,15 +89,11 @@ public struct CaptureClient: Sendable {
         return capture
     }
 
-    /// `GET /api/v1/captures/by-hash/{hex}` (contract 3.4 no. 6), where the server has it, once.
+    /// `GET /api/v1/captures/by-hash/{hex}` (contract 3.4 no. 6), where the server supports it, once; nil if there is no
+    /// capture of this hash. The hash is part of the address. `headers` are those of `RequestSignature` for an empty body.
     ///
-    /// - Parameters:
-    ///   - hash: Of the media. It is part of the address.
-    ///   - headers: Of `RequestSignature`, for an empty body.
-    ///   - control: Breaks the request off.
-    /// - Returns: nil when there is no capture of this hash.
-    /// - Throws: `CaptureError`; `.notFound` when the server has no such route, `.unexpectedAnswer` when it answers with
-    ///   another hash.
+    /// - Throws: `CaptureError`: `.notFound` if the server has no such route; `.unexpectedAnswer` for a response with another
+    ///   hash.
     package func capture(
         byHash hash: SHA256Digest,
         headers: [HTTPHeader],
@@ -137,7 +107,7 @@ public struct CaptureClient: Sendable {
             guard error.code == .captureNotFound else { throw error }
             return nil
         }
-        // Of a full capture a server names no hash (contract 6.2).
+        // For a full capture, a server reports no hash (contract 6.2).
         let isNameless = capture.mediaHash == nil && capture.isMediaStored == true
         guard isNameless || capture.mediaHash == hash.hex else { throw Self.another(response) }
         return capture
@@ -149,10 +119,9 @@ public struct CaptureClient: Sendable {
 }
 
 extension CaptureClient {
-    /// Longest answer that is read, in bytes: a capture with its evidence is a few KB.
+    /// In bytes; a capture with its evidence is a few KB.
     package static var longestAnswer: Int { 1 << 20 }
 
-    /// A request with a JSON body, sent at most once.
     func posting(_ body: BytesBody, to path: String) -> HTTPRequest {
         HTTPRequest(
             .post,
@@ -165,7 +134,7 @@ extension CaptureClient {
         )
     }
 
-    /// Sends what may change something, and waits for its answer, whatever its status.
+    /// Sends a request that may change something. Any status is a response.
     func answer(
         to request: HTTPRequest,
         control: TransferControl = TransferControl()
@@ -177,8 +146,7 @@ extension CaptureClient {
         }
     }
 
-    /// Asks something, and waits for the answer, whatever its status. A signed question goes out once, and ends at once when
-    /// it is stopped.
+    /// Sends a query. Any status is a response. A signed query is sent once, and a stop ends it at once.
     func question(
         _ path: String,
         _ headers: [HTTPHeader] = [],

@@ -2,12 +2,12 @@ internal import MediaCore
 package import MediaTransport
 internal import Outcomes
 
-/// What an answer without success says (hash-only contract 1.3, 3.2, 6.2): an error envelope, plain text, or whatever
-/// something before the server answers. Only codes and status are matched, never sentences.
+/// The meaning of an unsuccessful response (hash-only contract 1.3, 3.2, 6.2): an error envelope, plain text, or a proxy's
+/// response. Only codes and status are matched, never sentences.
 struct CaptureRefusal {
-    /// What was asked for, where the same answer means different things.
+    /// The kind of request, where the same response means different things.
     enum Call {
-        /// May have made a capture.
+        /// May have created a capture.
         case submission
         case registration
         /// Changes nothing but a counter.
@@ -15,12 +15,11 @@ struct CaptureRefusal {
     }
 
     private let head: HTTPResponseHead
-    /// The server's `error.code`.
     let serverCode: String?
-    /// The server's sentence; empty when there is none.
+    /// The server's message; empty if there is none.
     private let sentence: String
 
-    /// Bytes of an answer that are looked at.
+    /// Bytes of a response that are examined.
     static let longestBody = 65_536
 
     init(_ head: HTTPResponseHead, body: [UInt8]) {
@@ -35,7 +34,7 @@ struct CaptureRefusal {
         }
     }
 
-    /// A code as servers write them; anything else is not worth showing.
+    /// A code as servers write them; nil for anything else.
     private static func code(_ text: String) -> String? {
         let isCode = text.utf8.allSatisfy { byte in
             (0x41...0x5a).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "_")
@@ -43,12 +42,7 @@ struct CaptureRefusal {
         return isCode && (1...64).contains(text.utf8.count) ? text : nil
     }
 
-    /// The refusal as an error.
-    ///
-    /// - Parameters:
-    ///   - call: What was asked for.
-    ///   - isBodyComplete: Whether the server had the whole request when it answered.
-    /// - Returns: The error.
+    /// `isBodyComplete` is whether the server had the whole request when it responded.
     func error(of call: Call, isBodyComplete: Bool = true) -> CaptureError {
         let tableCall: OutcomeTable.Call =
             switch call {
@@ -75,7 +69,7 @@ struct CaptureRefusal {
         }
     }
 
-    /// What came instead of a sentence.
+    /// The form of a response without a message.
     private var form: String {
         switch head.mediaType {
         case nil, "application/json", "text/plain": "without a reason"
@@ -86,18 +80,15 @@ struct CaptureRefusal {
 }
 
 extension CaptureError {
-    /// Why there is no answer to a request that changes nothing but a counter. The next try is the caller's, under a new
-    /// counter.
+    /// No response to a request that changes nothing but a counter. The caller may repeat it with a new counter.
     init(reading error: TransportError) {
         self.init(unanswered: error, isRetryable: error.isWorthRepeating)
     }
 
-    /// Why there is no answer to a request that may have changed something.
+    /// No response to a request that may have changed something.
     ///
-    /// Once the whole body is out, the server may have acted, however the exchange ended (`.unknownOutcome`); only the head
-    /// of a refusal tells otherwise. Before that it cannot have: it reads a body to its end first (contract 1.1).
-    ///
-    /// - Parameter error: The transport's.
+    /// Once the whole body was sent, the server may have acted, however the exchange ended (`.unknownOutcome`), unless the head
+    /// of a refusal arrived. Before that it cannot have: it reads the whole body first (contract 1.1).
     package init(submitting error: TransportError) {
         if let head = error.head, (400..<500).contains(head.status), head.status != 409 {
             self = CaptureRefusal(head, body: []).error(of: .submission)

@@ -7,7 +7,7 @@ package import MediaTransport
 package struct RegistrationChallenge: Sendable, Equatable {
     /// 32 bytes.
     package var bytes: [UInt8]
-    /// RFC 3339, as sent; five minutes on.
+    /// RFC 3339, as sent; in five minutes.
     package var expiresAt: String
 }
 
@@ -19,15 +19,14 @@ package struct RegistrationReply: Sendable, Equatable {
     package var attestationLevel: String
 }
 
-/// The end of a submission.
 package enum SubmissionReply: Sendable, Equatable {
-    /// 202: done.
+    /// 202.
     case accepted(captureID: String, verificationURL: String?)
-    /// 409: there already, with the id where the server tells it (contract 3.4 no. 4).
+    /// 409: already on the server, with the ID if the server sends it (contract 3.4 no. 4).
     case duplicate(captureID: String?)
 }
 
-/// A capture as its owner's server knows it (contract 6.2).
+/// A capture as reported to its owner (contract 6.2).
 public struct RemoteCapture: Sendable, Equatable {
     /// UUID, lower case.
     public var captureID: String
@@ -43,7 +42,7 @@ public struct RemoteCapture: Sendable, Equatable {
     public var confidenceLevel: String?
     /// RFC 3339, as sent: up to nine digits of a second, any offset (trap 10).
     public var capturedAt: String?
-    /// Likewise.
+    /// Like `capturedAt`.
     public var uploadedAt: String?
     /// http or https; nil for anything else.
     public var verificationURL: String?
@@ -60,7 +59,7 @@ extension RegistrationChallenge {
 }
 
 extension RegistrationReply {
-    /// - Throws: `CaptureError` `.unknownOutcome` for a 201 that cannot be read: the device exists then.
+    /// - Throws: `.unknownOutcome` for a 201 that cannot be read: the device exists then.
     init(reading response: HTTPResponse) throws(CaptureError) {
         let data = try CaptureAnswer.data(of: response, status: 201, call: .registration)
         guard let deviceID = data["device_id"].flatMap(CaptureAnswer.identifier),
@@ -71,10 +70,7 @@ extension RegistrationReply {
 }
 
 extension SubmissionReply {
-    /// Reads the answer to a capture, hash-only or full (contract 1.3, 3.4 no. 4, 7).
-    ///
-    /// - Parameter response: Whatever came.
-    /// - Throws: `CaptureError` as `CaptureClient.submit`.
+    /// Reads the response to a capture, hash-only or full (contract 1.3, 3.4 no. 4, 7). Throws like `CaptureClient.submit`.
     package init(reading response: HTTPResponse) throws(CaptureError) {
         switch response.status {
         case 202:
@@ -97,7 +93,6 @@ extension SubmissionReply {
 }
 
 extension RemoteCapture {
-    /// - Throws: `CaptureError`; `.captureNotFound`, `.forbidden` …
     init(reading response: HTTPResponse) throws(CaptureError) {
         let data = try CaptureAnswer.data(of: response, status: 200, call: .reading)
         guard let id = data["capture_id"].flatMap(CaptureAnswer.identifier) else {
@@ -118,9 +113,9 @@ extension RemoteCapture {
     }
 }
 
-/// Parts of the server's answers. Times stay texts: they come with nine digits after the point, or with an offset (trap 10).
+/// Parts of the server's responses. Times stay text: they have nine fraction digits, or an offset (trap 10).
 enum CaptureAnswer {
-    /// The members of the answer's object, whatever it says that it is; none for anything else.
+    /// The members of the response's object, whatever its `Content-Type`; none for anything else.
     static func members(of response: HTTPResponse) -> JSONObject {
         JSONValue.object(in: response.body[...]) ?? [:]
     }
@@ -151,19 +146,19 @@ enum CaptureAnswer {
         return text
     }
 
-    /// The id of a capture that was there before, wherever the server puts it (contract 3.4 no. 4 leaves that open).
+    /// The ID of an existing capture, wherever the server puts it (contract 3.4 no. 4 leaves that open).
     static func existingID(in members: JSONObject) -> String? {
         let error = members["error"]?.members
         let places = [error?["details"]?.members, error, members["data"]?.members, members]
         return places.lazy.compactMap { $0?["capture_id"].flatMap(identifier) }.first
     }
 
-    /// An answer without what it has to have.
+    /// A response without a required member.
     static func unusable(_ name: String, _ response: HTTPResponse) -> CaptureError {
         CaptureError(.unexpectedAnswer, detail: "\"\(name)\" is missing or unusable", httpStatus: response.status)
     }
 
-    /// Something was done, and the answer does not tell what.
+    /// Something was done, but the response does not identify it.
     static func lost(_ detail: String, _ response: HTTPResponse) -> CaptureError {
         CaptureError(.unknownOutcome, detail: detail, httpStatus: response.status)
     }

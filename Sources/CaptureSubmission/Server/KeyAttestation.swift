@@ -1,15 +1,15 @@
 internal import MediaCore
 internal import MediaCrypto
 
-/// What proves where a new device's key lies (contract 3.4).
+/// Proof of where a new device's key is stored (contract 3.4).
 package enum KeyAttestation: Sendable, Equatable {
     /// Proof of possession alone: level `software`.
     case own
-    /// Evidence made by the TPM's owner; nothing in it is checked here.
+    /// Evidence from the TPM's owner, not verified here.
     case tpm2(TPM2Evidence)
 }
 
-/// What a TPM's own tools certify about a key (contract 3.4): sent as it is.
+/// The certification of a key by a TPM's own tools (contract 3.4), sent unchanged.
 public struct TPM2Evidence: Sendable, Equatable {
     /// TPMT_PUBLIC of the signing key.
     public var keyPublicArea: [UInt8]
@@ -38,7 +38,7 @@ public struct TPM2Evidence: Sendable, Equatable {
     }
 }
 
-/// The body of a registration (hash-only contract 3.4): what this machine is, and nothing that it is not.
+/// The body of a registration (hash-only contract 3.4).
 struct Registration {
     var model: String
     var challenge: RegistrationChallenge
@@ -47,7 +47,6 @@ struct Registration {
     var signature: [UInt8]
     var attestation: KeyAttestation
 
-    /// UTF-8.
     var json: [UInt8] {
         let value = JSONValue.object([
             "platform": .string("linux"),

@@ -2,15 +2,15 @@ internal import Foundation
 internal import MediaCore
 internal import MediaTransport
 
-/// The shortest decimal digits that give a finite binary64 number back: 0.d₁d₂… · 10^`point`. −0 is 0 (trap 8).
+/// The shortest decimal digits that round-trip a finite binary64 number: 0.d₁d₂… · 10^`point`. −0 is 0 (trap 8).
 struct DecimalDigits {
     private let isNegative: Bool
     /// Without zeros at either end; `0` alone for zero.
     private let digits: String
-    /// How many digits stand before the decimal point; may be negative, or more than there are.
+    /// Number of digits before the decimal point; may be negative, or more than there are.
     private let point: Int
 
-    /// Takes a number apart. Swift prints the shortest digits that round-trip, the closest among them, as ECMAScript wants.
+    /// Swift prints the shortest digits that round-trip, the closest among them, as ECMAScript requires.
     init(_ number: Double) {
         let parts = number.magnitude.description.split(separator: "e")
         let mantissa = (parts.first ?? "").split(separator: ".", omittingEmptySubsequences: false)
@@ -24,7 +24,7 @@ struct DecimalDigits {
             ? 1 : whole.count - (all.count - significant.count) + (parts.count > 1 ? Int(parts[1]) ?? 0 : 0)
     }
 
-    /// As ECMAScript prints it (ECMA-262 Number::toString, which RFC 8785 section 3.2.2.3 asks for).
+    /// As ECMAScript prints it (ECMA-262 Number::toString, required by RFC 8785 section 3.2.2.3).
     var ecmaScript: String {
         guard (-5...21).contains(point) else { return sign + scientific(point > 0 ? "+" : "") }
         return sign + (isWhole ? whole : plain)
@@ -64,7 +64,7 @@ struct DecimalDigits {
 }
 
 extension JSONValue {
-    /// A number written as an integer, of 32 bits: `3.0` is not one (contract 1.2).
+    /// A 32-bit number written as an integer: `3.0` is not one (contract 1.2).
     var int32: Int32? {
         if case .integer(let number) = self { Int32(exactly: number) } else { nil }
     }

@@ -1,10 +1,10 @@
 internal import MediaCore
 internal import MediaTransport
 
-/// What the reference server keeps of a body before it writes that anew (contract 1.2 and 2.1): unknown members and `null`
-/// vanish, strings stay as they are, and numbers get the type of their member.
+/// What the reference server keeps of a body when it serializes it again (contract 1.2 and 2.1): unknown members and `null` are
+/// dropped, strings are unchanged, and numbers get the type of their member.
 enum ReferenceReading {
-    /// - Returns: nil where the server answers 422.
+    /// - Returns: Nil if the server responds with 422.
     static func signedValue(of body: JSONObject) -> JSONValue? {
         let body = Members(body)
         guard let depth = body.object("depth_analysis").flatMap(depthAnalysis),
@@ -58,7 +58,7 @@ enum ReferenceReading {
         ])
     }
 
-    /// They are outside the signature (M9), but a wrong type refuses the body.
+    /// They are not signed (M9), but a wrong type makes the server refuse the body.
     private static func hasReadableVideoMembers(_ body: Members) -> Bool {
         let parts: [JSONValue??] = [
             body.optional("frame_count") { $0.int32.map { .integer(Int64($0)) } },

@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import MediaTransport
 
-/// Writes JSON as a profile signs it: one spelling for each value, without white space.
+/// Writes JSON as a profile signs it: one spelling for each value, without whitespace.
 ///
 /// `mediactl-1`: RFC 8785. `reference`: members in the order given, numbers as contract 2.1 writes them.
 struct WireText {
@@ -12,7 +12,6 @@ struct WireText {
         self.profile = profile
     }
 
-    /// The UTF-8 text of a value.
     static func bytes(of value: JSONValue, for profile: CaptureProfile) -> [UInt8] {
         var text = WireText(profile)
         text.append(value)
@@ -68,31 +67,28 @@ struct WireText {
         }
     }
 
-    /// Both profiles escape as little as they may (RFC 8785 section 3.2.2.2, contract 2.1): never `/`, U+007F, U+2028.
+    /// Both profiles escape as little as possible (RFC 8785 section 3.2.2.2, contract 2.1): never `/`, U+007F, U+2028.
     private mutating func append(_ text: String) { bytes += JSONText.quoted(text).utf8 }
 }
 
 extension JSONValue {
-    /// A binary64 number.
-    ///
-    /// - Throws: `CaptureError` `.internalError` for what JSON cannot write.
+    /// Throws for a number that is not finite.
     static func wide(_ number: Double, _ name: String) throws(CaptureError) -> JSONValue {
         guard number.isFinite else { throw CaptureError(.internalError, detail: "\"\(name)\" is not a finite number") }
         return .double(number)
     }
 
-    /// A number that servers keep in binary32, widened again, so that its digits are theirs (trap 7).
-    ///
-    /// - Throws: `CaptureError` `.internalError` for what binary32 cannot hold.
+    /// A number that servers store in binary32, widened again, so that its digits are theirs (trap 7). Throws if binary32
+    /// cannot hold it.
     static func narrow(_ number: Double, _ name: String) throws(CaptureError) -> JSONValue {
         try wide(Double(Float(number)), name)
     }
 }
 
-/// The signed bytes of a finished body, as the server that gets it makes them: from the body alone, by another way than the
-/// one that they were made by here (contract 2.3).
+/// The signed bytes of a finished body as its server derives them: from the body alone, by other code than that which built it
+/// (contract 2.3).
 enum SignedBytes {
-    /// - Returns: nil when the server would refuse the body's shape.
+    /// - Returns: Nil if the server would refuse the body's structure.
     static func rebuilt(from body: [UInt8], for profile: CaptureProfile) -> [UInt8]? {
         guard let members = JSONValue.object(in: body[...]) else { return nil }
         let value =

@@ -50,11 +50,7 @@ final class EventGate: Sendable {
         }
     }
 
-    /// Ends an exclusive upload, with or without a response.
-    ///
-    /// - Parameters:
-    ///   - event: Its event.
-    ///   - dialect: The server's release, if the response shows that it is about a file of the event.
+    /// Ends an exclusive upload. `dialect` is the server's release, if the response shows that it is about a file of the event.
     func leave(_ event: InventoryEvent, _ dialect: UploadReply.Dialect?) {
         let (next, admission) = state.withLock { state -> ([CheckedContinuation<Admission, Never>], Admission) in
             state.dialect = dialect ?? state.dialect
@@ -95,9 +91,7 @@ final class EventPass: Sendable {
         event = InventoryEvent(details)
     }
 
-    /// Waits until the upload may be stored.
-    ///
-    /// - Returns: false if no further upload may start.
+    /// Waits until the upload may be stored. False if no further upload may start.
     func enter() async -> Bool {
         guard !isAlone.withLock({ $0 }) else { return true }
         switch await gate.enter(event) {
@@ -121,7 +115,7 @@ final class EventPass: Sendable {
     }
 }
 
-/// The right to send, held by so many uploads of a batch at a time.
+/// Limits the number of concurrent transfers of a batch.
 final class TransferSlots: Sendable {
     private struct State {
         var free: Int
@@ -135,9 +129,7 @@ final class TransferSlots: Sendable {
         state = Mutex(State(free: count))
     }
 
-    /// Waits for a slot, in order of asking.
-    ///
-    /// - Returns: false when nothing more is to be begun.
+    /// Waits for a slot, first come, first served. False if no further upload may start.
     func take() async -> Bool {
         await withCheckedContinuation { continuation in
             let answer: Bool? = state.withLock { state in
@@ -153,10 +145,8 @@ final class TransferSlots: Sendable {
         }
     }
 
-    /// How many ask in vain.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Gives a slot back.
     func giveBack() {
         let next: CheckedContinuation<Bool, Never>? = state.withLock { state in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
@@ -166,7 +156,7 @@ final class TransferSlots: Sendable {
         next?.resume(returning: true)
     }
 
-    /// Sends away who waits, and who comes.
+    /// Rejects queued and new callers.
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true
@@ -177,8 +167,8 @@ final class TransferSlots: Sendable {
     }
 }
 
-/// One upload's use of the slots: held from before the intent until the answer has arrived, and again for each further
-/// try. Bringing an answer or a token to the disk, or asking after a lost answer, holds none.
+/// One upload's use of the slots: held from before the intent until the response has arrived, and again for each retry. Storing
+/// a response or a token, or querying the outcome of a lost response, needs none.
 final class TransferTurn: Sendable {
     private struct State {
         var isHeld = false
@@ -189,20 +179,15 @@ final class TransferTurn: Sendable {
     private let onBegin: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - slots: Where to get one.
-    ///   - onBegin: Called once, when the first one is had.
+    /// `onBegin` is called once, with the first slot.
     init(_ slots: TransferSlots, onBegin: @escaping @Sendable () -> Void) {
         self.slots = slots
         self.onBegin = onBegin
     }
 
-    /// Whether it ever had a slot.
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
-    /// Waits for a slot unless it has one.
-    ///
-    /// - Returns: false when nothing more is to be begun.
+    /// Waits for a slot unless it has one. False if no further upload may start.
     func begin() async -> Bool {
         guard !state.withLock({ $0.isHeld }) else { return true }
         guard await slots.take() else { return false }
@@ -217,7 +202,7 @@ final class TransferTurn: Sendable {
         return true
     }
 
-    /// Gives the slot back, if it has one.
+    /// Releases the slot, if it has one.
     func end() {
         let wasHeld = state.withLock { state in
             defer { state.isHeld = false }

@@ -2,24 +2,22 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Lets one upload at a time find out whether the server works, and the others once it does: a server that is down, or that
-/// refuses the login, then costs the retries of one file.
+/// Lets one upload at a time test whether the server works, and the others continue once it does: a server that is down, or
+/// that refuses the login, then costs the retries of one file.
 ///
 /// The server counts as working from its first response to an upload until an upload meets a failure that ends a run.
 final class ServerContact: Sendable {
     private struct State {
         var isEstablished = false
         var isClosed = false
-        /// The item that is under way without contact.
+        /// The item that tests the server.
         var holder: Int?
         var waiting: [(item: Int, continuation: CheckedContinuation<Bool, Never>)] = []
     }
 
     private let state = Mutex(State())
 
-    /// Waits until the item may send requests.
-    ///
-    /// - Returns: false when no further request may be sent.
+    /// Waits until the item may send requests. False if no further request may be sent.
     func enter(_ item: Int) async -> Bool {
         await withCheckedContinuation { continuation in
             let answer: Bool? = state.withLock { state in
@@ -39,7 +37,6 @@ final class ServerContact: Sendable {
     /// Whether the others wait for the item.
     func isHeld(by item: Int) -> Bool { state.withLock { $0.holder == item } }
 
-    /// Whether the item may send requests now.
     func isOpen(for item: Int) -> Bool { state.withLock { $0.isEstablished || $0.holder == item } }
 
     /// The server has responded to the item.
@@ -62,7 +59,7 @@ final class ServerContact: Sendable {
         }
     }
 
-    /// The item waits for something else, or has ended: the next one may find out.
+    /// The item waits for something else, or has ended: the next one tests the server.
     func leave(_ item: Int) {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard state.holder == item else { return nil }
@@ -88,11 +85,11 @@ final class ServerContact: Sendable {
     }
 }
 
-/// What one item of a batch tells about the server.
+/// What one item of a batch shows about the server.
 final class ContactPass: Sendable {
-    /// So much of a body that the server has accepted shows that it neither refuses the login nor the connection.
+    /// A server that has accepted this much of a body refuses neither the login nor the connection.
     private static let acceptedBytes: Int64 = 1 << 20
-    /// A refusal comes sooner. A server that takes longer works on the request, or reads slowly.
+    /// A refusal arrives sooner. A server that takes longer works on the request, or reads slowly.
     private static let longestRefusal = Duration.seconds(1)
 
     private let contact: ServerContact
@@ -104,15 +101,11 @@ final class ContactPass: Sendable {
         self.item = item
     }
 
-    /// Waits until the item may send requests.
-    ///
-    /// - Returns: false when no further request may be sent.
+    /// Waits until the item may send requests. False if no further request may be sent.
     func enter() async -> Bool { await contact.enter(item) }
 
-    /// Whether the item may send requests now.
     var isOpen: Bool { contact.isOpen(for: item) }
 
-    /// Takes an event of the upload into account.
     func note(_ event: UploadEvent) {
         switch event {
         case .progress(let progress) where progress.bytesAcknowledged >= Self.acceptedBytes:
@@ -124,7 +117,7 @@ final class ContactPass: Sendable {
             contact.lose(by: item)
         case .retrying(_, _, let error) where error.httpStatus != nil:
             contact.establish(by: item)
-        // It is about an earlier request, and may take minutes.
+        // These are about an earlier request, and may take minutes.
         case .resolving, .waitingForQuiet, .proving:
             stopTimer()
             contact.leave(item)
@@ -134,7 +127,6 @@ final class ContactPass: Sendable {
         }
     }
 
-    /// The upload has ended.
     func end(_ result: UploadResult?) {
         stopTimer()
         if let result, result.state.isStored || (result.httpStatus != nil && result.error?.endsRun != true) {
@@ -144,7 +136,7 @@ final class ContactPass: Sendable {
         }
     }
 
-    /// Begins with the first byte of a request.
+    /// Starts with the first byte of a request.
     private func startTimer() {
         timer.withLock { timer in
             guard timer == nil, contact.isHeld(by: item) else { return }

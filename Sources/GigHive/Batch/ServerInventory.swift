@@ -1,17 +1,15 @@
 internal import Foundation
 internal import MediaTransport
 
-/// What a server has, by digest: one paged listing a run, made when it is first needed.
+/// The files of a server by digest: one paged listing per run, made when first needed.
 ///
-/// It is the view by event, because identical bytes count as sent only for an event that holds them (gighive contract
-/// section 3), and the view by asset names no event. An asset that belongs to no event is missing here.
+/// Uses the view by event: identical bytes count as uploaded only for an event that has them (gighive contract section 3), and
+/// the view by asset does not report events. An asset without an event is missing here.
 actor ServerInventory {
-    /// A file on the server.
     struct Stored: Sendable, Equatable {
         var fileID: Int64
-        /// Where it is served.
         var served: ServedName
-        /// Whether it is listed in the event.
+        /// Whether the listing has it in the event.
         var isInEvent: Bool
         /// Whether other events list it too. D1 and D2 list a file in every event that has a file with the same label.
         var isInSeveralEvents = false
@@ -20,7 +18,6 @@ actor ServerInventory {
         var isOnlyInEvent: Bool { isInEvent && !isInSeveralEvents }
     }
 
-    /// What the listing says of a digest.
     enum Finding: Sendable, Equatable {
         case stored(Stored)
         case absent
@@ -35,7 +32,7 @@ actor ServerInventory {
         case unavailable
     }
 
-    /// Questions that are cheaper asked singly than with the listing.
+    /// Queries that cost less than the listing.
     private var singleQuestions = 2
     private let client: GigHiveClient
     private var state = State.unasked
@@ -49,7 +46,7 @@ actor ServerInventory {
         self.client = client
     }
 
-    /// Whether the next question is one of many, so that the listing pays.
+    /// Whether the next query is one of many, so that the listing pays off.
     func isWorthListing() -> Bool {
         if case .listed = state {
             return true
@@ -58,15 +55,10 @@ actor ServerInventory {
         return singleQuestions < 0
     }
 
-    /// Looks for a file.
+    /// Looks for a file by its SHA-256 (64 hexadecimal characters). A listing begun before `moment` is repeated unless it has
+    /// the file in the event; nil accepts any listing of this run. Without `moment`, a server that is unavailable has no
+    /// listing for this call.
     ///
-    /// - Parameters:
-    ///   - checksum: SHA-256, 64 hexadecimal characters.
-    ///   - event: For `Stored.isInEvent`.
-    ///   - moment: A listing that was begun before it is made again unless it has the file in the event; nil for any
-    ///     listing of this run.
-    ///   - control: A stop cancels the listing.
-    /// - Returns: What the listing contains. Without `moment`, a server that is unavailable has no listing for this call.
     /// - Throws: `GigHiveError` when the network failed; the next call retries.
     func find(
         _ checksum: String,
@@ -96,7 +88,7 @@ actor ServerInventory {
                     guard !isBrief else { return .unavailable }
                     continue
                 }
-                // Another upload's stop breaks its listing off, not ours.
+                // Another upload's stop cancels its listing, not ours.
                 if let error, error.code != .cancelled {
                     throw error
                 }
@@ -109,7 +101,7 @@ actor ServerInventory {
         return listedAt < moment
     }
 
-    /// - Returns: Why the network did not bring it.
+    /// - Returns: The error if the network failed.
     private func list(_ control: TransferControl, isBrief: Bool) async -> GigHiveError? {
         let began = ContinuousClock.now
         let outcome = await control.abandoning { [client] inner -> Result<InventoryIndex, GigHiveError> in
@@ -141,9 +133,9 @@ actor ServerInventory {
     }
 }
 
-/// A media listing, kept small: half of each digest, its id, and the events.
+/// A media listing in little memory: half of each digest, its ID, and the events.
 struct InventoryIndex: Sendable {
-    /// The first half of a digest. Two files that share it would have to be made for that purpose.
+    /// The first half of a digest. Only files made for that purpose could share it.
     private struct Key: Hashable {
         var high: UInt64
         var low: UInt64
@@ -162,7 +154,7 @@ struct InventoryIndex: Sendable {
         /// The first event that it was listed for; others are in `moreEvents`.
         var event: Int32
         var kind: MediaKind
-        /// A number in `pathExtensions`; 0 if unknown.
+        /// An index in `pathExtensions`; 0 if unknown.
         var pathExtension: UInt16
         var isInSeveralEvents = false
     }
@@ -189,7 +181,6 @@ struct InventoryIndex: Sendable {
     private var events: [InventoryEvent: Int32] = [:]
     private var pathExtensions: [String] = [""]
 
-    /// Reads the whole listing, page by page.
     static func fetch(
         _ client: GigHiveClient,
         control: TransferControl
@@ -206,7 +197,7 @@ struct InventoryIndex: Sendable {
         }
     }
 
-    /// Takes an entry in. One without id or digest says nothing here.
+    /// Adds an entry; ignores one without ID or digest.
     mutating func add(_ entry: ListingPage.Entry) {
         guard let fileID = entry.fileID, let key = entry.checksumSHA256.flatMap({ Key($0) }) else { return }
         let event = number(of: InventoryEvent(date: entry.date ?? "", orgName: entry.orgName ?? ""))
@@ -226,7 +217,6 @@ struct InventoryIndex: Sendable {
         }
     }
 
-    /// Looks for a digest.
     func find(_ checksum: String, in event: InventoryEvent) -> ServerInventory.Stored? {
         guard let key = Key(checksum), let asset = assets[key] else { return nil }
         let isInEvent = [event, event.simplified, .unknown].contains { event in
@@ -243,7 +233,7 @@ struct InventoryIndex: Sendable {
         )
     }
 
-    /// There are few; those after the first thousand are not remembered.
+    /// There are few; those after the first thousand are ignored.
     private mutating func number(ofExtension text: String?) -> UInt16 {
         guard let text else { return 0 }
         if let known = pathExtensions.firstIndex(of: text) { return UInt16(known) }

@@ -5,14 +5,14 @@ internal import Tus
 
 /// Checks a server without changing anything: DNS, TLS, kind, health, login, role, tus, limits, clock.
 ///
-/// Only a GigHive server is asked for more than its kind. Only GET, HEAD and OPTIONS are sent, and to a server that has no
-/// pages below `/admin/` one POST without IDs, which deletes nothing and shows the role. Health is asked with a changing
+/// Everything but the kind is checked only on a GigHive server. Only GET, HEAD and OPTIONS are sent, and to a server without
+/// pages below `/admin/` one POST without IDs, which deletes nothing and shows the role. The health request has a changing
 /// query, because the server's own cache may be a day old (trap T18).
 public struct ServerCheckup: Sendable {
     /// The names of all checks, in order.
     public static let names = ["name", "tls", "kind", "health", "login", "role", "tus", "limits", "clock"]
 
-    /// Clocks that differ by more than this are worth a warning: dates of events and of certificates go wrong.
+    /// Larger clock differences cause a warning: dates of events and of certificates become wrong.
     private static let tolerance: Int64 = 60
 
     let client: GigHiveClient
@@ -21,13 +21,8 @@ public struct ServerCheckup: Sendable {
     private let maximumBytes: Int64
     private let sizeText: @Sendable (Int64) -> String
 
-    /// Makes a check-up.
-    ///
-    /// - Parameters:
-    ///   - client: The server, with its login; without one `login` and `role` are skipped.
-    ///   - missingLogin: Why the stored login cannot be used; the check `login` fails with it.
-    ///   - maximumBytes: The largest upload that the settings allow.
-    ///   - sizeText: How the checks show a number of bytes.
+    /// Makes a checkup. Without a login in `client`, `login` and `role` are skipped; with `missingLogin`, `login` fails with
+    /// it. `maximumBytes` is the largest upload that the settings allow; `sizeText` formats a number of bytes.
     public init(
         client: GigHiveClient,
         missingLogin: GigHiveError? = nil,
@@ -40,10 +35,8 @@ public struct ServerCheckup: Sendable {
         self.sizeText = sizeText
     }
 
-    /// Makes all checks. Cancelling the task ends the running one, and the rest is skipped.
-    ///
-    /// - Parameter onCheck: Called after each check.
-    /// - Returns: All checks, in the order of `names`.
+    /// Runs all checks, in the order of `names`. Canceling the task ends the current one and skips the rest. `onCheck` is
+    /// called after each check.
     public func run(onCheck: @escaping @Sendable (ServerCheck) -> Void = { _ in }) async -> [ServerCheck] {
         var list = CheckList(onCheck: onCheck)
         let isReachable = await list.run("name") { () throws(GigHiveError) in try await name() }
@@ -105,8 +98,7 @@ public struct ServerCheckup: Sendable {
         await list.run("tls") { () throws(GigHiveError) in try await tls() }
     }
 
-    /// Tells the certificate and its pin, whether or not it is trusted: the pin is what a user of a self-signed server
-    /// needs next.
+    /// Reports the certificate and its pin, trusted or not: the user of a self-signed server needs the pin next.
     private func tls() async throws(GigHiveError) -> ServerCheck {
         let certificate: PeerCertificate
         do {
@@ -129,7 +121,7 @@ public struct ServerCheckup: Sendable {
         } catch  where error.isCertificateRefused {
             return ServerCheck("tls", .failed, "not trusted: \(subject)", facts: facts, error: error)
         } catch {
-            // What the server answers is the next check's.
+            // The next check handles the response.
         }
         return ServerCheck("tls", .passed, subject, facts: facts)
     }
@@ -142,7 +134,7 @@ public struct ServerCheckup: Sendable {
         case .kind(let kind):
             return ServerCheck("kind", .passed, "\(kind.name) server", facts: ["kind": kind.rawValue])
         case .inTrouble(status: 503):
-            // The web server responds for an application that is not running (trap T24).
+            // The web server responds in place of an application that is not running (trap T24).
             throw GigHiveError(.serverError, detail: "server unavailable", httpStatus: 503, isRetryable: true)
         case .inTrouble(let status):
             return ServerCheck(
@@ -167,7 +159,7 @@ public struct ServerCheckup: Sendable {
         return ServerCheck("health", isHealthy ? .passed : .failed, KnownSecrets.masked(message))
     }
 
-    /// Login, and what only a user who is logged in can ask: role and tus.
+    /// Login, and the checks that require one: role and tus.
     private func checkLogin(_ list: inout CheckList) async {
         guard client.authorization != nil || missingLogin != nil else {
             let required = await requiredCredentials()
@@ -280,13 +272,13 @@ public struct ServerCheckup: Sendable {
         }
     }
 
-    /// What tus is like on a server that counts chunks (gighive-d4 contract sections 3, 4.5 and 4.6).
+    /// The properties of tus on a server that counts chunks (gighive-d4 contract sections 3, 4.5 and 4.6).
     private static func chunkLimits(_ features: TusFeatures) -> String {
         "tus \(features.versions.joined(separator: ", ")) in PHP (dialect d4): no delete tokens over tus; at most five "
             + "unfinished uploads, shared by all users, each for up to 24 hours; participants, keywords, location, rating and notes are ignored"
     }
 
-    /// What the contract says and the settings allow; the server tells only its tus limit.
+    /// The limits of the contract and the settings; the server reports only its tus limit.
     private func limits(tusMaximum: Int64?) -> ServerCheck {
         let maximum = min(maximumBytes, tusMaximum ?? .max)
         return ServerCheck(
@@ -318,7 +310,6 @@ public struct ServerCheckup: Sendable {
 }
 
 extension GigHiveError {
-    /// Whether the server was refused for its certificate.
     fileprivate var isCertificateRefused: Bool {
         [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tlsFailed].contains(code)
     }
@@ -331,7 +322,7 @@ struct RequiredCredentials: Sendable {
 
     init(challenge: LoginChallenge?) { self.challenge = challenge }
 
-    /// What the server accepted is what it requires.
+    /// A server requires what it accepted.
     init(accepted authorization: Authorization?) {
         switch authorization?.schemeName {
         case "basic"?: challenge = .password
@@ -340,7 +331,6 @@ struct RequiredCredentials: Sendable {
         }
     }
 
-    /// What a refusal shows.
     init(_ error: GigHiveError) {
         switch error.code {
         case .loginRequired where error.httpStatus == 401: challenge = .login
@@ -369,7 +359,7 @@ struct RequiredCredentials: Sendable {
 }
 
 extension ServerCheckup {
-    /// A server that does not respond to this is reported by the check that follows.
+    /// A failure of this query is reported by the check that follows.
     func requiredCredentials() async -> RequiredCredentials {
         let challenge = try? await client.requiredCredentials()
         return RequiredCredentials(challenge: challenge ?? nil)
@@ -408,31 +398,31 @@ extension ServerCheckup {
     }
 }
 
-/// One thing that was looked at, and what was found.
+/// One check and its result.
 public struct ServerCheck: Sendable, Equatable {
-    /// How it ended.
+    /// The result.
     public enum Status: String, Sendable, CaseIterable {
-        /// As it should be.
+        /// As expected.
         case passed
         /// Works, with something the user should know.
         case warned
-        /// Not as it should be.
+        /// Not as expected.
         case failed
-        /// Not looked at, because something it needs has failed or is not there.
+        /// Not checked, because something it requires failed or is missing.
         case skipped
     }
 
     /// Stable name, snake_case.
     public var name: String
-    /// How it ended.
+    /// The result.
     public var status: Status
-    /// What was found, in words. May hold a server's words; escape before printing.
+    /// The finding, in words. May contain text of the server; escape before printing.
     public var detail: String
     /// Facts for scripts.
     public var facts: [String: String]
     /// Why it failed.
     public var error: GigHiveError?
-    /// How long it took.
+    /// Duration of the check.
     public var duration: Duration
 
     package init(
@@ -451,13 +441,13 @@ public struct ServerCheck: Sendable, Equatable {
         self.duration = duration
     }
 
-    /// Two checks are the same when they say the same; how long they took does not matter.
+    /// Equal if the results are; the duration does not matter.
     public static func == (one: ServerCheck, other: ServerCheck) -> Bool {
         one.name == other.name && one.status == other.status && one.detail == other.detail && one.facts == other.facts
     }
 }
 
-/// Runs checks in order and keeps what they found. A check that fails may make later ones pointless.
+/// Runs checks in order and collects their results.
 struct CheckList: Sendable {
     private(set) var checks: [ServerCheck] = []
     private let onCheck: @Sendable (ServerCheck) -> Void
@@ -466,15 +456,12 @@ struct CheckList: Sendable {
         self.onCheck = onCheck
     }
 
-    /// Whether nothing has failed so far.
     var isGood: Bool { !checks.contains { $0.status == .failed } }
 
     /// Whether the last check got a response, even an error: the server is reachable.
     var isAnswered: Bool { checks.last?.error == nil || checks.last?.error?.httpStatus != nil }
 
-    /// Runs one check; an error that it throws is its failure.
-    ///
-    /// - Returns: Whether it did not fail.
+    /// Runs one check; an error that it throws is its failure. Returns whether it did not fail.
     @discardableResult
     mutating func run(
         _ name: String,
@@ -493,7 +480,6 @@ struct CheckList: Sendable {
         return check.status != .failed
     }
 
-    /// Notes a check that is not made.
     mutating func skip(_ name: String, _ reason: String, facts: [String: String] = [:]) {
         let check = ServerCheck(name, .skipped, reason, facts: facts)
         checks.append(check)
@@ -507,7 +493,6 @@ enum ServerKind: String, Sendable {
     case photosync
     case capture
 
-    /// The name for messages.
     var name: String {
         switch self {
         case .gighive: "GigHive"
@@ -516,19 +501,16 @@ enum ServerKind: String, Sendable {
         }
     }
 
-    /// The result of the detection.
     enum Finding: Sendable {
         case kind(ServerKind)
         /// The health page of GigHive could not be served, so the kind is unknown.
         case inTrouble(status: Int)
-        /// The server responds, but is of no known kind.
+        /// The server responds, but is none of the known kinds.
         case unknown(status: Int)
     }
 
-    /// Asks for pages that each kind serves to everybody and that change nothing: `/db/health.php` (gighive contract
-    /// section 7), `/api/health` (photosync contract section 2), `/api/v1/verify/ID` (hash-only contract 6.3).
-    ///
-    /// - Throws: `GigHiveError` when there is no response.
+    /// Requests pages that each kind serves without a login and that change nothing: `/db/health.php` (gighive contract section
+    /// 7), `/api/health` (photosync contract section 2), `/api/v1/verify/ID` (hash-only contract 6.3).
     static func find(_ client: GigHiveClient) async throws(GigHiveError) -> Finding {
         let health = try await client.send(client.healthRequest, control: TransferControl())
         let members = ReplyText.content(of: health.body).members

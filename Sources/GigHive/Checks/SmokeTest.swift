@@ -6,14 +6,13 @@ public import MediaTransport
 internal import Synchronization
 internal import Tus
 
-/// Proves that a server is fit for use by using it: uploads a tiny recording, finds it, and takes it back.
+/// Proves that a server works by using it: uploads a tiny recording, finds it, and deletes it.
 ///
-/// It deletes nothing but the file of its own upload: only the id of this run's response, by its token, or with admin rights
-/// after comparing the checksum. What it cannot delete is in the facts of the check `delete` (`left_file_id`,
-/// `left_event_date`, `left_org_name`, and without a token `left_checksum_sha256`). The bytes are
-/// unlike any other's, and all runs use one event, because servers keep an event whose last file is gone (gighive
-/// contract 5.4). Tokens go through the token store as those of any upload, so that a run that is broken off leaves a
-/// file that `uploads delete` can take back.
+/// It deletes only the file of its own upload: the ID in this run's response, by its token, or with admin rights after
+/// comparing the checksum. A file that it cannot delete is in the facts of the check `delete` (`left_file_id`,
+/// `left_event_date`, `left_org_name`, and without a token `left_checksum_sha256`). The bytes are unique, and all runs use one
+/// event, because servers keep an event whose last file is gone (gighive contract 5.4). Tokens go through the token store like
+/// those of any upload, so that `uploads delete` can delete the file of an interrupted run.
 public struct SmokeTest: Sendable {
     /// The names of all checks, in order.
     public static let names = ["login", "upload", "checksum", "token", "listed", "served", "delete", "gone"]
@@ -23,14 +22,10 @@ public struct SmokeTest: Sendable {
 
     private let uploader: Uploader
     private let sizeText: @Sendable (Int64) -> String
-    /// How long after a stop the answer to the deletion is waited for.
+    /// How long to wait for the response to the deletion after a stop.
     private let finishTime: Duration
 
-    /// Makes a smoke test.
-    ///
-    /// - Parameters:
-    ///   - uploader: With `force` it makes no difference; its transport is the one that is tried.
-    ///   - sizeText: How the checks show a number of bytes.
+    /// Makes a smoke test of the uploader's transport. `sizeText` formats a number of bytes.
     public init(uploader: Uploader, sizeText: @escaping @Sendable (Int64) -> String = { "\($0) bytes" }) {
         self.init(uploader: uploader, finishTime: .seconds(5), sizeText: sizeText)
     }
@@ -45,15 +40,11 @@ public struct SmokeTest: Sendable {
         self.finishTime = finishTime
     }
 
-    /// Runs it. Cancelling the task, or a stop, ends the upload while its bytes are being sent; a file that got onto the
-    /// server is still deleted. After a stop, the server has five seconds to respond to the deletion, and
-    /// five to say that the file is gone.
+    /// Runs all checks, in the order of `names`. Canceling the task, or a stop, ends the upload while its bytes are being
+    /// sent; a file that reached the server is still deleted. After a stop, the server has five seconds to respond to the
+    /// deletion, and five to confirm it.
     ///
-    /// - Parameters:
-    ///   - directory: Where the recording lies while it is sent; it is removed at the end.
-    ///   - control: Stops the upload.
-    ///   - onCheck: Called after each check.
-    /// - Returns: All checks, in the order of `names`.
+    /// The recording is stored in `directory` and removed at the end. `onCheck` is called after each check.
     public func run(
         in directory: String,
         control: TransferControl = TransferControl(),
@@ -121,13 +112,13 @@ public struct SmokeTest: Sendable {
         return await uploader.upload(prepared, control: control)
     }
 
-    /// Whether the test file gets no delete token, whoever uploads it (gighive-d4 contract section 3).
+    /// Whether the test file gets no delete token for any user (gighive-d4 contract section 3).
     private func hasNoTokens() async throws(GigHiveError) -> Bool {
         guard uploader.options.transport == .tus else { return false }
         return try await uploader.tusFeatures()?.offsetUnit == .chunks
     }
 
-    /// Anyone else would leave the test file on the server.
+    /// Any other user would leave the test file on the server.
     private func requireAdmin() async throws(GigHiveError) {
         do {
             try await uploader.client.requireAdmin()
@@ -255,7 +246,7 @@ public struct SmokeTest: Sendable {
             }
             deletion = Task { await deleter.delete(entry) { _ in .keep } }
         } else {
-            // Without a token only an admin can delete it; for other users this fails, and the file is named.
+            // Without a token only an admin can delete it; for other users this fails, and the error reports the file.
             let target = AdminDeletion(
                 fileID: fileID,
                 checksumSHA256: stored.checksumSHA256 ?? "",
@@ -299,7 +290,7 @@ public struct SmokeTest: Sendable {
         return ServerCheck("gone", .passed, "no longer listed or served")
     }
 
-    /// Waits for work that goes on whatever becomes of this task; nil when it takes too long after a stop.
+    /// Waits for work that continues if this task is canceled; nil when it takes too long after a stop.
     private func end<Value: Sendable>(of work: Task<Value, Never>, _ control: TransferControl) async -> Value? {
         await withCheckedContinuation { continuation in
             let waiting = Mutex<CheckedContinuation<Value?, Never>?>(continuation)
@@ -319,16 +310,13 @@ public struct SmokeTest: Sendable {
     }
 }
 
-/// A recording made for one smoke test: a second of silence as WAV, unlike any other by the run's name in its comment.
+/// A recording for one smoke test: one second of silence as WAV, made unique by the run's name in its comment.
 ///
 /// RIFF/WAVE with `fmt `, `LIST`/`INFO` (`ICMT`) and `data` chunks; 8,000 samples of 8 bits, one channel.
 enum SmokeClip {
     private static let sampleRate = 8_000
 
-    /// The file's bytes.
-    ///
-    /// - Parameter run: The run's name, in ASCII.
-    /// - Returns: A little more than 8,000 bytes.
+    /// A little more than 8,000 bytes. `run` is ASCII.
     static func bytes(run: String) -> [UInt8] {
         let comment = chunk("INFO", nested: chunk("ICMT", content: Array(run.utf8) + [0]))
         let format =

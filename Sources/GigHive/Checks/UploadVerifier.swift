@@ -2,7 +2,7 @@ internal import MediaTransport
 
 /// A file that an upload reported as stored.
 public struct StoredUpload: Sendable, Equatable {
-    /// The server's id.
+    /// The server's ID.
     public var fileID: Int64
     /// SHA-256, 64 lower-case hexadecimal characters.
     public var checksumSHA256: String
@@ -31,7 +31,7 @@ public struct UploadVerifier: Sendable {
 
     /// Reads the listing and looks every upload up by checksum, id and event.
     ///
-    /// Cancelling the task ends the listing.
+    /// Canceling the task ends the listing.
     ///
     /// - Returns: The positions of the uploads that the listing does not have in their event with their ID.
     /// - Throws: `GigHiveError` when the listing cannot be read completely.

@@ -2,29 +2,23 @@ internal import MediaCore
 public import MediaStore
 internal import MediaTransport
 
-/// Takes files back from one server (gighive contract section 5; docs/architecture.md).
+/// Deletes files from one server (gighive contract section 5; docs/architecture.md).
 ///
-/// A local entry is removed only when its file is known to be gone, or when the caller chooses so; every other end keeps
-/// it.
+/// A local entry is removed only if its file is known to be gone, or if the caller decides so.
 public struct Deleter: Sendable {
     let client: GigHiveClient
     let store: TokenStore
     let host: String
 
-    /// Makes a deleter.
-    ///
-    /// - Parameters:
-    ///   - client: The server.
-    ///   - store: Where the entries are.
-    ///   - host: The scope whose entries are used; the client's own unless `--host` chose another.
+    /// Makes a deleter. `host` is the scope whose entries are used: the client's own unless `--host` selects another.
     public init(client: GigHiveClient, store: TokenStore, host: String) {
         self.client = client
         self.store = store
         self.host = host
     }
 
-    /// The entry that a deletion of `fileID` would use. With several rows for the id, the server is asked for the
-    /// checksum and the row that matches is taken.
+    /// The entry that a deletion of `fileID` would use. Of several entries with the ID, the one with the checksum that the
+    /// server reports is used.
     ///
     /// - Throws: `GigHiveError`: `.noDeleteToken` (with other hosts that have the ID), `.idReused`, or an error of the server.
     public func entry(for fileID: Int64) async throws(GigHiveError) -> TokenEntry {
@@ -35,7 +29,7 @@ public struct Deleter: Sendable {
         }
         guard Set(rows.map(\.checksumSHA256)).count > 1 else { return newest }
         guard let asset = try await client.asset(fileID) else {
-            // All of them are gone; the deletion finds that out again and removes this one.
+            // All of them are gone; the deletion finds that again and removes this one.
             return newest
         }
         guard let match = rows.first(where: { $0.checksumSHA256 == asset.checksumSHA256 }) else {
@@ -51,18 +45,15 @@ public struct Deleter: Sendable {
     ///
     /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
     ///
-    /// - Parameters:
-    ///   - entry: The file and its token.
-    ///   - onInvalidToken: Called only when the server rejects the token while the same file is still there.
-    /// - Returns: How it ended.
+    /// `onInvalidToken` is called only if the server rejects the token while the same file still exists.
     public func delete(
         _ entry: TokenEntry,
         onInvalidToken: @escaping @Sendable (TokenEntry) async -> InvalidTokenChoice
     ) async -> DeleteResult {
         await Task {
             let target = AdminDeletion(entry)
-            // Both spellings of the id serve all dialects (gighive contract 5.1); the lists of admin requests are left
-            // out, because with admin credentials they would delete without a look at the token (trap T10).
+            // Both spellings of the ID serve all dialects (gighive contract 5.1). The lists of admin requests are omitted: with
+            // admin credentials they would delete without checking the token (trap T10).
             let body: JSONObject = [
                 "file_id": .integer(entry.fileID), "asset_id": .integer(entry.fileID),
                 "delete_token": .string(entry.token.secret),
@@ -85,8 +76,8 @@ public struct Deleter: Sendable {
     /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
     public func deleteAsAdmin(_ entry: TokenEntry) async -> DeleteResult { await deleteAsAdmin(AdminDeletion(entry)) }
 
-    /// Deletes with admin credentials and the list keys, after comparing the content with what is known of it. Local
-    /// entries of the file are removed when the server confirms that it is gone.
+    /// Deletes with admin credentials and the list keys, after comparing the content with the known facts. Local entries of the
+    /// file are removed once the server confirms that it is gone.
     ///
     /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
     public func deleteAsAdmin(_ target: AdminDeletion) async -> DeleteResult {
@@ -116,10 +107,9 @@ public struct Deleter: Sendable {
 
     // MARK: Queries
 
-    /// Whether the server still has exactly the known file under the id.
+    /// Whether the server still has exactly the known file under the ID; false if the file is gone.
     ///
-    /// - Returns: false when the file is gone.
-    /// - Throws: `.adminUnverified` when that cannot be determined, `.idReused` when it has another one.
+    /// - Throws: `.adminUnverified` if that cannot be determined, `.idReused` if it has another file.
     private func verify(_ target: AdminDeletion) async throws(GigHiveError) -> Bool {
         guard !target.checksumSHA256.isEmpty else {
             throw GigHiveError(.adminUnverified, detail: "the local entry has no checksum", fileID: target.fileID)
@@ -141,11 +131,11 @@ public struct Deleter: Sendable {
     private enum Answer: Sendable {
         /// 200, and exactly the requested file was deleted (trap T12).
         case deleted(status: Int)
-        /// 403 `Invalid delete token`: wrong, or gone, or never had one (trap T11).
+        /// 403 `Invalid delete token`: it is wrong, or the file is gone or never had one (trap T11).
         case rejected(status: Int)
-        /// Known not to be deleted by this request.
+        /// Known not to have been deleted by this request.
         case refused(GigHiveError)
-        /// It may be deleted: a query decides. `isClaimed` if the server reports a deletion without the ID.
+        /// It may have been deleted: a query decides. `isClaimed` if the server reports a deletion without the ID.
         case unclear(GigHiveError, isClaimed: Bool)
     }
 
@@ -218,7 +208,7 @@ public struct Deleter: Sendable {
         }
     }
 
-    /// A lost or inconclusive response: a query whether the file still exists decides.
+    /// A lost or inconclusive response: a query for the file decides.
     private func settleUnclear(_ target: AdminDeletion, _ error: GigHiveError, isClaimed: Bool) async -> DeleteResult {
         do throws(GigHiveError) {
             guard let asset = try await client.asset(target.fileID) else {
@@ -256,7 +246,7 @@ public struct Deleter: Sendable {
         }
     }
 
-    /// Whether an asset may be the file. Without a checksum on one side, it may.
+    /// Whether an asset may be the file, also without a checksum on one side.
     private func isSame(_ asset: Asset, _ target: AdminDeletion) -> Bool {
         guard let checksum = asset.checksumSHA256, !target.checksumSHA256.isEmpty else { return true }
         return checksum == target.checksumSHA256
@@ -328,10 +318,10 @@ public enum InvalidTokenChoice: String, Sendable, CaseIterable {
     case remove
 }
 
-/// A file that is deleted with admin rights: its id and what is known of its content. An admin's request carries no token,
-/// so the content alone tells the file from another that has its id now (trap T10).
+/// A file to delete with admin rights: its ID and the known facts about its content. An admin's request has no token, so only
+/// the content distinguishes the file from another that now has its ID (trap T10).
 public struct AdminDeletion: Sendable, Equatable {
-    /// The server's id.
+    /// The server's ID.
     public var fileID: Int64
     /// 64 lower-case hexadecimal characters.
     public var checksumSHA256: String
@@ -359,33 +349,33 @@ public struct AdminDeletion: Sendable, Equatable {
     }
 }
 
-/// How one deletion ended.
+/// The result of one deletion.
 public struct DeleteResult: Sendable {
-    /// The ends of a deletion.
+    /// The possible results.
     public enum State: String, Sendable, CaseIterable {
         /// The server deleted it now.
         case deleted
-        /// It was gone already; the local entry has been removed.
+        /// It was already gone; the local entry was removed.
         case gone
         /// The server rejects the token; the local entry was removed as chosen.
         case entryRemoved = "entry_removed"
         /// Nothing was deleted; see `error`.
         case failed
-        /// `--dry-run`: it would have been asked for.
+        /// `--dry-run`: it would have been requested.
         case planned
         /// Declined at the prompt.
         case declined
     }
 
-    /// The server's id.
+    /// The server's ID.
     public var fileID: Int64
-    /// How it ended.
+    /// The result.
     public var state: State
-    /// The entry concerned.
+    /// The local entry.
     public var entry: TokenEntry?
     /// The token store's key.
     public var host: String
-    /// Status of the last answer.
+    /// Status of the last response.
     public var httpStatus: Int?
     /// Whether the deletion used admin rights instead of the token.
     public var usedAdminRights = false
@@ -431,12 +421,10 @@ extension GigHiveClient {
     }
 
     /// Whether the login is an admin's, by the same request; nil if the response does not show it.
-    ///
-    /// - Throws: `GigHiveError` when there is no response.
     func isAdmin() async throws(GigHiveError) -> Bool? {
         let (response, reply) = try await deletionWithoutIDs()
         guard response.status == 400, let login = reply.neededLogin else { return nil }
-        // The server expects an admin's body of an admin, which an uploader would have to log in for.
+        // The server expects an admin's list: a deletion by token would need an uploader's login.
         return login == .uploader
     }
 

@@ -3,11 +3,11 @@ public import MediaStore
 public import MediaTransport
 internal import Outcomes
 
-/// What an event link stands for (gighive contract section 6). The token is a secret; its description never shows it.
+/// The event of an event link (gighive contract section 6). The token is secret; the description does not contain it.
 public struct GuestAccess: Sendable, CustomStringConvertible {
     /// The event as the server describes it; its fields replace the user's.
     public struct Event: Sendable, Equatable {
-        /// The server's id.
+        /// The server's ID.
         public var eventID: Int64
         /// `YYYY-MM-DD`.
         public var eventDate: String
@@ -37,31 +37,31 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     /// The event's name, without the secret.
     public var description: String { "guest of \(event.orgName), \(event.eventDate)" }
 
-    /// `X-Upload-Token`, for every request of tus and for finalize; takes the place of a login.
+    /// `X-Upload-Token`, for every request of tus and for finalize; replaces a login.
     var authorization: Authorization {
         .uploadToken(token.secret, for: origin)
     }
 }
 
-/// Where a guest's upload stands.
+/// The status of a guest's upload.
 public struct GuestStatus: Sendable, Equatable {
-    /// What the organizer has decided.
+    /// The organizer's decision.
     public enum State: String, Sendable, CaseIterable {
-        /// Nothing yet.
+        /// No decision yet.
         case pending
-        /// The file may be seen.
+        /// The file is visible.
         case approved
         /// The file is refused.
         case rejected
-        /// The link has ended.
+        /// The link has expired.
         case expired
     }
 
-    /// What the organizer has decided.
+    /// The organizer's decision.
     public var state: State
     /// Name of the event.
     public var eventName: String?
-    /// Days until the link ends.
+    /// Days until the link expires.
     public var daysRemaining: Int64?
 }
 
@@ -69,9 +69,7 @@ public struct GuestStatus: Sendable, Equatable {
 public struct EventToken: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
     let secret: String
 
-    /// Reads a token, or takes it out of a link `https://HOST/upload/TOKEN`; surrounding white space does not matter.
-    ///
-    /// - Returns: nil for anything else.
+    /// Reads a token, or a link `https://HOST/upload/TOKEN`, ignoring surrounding whitespace; nil for anything else.
     public init?(_ text: String) {
         let text = text.trimmingWhiteSpace()
         let secret = EventLink(text)?.token ?? text[...]
@@ -79,15 +77,15 @@ public struct EventToken: Sendable, Equatable, CustomStringConvertible, CustomDe
         self.secret = String(secret)
     }
 
-    /// Address of the server that a link names; nil for a bare token.
+    /// Address of the server in a link; nil for a bare token.
     public static func server(ofLink text: String) -> String? {
         EventLink(text.trimmingWhiteSpace()).map { String($0.server) }
     }
 
-    /// Never the secret.
+    /// Without the secret.
     public var description: String { "***" }
 
-    /// Never the secret.
+    /// Without the secret.
     public var debugDescription: String { description }
 
     private static func isToken(_ text: Substring) -> Bool {
@@ -101,7 +99,7 @@ public struct EventToken: Sendable, Equatable, CustomStringConvertible, CustomDe
     }
 }
 
-/// The two parts of `https://HOST/upload/TOKEN`; a slash, query or fragment after the token is left out.
+/// The two parts of `https://HOST/upload/TOKEN`; a slash, query or fragment after the token is ignored.
 private struct EventLink {
     let server: Substring
     let token: Substring
@@ -128,14 +126,9 @@ extension String {
     }
 }
 
-/// What the guests' endpoints answer instead of success (gighive contract 4.3 and section 6).
+/// Unsuccessful responses of the guests' endpoints (gighive contract 4.3 and section 6).
 enum GuestRefusal {
-    /// The error of an answer.
-    ///
-    /// - Parameters:
-    ///   - head: Status and header fields.
-    ///   - content: The body.
-    /// - Returns: `.invalidEventLink` for a token that the server does not take (any more), else as for everybody.
+    /// `.invalidEventLink` for a token that the server does not accept (any more); otherwise as for all responses.
     static func error(_ head: HTTPResponseHead, _ content: ReplyText.Content) -> GigHiveError {
         let words = content.members.text("message") ?? content.members.text("error")
         return .answered(
@@ -146,21 +139,18 @@ enum GuestRefusal {
         )
     }
 
-    /// Whether an answer of the application is about the event token.
+    /// Whether a response of the application refuses the event token.
     static func rejectsLink(status: Int, _ words: String?) -> Bool {
         OutcomeTable.outcome(of: status, from: .gigHive, to: .guest, mark: words).code == .invalidEventLink
     }
 }
 
 extension GigHiveClient {
-    /// Asks what event a link stands for (`GET /api/upload-token.php`, gighive contract section 6). No login is sent.
+    /// Queries the event of a link (`GET /api/upload-token.php`, gighive contract section 6). No login is sent.
     ///
-    /// The access is good for uploads once the guest has accepted the terms: `GuestAccess.acceptingTerms()`.
+    /// Uploads also require that the guest has accepted the terms: `GuestAccess.acceptingTerms()`. The organizer sees
+    /// `displayName`, at most 100 characters.
     ///
-    /// - Parameters:
-    ///   - token: The secret of the link.
-    ///   - displayName: Name shown to the organizer; at most 100 characters.
-    /// - Returns: The access, without the guest's consent yet.
     /// - Throws: `GigHiveError`: `.invalidEventLink` for a link that is malformed, expired or revoked; `.invalidDetail` for
     ///   a display name that is too long.
     public func guestAccess(_ token: EventToken, displayName: String?) async throws(GigHiveError) -> GuestAccess {
@@ -185,10 +175,8 @@ extension GigHiveClient {
         return GuestAccess(event: event, displayName: displayName, origin: server.origin, token: token)
     }
 
-    /// Asks where a guest's upload stands (`GET /api/guest-status.php`). No login is sent.
-    ///
-    /// - Returns: nil when the server knows no such upload.
-    /// - Throws: `GigHiveError`.
+    /// Queries the status of a guest's upload (`GET /api/guest-status.php`); nil if the server does not know it. No login is
+    /// sent.
     public func guestStatus(_ receipt: GuestReceipt) async throws(GigHiveError) -> GuestStatus? {
         let response = try await ask("/api/guest-status.php", (name: "nonce", value: receipt.nonce))
         let content = ReplyText.content(of: response.body)
@@ -213,7 +201,7 @@ extension GigHiveClient {
     ///
     /// Sent at most once: a repeat within the same second would be refused.
     ///
-    /// - Throws: `GigHiveError`: `.forbidden` when it is not approved, or not one's own.
+    /// - Throws: `GigHiveError`: `.forbidden` if it is not approved, or not the guest's own.
     public func guestHide(_ receipt: GuestReceipt) async throws(GigHiveError) {
         let body: JSONObject = ["nonce": .string(receipt.nonce), "upload_job_id": .integer(receipt.jobID)]
         var request = post("/api/guest-delete.php", json: body)
@@ -229,8 +217,8 @@ extension GigHiveClient {
         }
     }
 
-    /// A question that needs no login. The changing query keeps the server's own cache out: a revoked link would look
-    /// valid for a day (gighive contract section 6).
+    /// A request without a login. The changing query bypasses the server's own cache: a revoked link would look valid for a day
+    /// (gighive contract section 6).
     private func ask(
         _ path: String,
         _ secret: (name: String, value: String)
@@ -243,10 +231,8 @@ extension GigHiveClient {
 
 /// The display name of a guest, shown to the organizer.
 enum GuestName {
-    /// Trims, and leaves out what is blank.
-    ///
-    /// - Throws: `GigHiveError` with code `.invalidDetail` for control characters and for more than 100 characters,
-    ///   counted as Unicode scalars.
+    /// Trims; nil for a blank name. Throws `.invalidDetail` for control characters and for more than 100 characters, counted as
+    /// Unicode scalars.
     static func checked(_ name: String) throws(GigHiveError) -> String? {
         try DetailRule("display_name").limited(name, limit: 100)
     }

@@ -18,14 +18,8 @@ public struct MediaListing: AsyncSequence, Sendable {
     private let query: MediaQuery
     private let control: TransferControl
 
-    /// Makes a listing; nothing is sent yet.
-    ///
-    /// - Parameters:
-    ///   - client: The server, with the login of any valid user.
-    ///   - view: What an entry represents.
-    ///   - query: What the server is asked to filter by. Its filters search for parts of names, so that pages may have
-    ///     entries that do not match.
-    ///   - control: `abandon()` cancels the request in flight.
+    /// Makes a listing; nothing is sent yet. The server's filters match substrings, so pages may have entries that do not match
+    /// `query`. `control.abandon()` cancels the request in flight.
     public init(
         _ client: GigHiveClient,
         view: ListingPage.View = .event,
@@ -52,15 +46,11 @@ public struct MediaListing: AsyncSequence, Sendable {
         }
 
         /// The next page; nil after the last.
-        ///
-        /// - Throws: `GigHiveError`.
         public mutating func next() async throws(GigHiveError) -> ListingPage? {
             try await next(isolation: nil)
         }
 
         /// The next page; nil after the last.
-        ///
-        /// - Throws: `GigHiveError`.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(GigHiveError) -> ListingPage? {
@@ -84,16 +74,12 @@ extension GigHiveClient {
 
     /// The files on the server that match, in the order of the listing.
     ///
-    /// Files that belong to no event are included unless the query chooses by event. What only
-    /// `GET /api/uploads/<id>` reports is requested for the files that are left when a filter needs it; size and MIME type
-    /// are not.
+    /// Files without an event are included unless the query selects by event. Values that only `GET /api/uploads/<id>` reports
+    /// are requested if a filter needs them, for the files that are left; size and MIME type are not. `control.abandon()`
+    /// cancels the request in flight.
     ///
-    /// - Parameters:
-    ///   - query: Which files.
-    ///   - control: `abandon()` cancels the request in flight.
-    /// - Returns: One value for each file.
-    /// - Throws: `GigHiveError`: `.filterUnavailable` when the server does not report what a filter needs,
-    ///   `.unexpectedAnswer` when the listing stays incomplete.
+    /// - Throws: `GigHiveError`: `.filterUnavailable` if the server does not report what a filter needs, `.unexpectedAnswer` if
+    ///   the listing stays incomplete.
     public func media(
         matching query: MediaQuery = MediaQuery(),
         control: TransferControl = TransferControl()
@@ -120,9 +106,7 @@ extension GigHiveClient {
         try await asset(media.fileID).map { media.adding($0) }
     }
 
-    /// A file with all its events, from the listing; without events when the listing does not have it.
-    ///
-    /// - Throws: `GigHiveError`.
+    /// A file with all its events, from the listing; without events if it is not listed.
     public func media(including asset: Asset) async throws(GigHiveError) -> ServerMedia {
         let listed = try await rows(.event, MediaQuery(), TransferControl()).first { $0.fileID == asset.fileID }
         return (listed ?? ServerMedia(fileID: asset.fileID)).adding(asset)
@@ -145,8 +129,8 @@ extension GigHiveClient {
         return try query.matches(media) ? media : nil
     }
 
-    /// All pages of a view. Releases that sort by date alone may repeat a row on another page and leave another out, so
-    /// that reading is repeated until as many rows were seen as the server counts.
+    /// All pages of a view. Releases that sort by date alone may repeat a row on another page and omit another, so reading is
+    /// repeated until as many rows were seen as the server counts.
     private func rows(
         _ view: ListingPage.View,
         _ query: MediaQuery,
@@ -170,7 +154,6 @@ extension GigHiveClient {
     }
 }
 
-/// Rows of a listing, grouped by file.
 private struct MediaCollection {
     private struct Row: Hashable {
         var fileID: Int64?
@@ -214,7 +197,7 @@ private struct MediaCollection {
 public struct MediaQuery: Sendable, Equatable {
     /// `YYYY-MM-DD`.
     public var eventDate: String?
-    /// The whole name of the organization. White space, case and accents do not count.
+    /// The whole name of the organization, ignoring whitespace, case and accents.
     public var orgName: String?
     /// `band`, `wedding`, …
     public var eventType: String?
@@ -243,8 +226,8 @@ public struct MediaQuery: Sendable, Equatable {
     /// Whether a file must belong to an event to match.
     var choosesByEvent: Bool { eventDate != nil || orgName != nil || eventType != nil || label != nil }
 
-    /// The filters that the server applies: substrings, so that they find all that match and more (gighive contract
-    /// section 7).
+    /// The filters that the server applies. It matches substrings, so they find all matches and more (gighive contract section
+    /// 7).
     var serverFilters: [(name: String, value: String)] {
         var filters: [(name: String, value: String)] = []
         if let eventDate {
@@ -262,7 +245,7 @@ public struct MediaQuery: Sendable, Equatable {
         return filters
     }
 
-    /// A listed file with the events that match; nil when its entries rule it out.
+    /// A listed file with its matching events; nil if it cannot match.
     func narrowed(_ media: ServerMedia) -> ServerMedia? {
         if let fileType, media.fileType != fileType {
             return nil
@@ -298,9 +281,7 @@ public struct MediaQuery: Sendable, Equatable {
             || (reportsSourceNames && fileName.map { $0 != media.fileName && !hasLabel($0, media) } ?? false)
     }
 
-    /// Applies the filters that `narrowed` could not apply.
-    ///
-    /// - Throws: `.filterUnavailable` when the server does not report a value that is compared.
+    /// Applies the filters that `narrowed` could not. Throws `.filterUnavailable` if the server does not report a value.
     func matches(_ media: ServerMedia) throws(GigHiveError) -> Bool {
         if eventType != nil, media.events.contains(where: { $0.eventType == nil }) {
             throw Self.unavailable("event_type", "the server does not report event types")
@@ -333,7 +314,7 @@ public struct MediaQuery: Sendable, Equatable {
         return media.events.contains { $0.label.map { StoredText.isSame($0, stem) } ?? false }
     }
 
-    /// Whether the readable name of a file is `fileName`, or was made of its stem as the label: `band20260301_my-clip.mp4`
+    /// Whether the readable name of a file is `fileName`, or was made from its stem as the label: `band20260301_my-clip.mp4`
     /// for `My Clip.mp4`.
     private static func isSourceName(_ sourceName: String, of fileName: String) -> Bool {
         guard sourceName != fileName else { return true }
@@ -343,7 +324,7 @@ public struct MediaQuery: Sendable, Equatable {
         return sourceName.lowercased().hasSuffix("_" + slug + fileExtension.lowercased())
     }
 
-    /// A file name in two: `clip` and `.mp4`. `.hidden` and `name.` have no extension.
+    /// Splits a file name: `clip` and `.mp4`. `.hidden` and `name.` have no extension.
     private static func parts(of fileName: String) -> (stem: String, fileExtension: String) {
         guard let dot = fileName.lastIndex(of: "."), dot != fileName.startIndex,
             fileName.index(after: dot) != fileName.endIndex
@@ -382,9 +363,9 @@ public struct ServerMedia: Sendable, Equatable {
         }
     }
 
-    /// The server's id.
+    /// The server's ID.
     public var fileID: Int64
-    /// The events, in the order of the listing; those that match, where a query chose by event.
+    /// The events, in the order of the listing; only matching ones if the query selects by event.
     public var events: [Event]
     /// The served name, `<sha256>.<ext>`.
     public var fileName: String?
@@ -412,7 +393,7 @@ public struct ServerMedia: Sendable, Equatable {
         events = []
     }
 
-    /// The file of a listing's entry; nil for an entry without id.
+    /// The file of a listing's entry; nil for an entry without ID.
     init?(_ entry: ListingPage.Entry) {
         guard let fileID = entry.fileID else { return nil }
         self.init(fileID: fileID)
@@ -436,7 +417,7 @@ public struct ServerMedia: Sendable, Equatable {
         }
     }
 
-    /// The same with what `GET /api/uploads/<id>` reports (gighive contract 2.5).
+    /// Adds the values of `GET /api/uploads/<id>` (gighive contract 2.5).
     public func adding(_ asset: Asset) -> ServerMedia {
         var media = self
         media.fileName = asset.fileName ?? fileName
@@ -451,9 +432,9 @@ public struct ServerMedia: Sendable, Equatable {
     }
 }
 
-/// A stored file as the server describes it. Keys that a dialect lacks are nil.
+/// A stored file as the server describes it. Values that a dialect lacks are nil.
 public struct Asset: Sendable, Equatable {
-    /// The server's id.
+    /// The server's ID.
     public var fileID: Int64
     /// Served name, `<sha256>.<ext>`.
     public var fileName: String?
@@ -471,14 +452,13 @@ public struct Asset: Sendable, Equatable {
     public var mimeType: String?
     /// Length in seconds; nil when the server could not measure it, or does not report it.
     public var durationSeconds: Int64?
-    /// The readable name that the server made of event and label (`source_relpath`). It is not the name that the file
-    /// had where it was uploaded.
+    /// The readable name that the server made of event and label (`source_relpath`), not the name of the uploaded file.
     public var sourceName: String?
     /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
     public var createdAt: String?
 }
 
-/// Under which name a server serves a file: `/<kind>/<sha256>.<extension>`. The extension is not always that of the local file:
+/// The name under which a server serves a file: `/<kind>/<sha256>.<extension>`. The extension is not always the local file's:
 /// some servers derive it from the media type, and use `bin` for most types (gighive-d4 contract 4.6).
 struct ServedName: Sendable, Equatable {
     /// `audio` or `video`; nil if unknown.
@@ -491,9 +471,7 @@ struct ServedName: Sendable, Equatable {
         self.pathExtension = pathExtension
     }
 
-    /// - Parameters:
-    ///   - kind: What the server reports as the file's type.
-    ///   - names: Names or paths of the server; the first one that is a digest with an extension counts.
+    /// Uses the first of `names` that is a digest with an extension.
     init(kind: String?, names: [String?]) {
         self.kind = kind
         pathExtension = names.lazy.compactMap { $0.flatMap(Self.pathExtension) }.first
@@ -511,26 +489,24 @@ struct ServedName: Sendable, Equatable {
 }
 
 extension ListingPage.Entry {
-    /// Where the server serves the file.
     var servedName: ServedName { ServedName(kind: fileType, names: [url, fileName]) }
 }
 
 extension Asset {
-    /// Where the server serves the file.
     var servedName: ServedName { ServedName(kind: fileType, names: [fileName]) }
 }
 
-/// Compares names with what a server made of them: white space collapsed, characters composed, and on some releases
-/// everything in plain lower-case ASCII (gighive contract section 7, trap T27).
+/// Compares names with the forms that servers store: whitespace collapsed, characters composed, and on some releases everything
+/// in plain lower-case ASCII (gighive contract section 7, trap T27).
 enum StoredText {
-    /// Whether a stored name is that of `wanted`, with the rules of the server's database: white space, case and accents
-    /// do not distinguish two names.
+    /// Whether a stored name is that of `wanted` by the rules of the server's database: whitespace, case and accents do not
+    /// matter.
     static func isSame(_ stored: String, _ wanted: String) -> Bool {
         let stored = folded(stored)
         return stored == folded(wanted) || stored == simplified(wanted)
     }
 
-    /// White space collapsed, without case and accents, as the database compares names (`utf8mb4_unicode_ci`).
+    /// Whitespace collapsed, without case and accents, as the database compares names (`utf8mb4_unicode_ci`).
     static func folded(_ text: String) -> String {
         collapsed(text).folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
     }
@@ -549,18 +525,16 @@ enum StoredText {
         return collapsed(String(plain).applyingTransform(transform, reverse: false) ?? String(plain))
     }
 
-    /// A part of `wanted` that every stored form of it contains, for the server's substring filters: the longest run of
-    /// ASCII letters and digits, which neither the rewriting nor the syntax of filters touches.
-    ///
-    /// - Returns: nil when no run has three characters or more.
+    /// The longest run of ASCII letters and digits in `wanted`, for the server's substring filters: every stored form contains
+    /// it, and it has no meaning in the syntax of filters. Nil if it is shorter than three characters.
     static func searchTerm(_ wanted: String) -> String? {
         let runs = wanted.precomposedStringWithCanonicalMapping.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
         guard let longest = runs.max(by: { $0.count < $1.count }), longest.count >= 3 else { return nil }
         return String(longest)
     }
 
-    /// The form of a label in the readable names that servers make: in lower case, with a hyphen for every run of
-    /// characters that are not ASCII letters or digits (gighive contract, trap T16).
+    /// The form of a label in readable names: in lower case, with a hyphen for every run of characters that are not ASCII
+    /// letters or digits (gighive contract, trap T16).
     static func slug(_ label: String) -> String {
         label.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "-")
     }

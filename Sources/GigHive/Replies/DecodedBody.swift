@@ -1,14 +1,13 @@
 internal import MediaCore
 internal import MediaSystem
 
-/// The texts that the bytes of a response contain: decompressed, in UTF-8, and out of Base64.
+/// The texts inside the bytes of a response: decompressed, converted to UTF-8, and decoded from Base64.
 ///
-/// Everything is recognized by the bytes themselves: headers may be missing or wrong, and a response that a stopped run
-/// left has none.
+/// Recognized by the bytes alone: headers may be missing or wrong, and a response left by an interrupted run has none.
 struct DecodedBody {
     /// The texts; each is the content of the one before it.
     private(set) var texts: [[UInt8]] = []
-    /// Whether the innermost bytes are text. Otherwise nothing is known about the content.
+    /// Whether the innermost bytes are text. Otherwise the content is unknown.
     private(set) var isText = true
 
     /// More layers than this are an attack.
@@ -43,7 +42,7 @@ struct DecodedBody {
         isText = false
     }
 
-    /// Whether bytes are text in an encoding that contains ASCII: nearly no control characters.
+    /// Whether bytes are text in an ASCII-compatible encoding: nearly no control characters.
     private static func isText(_ bytes: [UInt8]) -> Bool {
         let controls = bytes.count { byte in
             byte == 0x7f || (byte < 0x20 && !(0x09...0x0d).contains(byte) && byte != 0x1b)
@@ -76,7 +75,7 @@ private enum WideText {
         return forms.first { isLikely(bytes, $0) }.flatMap { decode(bytes[...], $0) }
     }
 
-    /// Whether nearly all units are characters of ASCII.
+    /// Whether nearly all units are ASCII characters.
     private static func isLikely(_ bytes: [UInt8], _ form: Form) -> Bool {
         let sample = bytes.prefix(1024)
         let count = sample.count / form.unit
@@ -90,7 +89,7 @@ private enum WideText {
     }
 
     private static func decode(_ bytes: ArraySlice<UInt8>, _ form: Form) -> [UInt8] {
-        // A file of a stopped run may lack the zeros of its last character.
+        // The file of an interrupted run may lack the zeros of its last character.
         let missing = (form.unit - bytes.count % form.unit) % form.unit
         let padded = Array(bytes) + Array(repeating: 0, count: missing)
         let units = stride(from: 0, to: padded.count, by: form.unit).map { start -> UInt32 in
@@ -106,7 +105,7 @@ private enum WideText {
 
 /// Base64 (RFC 4648), both alphabets, with line breaks and without padding.
 enum Base64 {
-    /// The content of a text that is Base64 throughout, also in quotes or behind `base64,`; nil for any other text.
+    /// The content of a text that is Base64 throughout, also in quotes or after `base64,`; nil for any other text.
     static func decoding(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var rest = text
         if let label = ReplyText.range(of: "base64,", in: text.prefix(128)) { rest = text[label.upperBound...] }
@@ -139,7 +138,7 @@ enum Base64 {
         return (bytes.first == 0x1f || bytes.first == 0x78) && Inflation.decoding(bytes[...])?.end == .complete
     }
 
-    /// Line breaks and padding. A blank is between words, not in Base64.
+    /// Line breaks and padding. Blanks occur between words, not in Base64.
     private static func isIgnored(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "=") || byte == UInt8(ascii: "\"")
     }
@@ -158,7 +157,6 @@ enum Base64 {
 
 /// One DEFLATE stream (RFC 1951), decoded bit by bit: responses are small, and every index is checked.
 struct Inflater {
-    /// What was decoded.
     private(set) var output: [UInt8] = []
 
     private let input: ArraySlice<UInt8>
@@ -178,15 +176,14 @@ struct Inflater {
         position = input.startIndex
     }
 
-    /// Whether all input was used.
     var isAtEnd: Bool { position == input.endIndex }
 
-    /// The bytes behind the stream; nil if there are fewer.
+    /// The bytes after the stream; nil if there are fewer.
     func trailer(_ count: Int) -> ArraySlice<UInt8>? {
         input.endIndex - position >= count ? input[position..<position + count] : nil
     }
 
-    /// Decodes to the end of the stream, of the input, or of the bound.
+    /// Decodes to the end of the stream or of the input, or to the limit.
     mutating func run() -> Inflation.End {
         do throws(Stop) {
             var isLast = false
@@ -359,22 +356,18 @@ struct HuffmanCode: Sendable {
 
 /// Decompresses DEFLATE (RFC 1951) in a gzip (RFC 1952) or zlib (RFC 1950) wrapper, or without one.
 ///
-/// libcurl is not told to decode: it drops a stream that breaks off, and what was decoded until then may contain the
-/// delete token.
+/// libcurl does not decode: it would discard a truncated stream, whose decoded part may contain the delete token.
 struct Inflation: Equatable {
-    /// Where the decoding stopped.
     enum End: Equatable {
         /// The stream is whole, and its checksum, if it has one, is correct.
         case complete
         /// The input ended inside the stream.
         case cutOff
-        /// Not DEFLATE, an incorrect checksum, or more output than the bound.
+        /// Not DEFLATE, an incorrect checksum, or more output than the limit.
         case invalid
     }
 
-    /// What was decoded.
     var bytes: [UInt8]
-    /// Where the decoding stopped.
     var end: End
 
     /// The most bytes that are decoded.
@@ -382,9 +375,7 @@ struct Inflation: Equatable {
     /// The most bytes per byte of input; text stays far below.
     static let highestRatio = 200
 
-    /// Decodes a response body.
-    ///
-    /// - Returns: nil if the body has neither a gzip nor a zlib header, and is not one complete DEFLATE stream.
+    /// Decodes a response body. Nil if it has neither a gzip nor a zlib header and is not one complete DEFLATE stream.
     static func decoding(_ body: ArraySlice<UInt8>) -> Inflation? {
         if body.starts(with: [0x1f, 0x8b, 8]) {
             return gzip(body)
@@ -395,7 +386,7 @@ struct Inflation: Equatable {
             let isIntact = inflater.trailer(4).map { value(bigEndian: $0) == adler32(inflater.output) } ?? true
             return Inflation(bytes: inflater.output, end: isIntact ? end : .invalid)
         }
-        // A file of a stopped run may lack the zeros at its end.
+        // The file of an interrupted run may lack the zeros at its end.
         for padding in 0...1 {
             let padded = body + Array(repeating: 0, count: padding)
             var inflater = Inflater(padded, limit: bound(body))

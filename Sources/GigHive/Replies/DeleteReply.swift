@@ -1,20 +1,18 @@
 internal import MediaCore
 internal import MediaTransport
 
-/// What a server answered to a deletion (gighive contract 5.4).
+/// A response to a deletion (gighive contract 5.4).
 struct DeleteReply: Sendable, Equatable {
-    /// How many files went; nil when the answer does not say.
+    /// Number of deleted files; nil if not reported.
     var deletedCount: Int64?
     /// The IDs that the server reports as deleted; nil if it reports none.
     var deletedIDs: [Int64]?
-    /// The error's short name.
     var error: String?
-    /// The error in words; of an HTML page the title.
+    /// The error message; the title of an HTML page.
     var message: String?
-    /// Why single files did not go.
     var itemErrors: [String]
 
-    /// Reads an answer; never fails.
+    /// Never fails.
     static func parse(_ body: [UInt8]) -> DeleteReply {
         let content = ReplyText.content(of: body)
         let results = content.members["results"]?.members ?? [:]
@@ -28,7 +26,7 @@ struct DeleteReply: Sendable, Equatable {
         )
     }
 
-    /// The id of a deleted file: in an object, or as it is; a number or a string of digits.
+    /// The ID of a deleted file: in an object or bare; a number or a string of digits.
     private static func id(of deleted: JSONValue) -> Int64? {
         (deleted.members.flatMap { $0["asset_id"] ?? $0["file_id"] ?? $0["id"] } ?? deleted).wholeNumber
     }
@@ -54,7 +52,7 @@ struct DeleteReply: Sendable, Equatable {
         return deletedCount == 1 && deletedIDs == [fileID] ? .deleted : .unconfirmed
     }
 
-    /// The login that was missing, by what a 400 says about the body: the server reads what fits the signed-in user, an
+    /// The login that was missing, by a 400's message about the body: the server expects the body for the signed-in user, an
     /// admin's list or an uploader's token (gighive contract 5.3 and 5.4).
     var neededLogin: GigHiveError.NeededLogin? {
         switch message {

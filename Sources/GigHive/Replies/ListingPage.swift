@@ -6,28 +6,28 @@ internal import MediaTransport
 public struct ListingPage: Sendable, Equatable {
     /// Number of this page, from 1.
     public var page: Int64
-    /// Number of pages; 1 where the server does not page.
+    /// Number of pages; 1 if the server does not page.
     public var pageCount: Int64
-    /// Number of entries on all pages; nil when the server does not say.
+    /// Number of entries on all pages; nil if not reported.
     public var total: Int64?
-    /// The entries that have an id or a name.
+    /// The entries with an ID or a name.
     public var entries: [Entry]
 
-    /// What is listed.
+    /// What an entry represents.
     public enum View: String, Sendable {
         /// One entry for each event that an asset belongs to.
         case event
-        /// One entry for each asset, those of no event included; date, organisation and title are empty.
+        /// One entry for each asset, including those without an event; date, organization and title are empty.
         case librarian
     }
 
-    /// One asset, in one event where the view is by event.
+    /// One asset, in one event if the view is by event.
     public struct Entry: Sendable, Equatable {
-        /// The server's id.
+        /// The server's ID.
         public var fileID: Int64?
         /// `YYYY-MM-DD`.
         public var date: String?
-        /// The event's organisation; lower-cased by some releases.
+        /// The event's organization; lower-cased by some releases.
         public var orgName: String?
         /// The title (`song_title`).
         public var title: String?
@@ -52,7 +52,7 @@ public struct ListingPage: Sendable, Equatable {
             return names.compactMap { $0.flatMap { SHA256Digest(hex: String($0.prefix { $0 != "." })) } }.first?.hex
         }
 
-        /// Whether the entry is of an event; one without date and organization does not contradict any.
+        /// Whether the entry is of an event; one without date and organization matches any.
         func isIn(_ event: InventoryEvent) -> Bool {
             let own = InventoryEvent(date: date ?? "", orgName: orgName ?? "")
             return own == event || own == event.simplified || own == .unknown

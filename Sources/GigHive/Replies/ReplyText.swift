@@ -1,28 +1,27 @@
 internal import MediaCore
 internal import MediaTransport
 
-/// Finds the JSON in the bytes of an answer, whatever surrounds it. Pure functions over bytes; nothing here fails.
+/// Finds the JSON in the bytes of a response, whatever surrounds it. Pure functions that never fail.
 enum ReplyText {
-    /// How an answer was understood.
     enum Form: Sendable, Equatable {
         /// The body is one JSON object.
         case json
-        /// The object stood in the `<pre>` of an HTML page (gighive contract 2.3).
+        /// The object was in the `<pre>` of an HTML page (gighive contract 2.3).
         case html
-        /// The object stood between other text, such as a warning of PHP's.
+        /// The object was between other text, such as a PHP warning.
         case embedded
-        /// No whole object; single values may still be found in the text.
+        /// No complete object; single values may still be found in the text.
         case broken
     }
 
-    /// The object of an answer, and the plain text that is left when there is none.
+    /// The object of a response, and its plain text.
     struct Content {
         var form: Form
         var members: JSONObject
         var text: ArraySlice<UInt8>
     }
 
-    /// Reads a body. A byte order mark and any amount of blank space before the object are skipped.
+    /// Reads a body, skipping a byte order mark and whitespace before the object.
     static func content(of body: [UInt8]) -> Content {
         let text = skippingBlanks(body[...])
         if let members = JSONValue.object(in: text) {
@@ -44,7 +43,7 @@ enum ReplyText {
         return Content(form: .broken, members: [:], text: plain)
     }
 
-    /// The title of an HTML page: the shortest thing worth telling of one.
+    /// The title of an HTML page: its shortest useful description.
     static func title(of text: ArraySlice<UInt8>) -> String? {
         guard let start = range(of: "<title>", in: text)?.upperBound,
             let end = range(of: "</title>", in: text[start...])?.lowerBound
@@ -54,7 +53,7 @@ enum ReplyText {
         return words.isEmpty ? nil : words.joined(separator: " ")
     }
 
-    /// Content of the first `<pre>`, up to its end or the end of a cut page.
+    /// Content of the first `<pre>`, up to its end or the end of a truncated page.
     private static func preformatted(in text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard let tag = range(of: "<pre", in: text),
             let close = text[tag.upperBound...].firstIndex(of: UInt8(ascii: ">"))
@@ -90,7 +89,7 @@ enum ReplyText {
         range(of: needle, in: text) != nil
     }
 
-    /// The first occurrence of an ASCII text; upper and lower case are the same.
+    /// The first occurrence of an ASCII text, ignoring case.
     static func range(of needle: StaticString, in text: ArraySlice<UInt8>) -> Range<Int>? {
         let wanted = needle.withUTF8Buffer { Array($0) }
         guard let first = wanted.first, text.count >= wanted.count else { return nil }
@@ -110,10 +109,10 @@ enum ReplyText {
 
 /// Delete tokens and IDs in a text that is not JSON: a form, XML, a page, a dump, a plain line.
 ///
-/// A value belongs to a name if only punctuation and words such as `string` are between them. `null` and other names are
-/// not, so that a checksum behind an empty token is not read as the token.
+/// A value belongs to a name if only punctuation and words such as `string` are between them. `null` and other names are not
+/// such words, so that a checksum after an empty token is not read as the token.
 struct TextFields {
-    /// Tokens: 64 hexadecimal characters behind the name.
+    /// Tokens: 64 hexadecimal characters after the name.
     private(set) var tokens: [String] = []
     /// Values of `asset_id` and `file_id`.
     private(set) var fileIDs: Set<Int64> = []
@@ -141,7 +140,7 @@ struct TextFields {
 
     // MARK: Names and values
 
-    /// Where a name ends, each time that it is a whole word.
+    /// The ends of all occurrences of a name as a whole word.
     private func ends(of name: StaticString) -> [Int] {
         var ends: [Int] = []
         var rest = text
@@ -194,8 +193,7 @@ struct TextFields {
         return number
     }
 
-    /// Words between a name and its value that are neither: types and lengths of PHP's dumps, and what reads like a
-    /// sentence.
+    /// Words between a name and its value: types and lengths of PHP's dumps, and words of a sentence.
     private static func isFiller(_ word: ArraySlice<UInt8>) -> Bool {
         ["s", "i", "string", "str", "int", "integer", "64", "type", "value", "cdata", "is"].contains(
             String(decoding: word, as: UTF8.self).lowercased()

@@ -4,15 +4,15 @@ internal import MediaTransport
 
 /// The delete token of a response in any form, and the object that contains it.
 ///
-/// A token is found only if it is the only one: which of two belongs to the upload cannot be known.
+/// A token is found only if it is the only one: which of several belongs to the upload cannot be known.
 struct ResponseSearch {
-    /// The token as it is written; nil if there is none, or more than one.
+    /// The token as written; nil if there is none, or more than one.
     private(set) var token: String?
     /// The members of the object that contains the token, by the names of the contract; empty for other texts.
     private(set) var members: JSONObject = [:]
     /// The server's ID for the file, if the response leaves no doubt about it.
     private(set) var fileID: Int64?
-    /// Whether there is something in the place of a token that is not a token.
+    /// Whether the token's place has something that is not a token.
     private(set) var hasUnusable = false
 
     private struct Found {
@@ -25,11 +25,7 @@ struct ResponseSearch {
     private var fileIDs: Set<Int64> = []
     private var textIDs: Set<Int64> = []
 
-    /// Searches a text.
-    ///
-    /// - Parameters:
-    ///   - text: UTF-8.
-    ///   - isComplete: Whether nothing is missing at its end, so that a number there is whole.
+    /// `isComplete` is whether nothing is missing at the end, so that a number there is complete.
     init(_ text: ArraySlice<UInt8>, isComplete: Bool) {
         for variant in Self.variants(of: text) {
             for value in Self.values(in: variant) { collect(value, depth: 0) }
@@ -55,7 +51,7 @@ struct ResponseSearch {
 
     // MARK: JSON
 
-    /// The same text with the escapes of HTML and forms undone, and without tags.
+    /// The text, also with the escapes of HTML and forms decoded, and without tags.
     private static func variants(of text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
         var variants = [text]
         if text.contains(UInt8(ascii: "&")) { variants.append(TextEscape.html.decode(text)[...]) }
@@ -68,7 +64,7 @@ struct ResponseSearch {
 
     /// The objects and lists in a text, wherever they begin.
     static func values(in text: ArraySlice<UInt8>) -> [JSONValue] {
-        // So that brackets without an end cannot keep the processor busy.
+        // Limits the work on brackets without an end.
         var budget = 4 << 20
         var values: [JSONValue] = []
         var rest = text
@@ -85,7 +81,7 @@ struct ResponseSearch {
         return values
     }
 
-    /// A text inside a text, such as JSON in a string of JSON.
+    /// Levels of text inside a text, such as JSON in a JSON string.
     private static let deepestText = 3
 
     private mutating func collect(_ value: JSONValue, depth: Int) {
@@ -112,7 +108,7 @@ struct ResponseSearch {
         switch members["delete_token"] {
         case nil, .null?, .bool(false)?: break
         case .string(let text)?:
-            // A blank text stands for no token.
+            // A blank text is not a token.
             guard text.contains(where: { !$0.isWhitespace }) else { break }
             if UploadReply.token(text) == nil {
                 hasUnusable = true
@@ -148,16 +144,16 @@ extension JSONObject {
     }
 }
 
-/// Digs single values out of an answer that is no whole JSON object: cut off, wrapped, or mixed with other text.
+/// Extracts single values from a response that is not a complete JSON object: truncated, wrapped, or mixed with other text.
 ///
-/// The delete token exists in exactly one answer (gighive contract 4.4), so a broken answer is searched before it is
-/// given up. A value that may itself be cut is not taken.
+/// The delete token exists in exactly one response (gighive contract 4.4), so an invalid response is searched before it is
+/// discarded. A value that may be truncated is ignored.
 enum Salvage {
     /// The 64 hexadecimal characters that follow a key.
     static func hex64(after key: StaticString, in text: ArraySlice<UInt8>) -> String? {
         firstValue(after: key, in: text) { rest in
             let digits = rest.prefix { HexText.isDigit($0) }
-            // Fewer are a token that was cut, more are something else.
+            // Fewer are a truncated token, more are something else.
             return digits.count == 64 ? String(decoding: digits, as: UTF8.self) : nil
         }
     }
@@ -166,7 +162,7 @@ enum Salvage {
     static func identifier(after key: StaticString, in text: ArraySlice<UInt8>) -> Int64? {
         firstValue(after: key, in: text) { rest in
             let digits = rest.prefix { (0x30...0x39).contains($0) }
-            // A number at the very end may lack its last digits.
+            // A number at the very end may be truncated.
             guard digits.endIndex < rest.endIndex, let number = Int64(String(decoding: digits, as: UTF8.self)) else {
                 return nil
             }
@@ -174,7 +170,7 @@ enum Salvage {
         }
     }
 
-    /// The characters of the number that follows a key, as they are written.
+    /// The characters of the number that follows a key, as written.
     static func number(after key: StaticString, in text: ArraySlice<UInt8>) -> String? {
         firstValue(after: key, in: text) { rest in
             let number = rest.prefix { (0x30...0x39).contains($0) || [0x2b, 0x2d, 0x2e, 0x45, 0x65].contains($0) }
@@ -207,19 +203,14 @@ enum Salvage {
     }
 }
 
-/// Values in the format of a delete token that nothing names.
+/// Values in the format of a delete token, without a name.
 enum Suspects {
     /// Names of other values of that format.
     private static let explanations = [
         "sha", "checksum", "digest", "hash", "etag", "csrf", "nonce", "entry", "name", "path", "url",
     ]
 
-    /// All words of 64 hexadecimal characters, without those that are a checksum, a file name, or part of an address.
-    ///
-    /// - Parameters:
-    ///   - text: The decoded text.
-    ///   - checksum: A checksum that the response names.
-    /// - Returns: The words in lower case.
+    /// All words of 64 hexadecimal characters, in lower case, except `checksum`, file names and parts of addresses.
     static func find(in text: [UInt8], besides checksum: String?) -> Set<DeleteToken> {
         var suspects: Set<DeleteToken> = []
         var index = 0

@@ -3,18 +3,17 @@ internal import MediaCrypto
 package import MediaStore
 internal import MediaTransport
 
-/// What a server answered to an upload, in any dialect (gighive contract 2.2, 2.3, 2.5 and 3).
+/// A response to an upload, in any dialect (gighive contract 2.2, 2.3, 2.5 and 3).
 ///
-/// Reading never fails: what an answer lacks is nil, and a broken answer still gives up its token and id when they are
-/// whole.
+/// Parsing never fails: missing values are nil, and an invalid response still provides its token and ID if they are complete.
 package struct UploadReply: Sendable, Equatable {
-    /// How much of the answer was understood.
+    /// How much of the response was parsed.
     package enum Form: Sendable, Equatable {
         /// A JSON object.
         case json
         /// A JSON object inside an HTML page.
         case html
-        /// No whole object; what is set was found in the text.
+        /// No complete object; the values were found in the text.
         case broken
     }
 
@@ -26,19 +25,15 @@ package struct UploadReply: Sendable, Equatable {
         case assets
     }
 
-    /// Status code.
     package var status: Int
-    /// How much was understood.
     package var form: Form
-    /// The server's id.
     package var fileID: Int64?
-    /// The token; nil when the answer had none.
     package var deleteToken: DeleteToken?
-    /// Whether there was something in the token's place that cannot be a token, or more than one token.
+    /// Whether the token's place has something that cannot be a token, or there is more than one token.
     package var hasUnusableToken = false
-    /// What may be a token although nothing in the response names it so; a checksum has the same format.
+    /// Possible tokens without a name in the response; a checksum has the same format.
     package var suspects: Set<DeleteToken> = []
-    /// Whether the content could not be read at all.
+    /// Whether the content could not be decoded.
     package var isUnread = false
     /// 64 lower-case hexadecimal characters.
     package var checksumSHA256: String?
@@ -46,36 +41,29 @@ package struct UploadReply: Sendable, Equatable {
     package var fileName: String?
     /// `audio` or `video`.
     package var fileType: String?
-    /// Length in bytes.
     package var sizeBytes: Int64?
-    /// Id of the stored copy, in the response to a duplicate; either spelling.
+    /// ID of the stored copy, in the response to a duplicate; either spelling.
     package var existingFileID: Int64?
     /// The server's release, if the response shows it.
     package var dialect: Dialect?
-    /// Id of the event (D3) or session (D1, D2) that the file is in.
+    /// ID of the event (D3) or session (D1, D2) that the file is in.
     package var eventID: Int64?
-    /// What the server has stored; nil if the response has no details.
+    /// The stored details; nil if the response has none.
     package var stored: StoredFacts?
-    /// What a guest gets besides (gighive contract section 6).
+    /// For a guest (gighive contract section 6).
     package var guest: GuestReceipt?
     /// Whether the server has not completed the upload yet (gighive-d4 contract section 5).
     package var isPending = false
     /// Whether the server has stored the file and deleted it since: its digest is empty (gighive-d4 contract section 5).
     package var isOfDeletedFile = false
-    /// Whether a server sent it that never has a delete token for uploads over tus (gighive-d4 contract section 1).
+    /// Whether the server never issues delete tokens for uploads over tus (gighive-d4 contract section 1).
     package var hasNoTokens = false
-    /// The error's short name.
     package var error: String?
-    /// The error in words; of an HTML page the title.
+    /// The error message; the title of an HTML page.
     package var message: String?
 
-    /// Reads a response. A token is looked for at any status, in any nesting and encoding.
-    ///
-    /// - Parameters:
-    ///   - status: Status code.
-    ///   - body: All bytes received, also when there should have been more.
-    ///   - isComplete: Whether the response is known to be complete, so that a number at its end is.
-    /// - Returns: What was understood.
+    /// Parses a response. A token is searched for at any status, in any nesting and encoding. `isComplete` is whether the
+    /// response is known to be complete, so that a number at its end is.
     package static func parse(status: Int, body: [UInt8], isComplete: Bool = false) -> UploadReply {
         var reply = read(status, body)
         if reply.form != .broken, !reply.isWithoutToken { return reply }
@@ -85,7 +73,7 @@ package struct UploadReply: Sendable, Equatable {
             if layer.form != .broken, !layer.isWithoutToken { return layer }
             let search = ResponseSearch(text[...], isComplete: isComplete)
             guard search.token == nil, !search.hasUnusable else { return layer.adding(search) }
-            // The content says more about a failure than the bytes around it.
+            // The content describes a failure better than the bytes around it.
             if reply.form == .broken { reply = layer }
         }
         for text in decoded.texts {
@@ -100,7 +88,7 @@ package struct UploadReply: Sendable, Equatable {
         existingFileID != nil || (checksum != nil && checksumSHA256 == checksum)
     }
 
-    /// Reads a text in the form of the contract.
+    /// Parses a text in the form of the contract.
     private static func read(_ status: Int, _ text: [UInt8]) -> UploadReply {
         let content = ReplyText.content(of: text)
         switch content.form {
@@ -110,7 +98,7 @@ package struct UploadReply: Sendable, Equatable {
         }
     }
 
-    /// The same response with the token that a search has found.
+    /// The same response with the token that a search found.
     private func adding(_ search: ResponseSearch) -> UploadReply {
         var reply = self
         if !search.members.isEmpty {
@@ -165,13 +153,13 @@ package struct UploadReply: Sendable, Equatable {
         message = ReplyText.title(of: text)
     }
 
-    /// What stands in the token's place; nil where nothing does.
+    /// The text in the token's place; nil if there is none.
     private static func tokenText(_ content: ReplyText.Content) -> String? {
         switch content.members["delete_token"] {
         case nil, .bool(false)?: nil
         case .string?: content.members.text("delete_token")
         case .integer?, .double?, .null?:
-            // As it is written: a long number would lose digits, or be no number at all.
+            // As written: a long number would lose digits, or not be a number at all.
             Salvage.number(after: "delete_token\"", in: content.text)
         // An empty text is no token, but it is not nothing either.
         case .bool?, .array?, .object?, .verbatim?: ""
@@ -187,21 +175,18 @@ package struct UploadReply: Sendable, Equatable {
         return DeleteToken(String(token))
     }
 
-    /// Whether a success tells what it is about: by a token, usable or not, or by the id of the file.
+    /// Whether a success identifies its file: by a token, usable or not, or by the ID.
     var saysStored: Bool { deleteToken != nil || hasUnusableToken || (form != .broken && fileID != nil) }
 
-    /// A success that does not.
+    /// The error for a success that identifies no file.
     var asHollowSuccess: GigHiveError {
         GigHiveError(.unexpectedAnswer, detail: message ?? "a success without id and token", httpStatus: status)
     }
 
-    /// Whether nothing stands in the token's place.
     var isWithoutToken: Bool { deleteToken == nil && !hasUnusableToken }
 
-    /// Whether the response may contain a token that was not found.
-    ///
-    /// - Parameter checksum: SHA-256 of the file, which has the format of a token.
-    /// - Returns: Whether it must be kept.
+    /// Whether the response may contain a token that was not found, and must be kept. `checksum` is the file's, which has the
+    /// format of a token.
     func mayHoldUnreadToken(besides checksum: String?) -> Bool {
         // A server or proxy that refuses every request must not fill the disk with pages that cannot be read.
         let isRefusal = (400..<500).contains(status) || status == 501 || status == 503
@@ -232,7 +217,7 @@ extension StoredFacts {
 }
 
 extension JSONObject {
-    /// A server's id: a positive whole number.
+    /// An ID of the server: a positive whole number.
     func identifier(_ key: String) -> Int64? {
         self[key]?.wholeNumber.flatMap { $0 > 0 ? $0 : nil }
     }

@@ -9,7 +9,6 @@ struct DiscardRun {
     private let evenUnreachable: Bool
     private let control: TransferControl
     private let onLock: @Sendable (Duration) -> Void
-    /// Whether `onLock` was called.
     private var isLockNoted = false
     private var settlement: UploadSettlement
 
@@ -38,13 +37,13 @@ struct DiscardRun {
 
     private mutating func discard() async throws(GigHiveError) {
         if settlement.record.transport == .multipart, !settlement.record.state.isFinal {
-            // Whether the server has it is what has to be found out first.
+            // First determine whether the server has the file.
             settlement.result = await uploader.resolve(settlement.record, control: control) { _ in }
             guard settlement.result.state == .failed else { return }
         }
         let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
         defer { lock.release() }
-        // Its response may be on the disk and not adopted yet.
+        // Its response may be on disk without being adopted yet.
         _ = try await RescueAdoption.run(
             store: uploader.store,
             directory: uploader.directory,
@@ -63,7 +62,7 @@ struct DiscardRun {
         removeSpool(of: row)
     }
 
-    /// What cannot be removed now is swept with the next upload.
+    /// A leftover is removed with the next upload.
     private func removeSpool(of row: UploadRecord) {
         guard row.identity == nil else { return }
         try? SpoolFile.kept(for: row.uploadID, in: uploader.directory)?.remove()

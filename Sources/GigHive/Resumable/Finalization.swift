@@ -5,19 +5,17 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Tus
 
-/// Turns an upload whose bytes are on the tus server into a stored file, at most once (gighive contract 4.3 and 4.4).
+/// Stores an upload whose bytes are on the tus server, at most once (gighive contract 4.3 and 4.4).
 ///
-/// Whoever runs it holds the upload's lock, so that two finalizes of one upload never run at once. A finalize whose answer
-/// was lost is repeated only when the server cannot be working on it any more: after `settleTime` of quiet, or when the
-/// upload id is gone.
+/// The caller holds the upload's lock, so that two finalizes of one upload never run at once. A finalize whose response was
+/// lost is repeated only when the server cannot be working on it any more: after `settleTime`, or when the upload ID is gone.
 struct Finalization {
-    /// How it came out.
     enum End: Sendable {
-        /// The settlement says how.
+        /// The settlement has the result.
         case settled
-        /// The server has not got the bytes (any more), and has not stored them: they have to be sent.
+        /// The server does not have the bytes (any more) and has not stored them: they must be sent.
         case sendAgain(GigHiveError)
-        /// The server can never complete this upload; another may begin.
+        /// The server can never complete this upload; another may be created.
         case dead(GigHiveError)
     }
 
@@ -40,9 +38,9 @@ struct Finalization {
     /// The content on the server before the upload.
     let storedBefore: ServerInventory.Stored?
 
-    /// When another finalize of this id was last in flight; a success without token is then a repeat, and its token lost.
+    /// When another finalize of this ID was last in flight: a success without token then repeats it, and the token is lost.
     var lostAt: Date?
-    /// Whether the server stores the file with its last chunk, so that finalize only asks (gighive-d4 contract section 5).
+    /// Whether the server stores the file with its last chunk, so that finalize only queries (gighive-d4 contract section 5).
     var isQuestion = false
     private var earlyAttempts: Backoff
     var pendingAttempts: Backoff
@@ -53,7 +51,7 @@ struct Finalization {
     /// Whether the server lost this upload in a race, and may have consumed its data with it.
     private var hasCollided = false
 
-    /// For the complete upload `tusID`; `startedAt` is when an earlier process last sent finalize, if one may be in flight.
+    /// `startedAt` is when an earlier process last sent finalize for this complete upload, if that may still be in flight.
     init(
         _ tusID: String,
         details: UploadDetails,
@@ -105,7 +103,7 @@ struct Finalization {
     }
 
     private func begin(_ settlement: inout UploadSettlement) async -> Step {
-        // A question may be repeated at once.
+        // A query may be repeated at once.
         guard let lostAt, !isPureQuestion else { return .request }
         return await waitForQuiet(since: lostAt, endsWhenGone: true, &settlement)
     }
@@ -116,7 +114,7 @@ struct Finalization {
         defer { pass.leave() }
         // Every byte is sent: an upload that waits for its event releases its slot, which another upload may need.
         uploader.turn?.end()
-        // A file that is stored already is asked for in any case: a stop changes nothing about it.
+        // A file that is already stored is queried in any case: a stop changes nothing about it.
         if !isQuestion {
             guard !control.isStopRequested, await pass.enter() else { return stopped(&settlement) }
         }
@@ -218,7 +216,7 @@ struct Finalization {
         return await ended()
     }
 
-    /// The state after a success without a token; nil if nothing else is known.
+    /// The state after a success without a token, as far as it is known.
     private func tokenlessState(
         _ reply: UploadReply,
         since began: ContinuousClock.Instant,
@@ -248,8 +246,8 @@ struct Finalization {
         return await ended()
     }
 
-    /// A lost race (trap T19). The data may be consumed or still be there: the same id is finalized again while it is, and the
-    /// file is sent again when it is not.
+    /// A lost race (trap T19). The data may be consumed or still exist: the same ID is finalized again while it exists, else
+    /// the file is sent again.
     private mutating func settleCollision(
         _ error: GigHiveError,
         _ settlement: inout UploadSettlement
@@ -268,17 +266,17 @@ struct Finalization {
         return await retry(settlement.result.attempts, after: delay, because: error, &settlement)
     }
 
-    /// The upload ID is used up. Its record, and the parts that the server would keep beside the file, are removed.
+    /// The upload ID is used up. Removes its record, and the parts that the server would keep beside the file.
     func ended() async -> Step {
         for part in await journal.record.tusIDs where part != tusID {
-            // Where one cannot be removed, the others are not worth the wait.
+            // If one cannot be removed, the others are not worth the wait.
             guard (try? await uploader.tus.terminate(part, control: control)) != nil else { break }
         }
         try? await journal.forget()
         return .end(.settled)
     }
 
-    /// tus has told of the last chunk before its hook has told the application (trap T9).
+    /// tus reported the last chunk before its hook notified the application (trap T9).
     private mutating func waitForHook(
         _ error: GigHiveError,
         _ settlement: inout UploadSettlement
@@ -296,8 +294,8 @@ struct Finalization {
         }
     }
 
-    /// This finalize is not in flight any more. An earlier one whose answer was lost may be: this answer says nothing about
-    /// it.
+    /// This finalize is not in flight any more. An earlier one whose response was lost may be: this response shows nothing
+    /// about it.
     func noteAnswered() async throws(StoreError) {
         if let lostAt {
             try await journal.finalizing(at: lostAt)
@@ -328,8 +326,8 @@ struct Finalization {
         return await control.waitForStop(upTo: delay) ? stopped(&settlement) : .request
     }
 
-    /// Another finalize has taken the bytes: one that got lost, or one of another process that may still run. The server
-    /// remembers its answer once it has ended; a server that does not is asked for the file itself.
+    /// Another finalize has taken the bytes: one whose response was lost, or one of another process that may still run. The
+    /// server remembers its response once it has finished; one that does not is queried for the file.
     private mutating func settleUsedUp(
         _ error: GigHiveError,
         _ settlement: inout UploadSettlement
@@ -376,7 +374,7 @@ struct Finalization {
     ) -> Step {
         var error = error
         error.path = settlement.record.path
-        // The server may have stored the file already, and only the question has failed.
+        // The server may already have stored the file, and only the query failed.
         let isUnanswered = isQuestion && (error.httpStatus ?? 500) >= 500
         let isKnown = isKnown || (lostAt == nil && !isUnanswered)
         settlement.end(isKnown ? .failed : .unknownOutcome, isKnown ? error : error.asUnknownOutcome)
@@ -403,8 +401,8 @@ extension Finalization {
     /// Whether finalize changes nothing on the server; for a guest it registers the upload.
     var isPureQuestion: Bool { isQuestion && uploader.options.guest == nil }
 
-    /// The server has not completed the upload. What it lacks is sent when it claims less than the whole file; one that it
-    /// claims whole and never completes is of no use (gighive-d4 contract 4.2).
+    /// The server has not completed the upload. If it reports less than the whole file, the rest is sent. One that it reports
+    /// as whole but never completes is unusable (gighive-d4 contract 4.2).
     mutating func waitForCompletion(
         _ error: GigHiveError,
         _ settlement: inout UploadSettlement
@@ -424,7 +422,7 @@ extension Finalization {
         guard let delay = pendingAttempts.next() else {
             var dead = error
             dead.code = .serverError
-            // A 201 next to this code would read as a contradiction.
+            // A 201 next to this code would look contradictory.
             dead.httpStatus = nil
             dead.detail = "the server never completed the upload"
             return .end(.dead(dead))
@@ -432,8 +430,8 @@ extension Finalization {
         return await retry(pendingAttempts.failures, after: delay, because: error, &settlement)
     }
 
-    /// Content that the server had gets the ID that it has, and in an event that has it nothing changes (gighive-d4 contract
-    /// section 6). The response does not show that; a listing or an upload from this machine does.
+    /// Content that was on the server keeps its ID, and an event that has it does not change (gighive-d4 contract section 6).
+    /// The response does not show that; a listing or an earlier upload from this machine does.
     func stateOfKnownContent(_ reply: UploadReply, _ record: UploadRecord) -> UploadState? {
         guard reply.hasNoTokens, uploader.options.guest == nil, let fileID = reply.fileID else { return nil }
         if let storedBefore, storedBefore.fileID == fileID {
@@ -468,8 +466,8 @@ extension Finalization {
 extension TransferControl {
     private static let abandonLook = Duration.milliseconds(100)
 
-    /// Runs a request under a control of its own, which a stop of this one does not end, only `abandon`: what the request asks
-    /// for has happened already.
+    /// Runs a request under its own control, which only `abandon` of this one ends, not a stop: what is queried has already
+    /// happened.
     func endedByAbandoning<Value: Sendable>(_ ask: (TransferControl) async -> Value) async -> Value {
         let inner = TransferControl()
         let watcher = Task {
@@ -490,9 +488,9 @@ extension [UploadField] {
     }
 }
 
-/// What the server has when the response does not show it.
+/// Determines what the server has when the response does not show it.
 extension Finalization {
-    /// The upload id is gone. Without an earlier finalize nothing was stored.
+    /// The upload ID is gone. Without an earlier finalize nothing was stored.
     func settleGone(
         _ error: GigHiveError,
         _ settlement: inout UploadSettlement
@@ -518,7 +516,7 @@ extension Finalization {
         }
     }
 
-    /// Asks for the file by its digest, for as long as the server may still be working on it (nil: it has finished).
+    /// Queries the file by its digest, for as long as the server may still be working on it (nil: it has finished).
     func ask(
         _ error: GigHiveError,
         for limit: Duration?,
@@ -535,7 +533,7 @@ extension Finalization {
             settlement.endAsPresent(copy, cause: error)
             return await ended()
         case .present where limit == nil, .absent where limit == nil:
-            // What failed once will fail again; sending everything anew is the user's to decide.
+            // The failure would repeat; sending everything again is the user's decision.
             try await journal.forget()
             return fail(error, &settlement)
         case .present, .absent:

@@ -7,10 +7,10 @@ internal import Outcomes
 
 /// The request that turns a finished tus upload into a stored file (gighive contract 4.2, for guests section 6).
 struct FinalizeRequest {
-    /// No client limit is shorter than what the server may take: its own limit of 300 s, and some more.
+    /// Longer than the server's own limit of 300 s.
     static let shortestAnswerLimit = Duration.seconds(330)
 
-    /// Whether the application takes an upload id (gighive contract 4.1).
+    /// Whether the application accepts an upload ID (gighive contract 4.1).
     static func canName(_ tusID: String) -> Bool {
         !tusID.isEmpty
             && tusID.utf8.allSatisfy { byte in
@@ -38,13 +38,13 @@ struct FinalizeRequest {
             members["tos_accepted"] = .bool(guest.acceptsTerms)
             members["display_name"] = guest.displayName.map(JSONValue.string)
         } else {
-            // All of it again, although tus has it as metadata: corrections are told here.
+            // All details again, although tus has them as metadata: corrections are sent here.
             members = members + JSONObject(details.fields.map { ($0.name, .string($0.value)) })
         }
         body = members
     }
 
-    /// Sends it, at most once. The response is in the rescue log, on the disk, before it is parsed.
+    /// Sends it at most once. The response is on disk, in the rescue log, before it is parsed.
     func send(
         rescue: RescueRecord,
         control: TransferControl,
@@ -56,7 +56,7 @@ struct FinalizeRequest {
         request.destination = .receiver(collector)
         let watcher = Task {
             _ = await control.waitForStop()
-            // The wait also ends when this task is cancelled.
+            // The wait also ends when this task is canceled.
             if control.isStopRequested, !Task.isCancelled {
                 onEvent(.waitingForToken)
             }
@@ -100,13 +100,11 @@ struct FinalizeRequest {
     }
 }
 
-/// What came of one finalize request.
 struct FinalizeAnswer: Sendable {
-    /// What it says about the upload.
     var verdict: FinalizeVerdict
-    /// Status of the answer, if one had begun.
+    /// Status of the response, if one began.
     var status: Int?
-    /// What the response contains; nil if none had begun.
+    /// The content of the response; nil if none began.
     var reply: UploadReply?
     /// Why the rescue log does not contain the whole response.
     var rescueError: StoreError?
@@ -114,23 +112,23 @@ struct FinalizeAnswer: Sendable {
     var dialect: UploadReply.Dialect? { reply?.dialect }
 }
 
-/// What the answer to a finalize request, or its absence, says about an upload (gighive contract 4.3 and 4.4).
+/// The meaning of a response to a finalize request, or of its absence (gighive contract 4.3 and 4.4).
 enum FinalizeVerdict: Sendable {
-    /// On the server now, as the reply says. Whether a missing token is lost depends on what was asked before.
+    /// On the server now, as the response reports. Whether a missing token is lost depends on earlier requests.
     case stored(UploadReply)
-    /// The server refused the bytes because it has them; the upload id is used up. To be confirmed.
+    /// Refused because the server has the bytes; the upload ID is used up. To be confirmed.
     case duplicate(UploadReply)
     /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished, has
     /// the file or not, and may have consumed the uploaded data.
     case collided(GigHiveError)
-    /// The server has not completed the upload, although it may claim all its bytes: ask again a little later (gighive-d4
-    /// contract section 10).
+    /// The server has not completed the upload, although it may report all its bytes: retry a little later (gighive-d4 contract
+    /// section 10).
     case pending(GigHiveError)
     /// The server can never complete the upload.
     case dead(GigHiveError)
     /// Stored, and deleted since.
     case deleted(GigHiveError)
-    /// tus has not told the application yet that the upload is complete: ask again a little later (trap T9).
+    /// tus has not notified the application yet that the upload is complete: retry a little later (trap T9).
     case tooEarly(GigHiveError)
     /// The application does not know the upload id.
     case unknownUpload(GigHiveError)
@@ -138,17 +136,15 @@ enum FinalizeVerdict: Sendable {
     case usedUp(GigHiveError)
     /// Refused; the bytes stay on the server, and the same id can be finalized again.
     case refused(GigHiveError, mayRepeat: Bool)
-    /// The server does not accept this type of file, whatever the details: the bytes on it are of no use.
+    /// The server does not accept this type of file, whatever the details: its bytes there are useless.
     case unsupportedMedia(GigHiveError)
     /// The script has failed, perhaps after storing the file (trap T7). It is not running any more.
     case broken(GigHiveError)
-    /// The server may still be working on it, or has stored it: nobody knows.
+    /// The server may still be working on it, or have stored it.
     case lost(GigHiveError)
 
-    /// Whether the response confirms the upload.
     var isStored: Bool { if case .stored = self { true } else { false } }
 
-    /// Judges an answer.
     static func of(_ reply: UploadReply, head: HTTPResponseHead) -> FinalizeVerdict {
         let isJSON = reply.form == .json
         var error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON, to: .finalize)
@@ -156,7 +152,7 @@ enum FinalizeVerdict: Sendable {
             error.code = .invalidEventLink
         }
         if reply.deleteToken != nil, !(200..<300).contains(head.status), head.status != 409 {
-            // The status denies what the token says: the server has finished, and is queried.
+            // The token contradicts the status: the server has finished, and is queried.
             return .broken(error)
         }
         switch head.status {
@@ -173,39 +169,34 @@ enum FinalizeVerdict: Sendable {
         case 409:
             return .duplicate(reply)
         case 400..<500 where !UploadVerdict.refusals.contains(head.status):
-            // From a proxy, behind which the application may go on: nothing but the body is left to send.
+            // From a proxy; the application behind it may continue, since only the body was left to send.
             return .lost(error)
         case 500:
             return failure(reply, error)
         case 501:
             return .refused(error, mayRepeat: false)
         case 503:
-            // The web server responds for an application that is not running (trap T24).
+            // The web server responds in place of an application that is not running (trap T24).
             return .refused(error, mayRepeat: true)
         case 502...:
-            // From a proxy, behind which the application may go on.
+            // From a proxy; the application behind it may continue.
             return .lost(error)
         default:
             return .refused(error, mayRepeat: false)
         }
     }
 
-    /// Judges a missing or cut answer.
-    ///
-    /// - Parameters:
-    ///   - failure: Why there is no whole answer.
-    ///   - reply: What had arrived of one.
-    /// - Returns: The verdict.
+    /// A missing or truncated response; `reply` is the received part.
     static func of(_ failure: TransportError, reply: UploadReply?) -> FinalizeVerdict {
         if let reply, let head = failure.head {
-            // The status is there and decides; only a success needs its body.
+            // The status has arrived and decides; only a success requires its body.
             switch of(reply, head: head) {
             case .lost, .broken: return .lost(.transport(failure))
             case let verdict: return verdict
             }
         }
         let error = GigHiveError.transport(failure)
-        // A server that has not got the whole request cannot act on it.
+        // A server without the whole request cannot act on it.
         return failure.metrics.bodyComplete ? .lost(error) : .refused(error, mayRepeat: error.isRetryable)
     }
 

@@ -15,7 +15,7 @@ struct ResumeRun: Sendable {
         do {
             return try await resume()
         } catch {
-            // The upload is as it was; only this call has failed.
+            // The upload is unchanged; only this call has failed.
             var result = UploadSettlement(store: uploader.store, record: record).result
             result.error = error
             return result
@@ -51,7 +51,7 @@ struct ResumeRun: Sendable {
         return await uploader.sendOverTus(upload, features, continuing: record, control, onEvent)
     }
 
-    /// Whether the server may have stored it already.
+    /// Whether the server may already have stored it.
     private func isUnsettled() throws(GigHiveError) -> Bool {
         switch record.transport {
         case .multipart: !record.state.isFinal
@@ -92,7 +92,7 @@ struct ResumeRun: Sendable {
         }
     }
 
-    /// The file as it was when the upload began.
+    /// The file, if it is unchanged since the upload started.
     private func prepared() throws(GigHiveError) -> PreparedUpload {
         guard let details = details ?? UploadDetails(record.fields) else {
             throw GigHiveError(.notResumable, detail: "the journal does not have its details", path: record.path)
@@ -113,7 +113,6 @@ struct ResumeRun: Sendable {
         return try uploader.asGuest(upload)
     }
 
-    /// The copy of standard input.
     private func keptInput() throws(GigHiveError) -> UploadSource {
         let spool: SpoolFile?
         do {

@@ -2,10 +2,10 @@ internal import Foundation
 internal import MediaTransport
 internal import Tus
 
-/// Tells when a server cannot be working on a finalize any more: after `settleTime` of quiet, or once tus has nothing left
-/// of the upload.
+/// Determines when a server cannot be working on a finalize any more: after `settleTime`, or once tus has nothing left of the
+/// upload.
 struct ServerQuiet {
-    /// What tus says about the upload.
+    /// The state of the upload on the tus server.
     enum Look {
         case complete
         case incomplete
@@ -14,7 +14,6 @@ struct ServerQuiet {
     }
 
     let tusID: String
-    /// Length of the file in bytes.
     let sizeBytes: Int64
     let uploader: Uploader
     let control: TransferControl
@@ -31,20 +30,18 @@ struct ServerQuiet {
         }
     }
 
-    /// How long the server may still be at work on a request that ended then.
+    /// How long the server may still be working on a request that ended then.
     func remaining(since start: Date) -> Duration {
-        // A start that lies ahead of a clock that was set back counts as now.
+        // A start in the future, because the clock was set back, counts as now.
         let quiet = Duration.seconds(max(0, Date().timeIntervalSince(start)))
         return max(.zero, uploader.settleTime(forBytes: sizeBytes) - quiet)
     }
 
-    /// Waits.
-    ///
-    /// - Returns: false when the user stopped it.
+    /// False when the user stopped it.
     func wait(since start: Date, endsWhenGone: Bool) async -> Bool {
         let limit = remaining(since: start)
         onEvent(.waitingForQuiet(limit))
-        // From here on by a clock that nobody sets: the other may be days behind `start`, or jump ahead.
+        // From here on by a monotonic clock: the other may be days behind `start`, or jump ahead.
         let end = ContinuousClock.now + limit
         var looks = 0
         while !control.isStopRequested {

@@ -5,11 +5,11 @@ internal import MediaTransport
 internal import Synchronization
 internal import Tus
 
-/// The tus side of one upload, in memory and in the journal at once. Whoever holds the upload's lock has the only one.
+/// The tus side of one upload, in memory and in the journal. Only the holder of the upload's lock has one.
 actor TusJournal {
     private let store: TokenStore
     private(set) var record: TusRecord
-    /// Saves go one after the other: an older state must never replace a newer one.
+    /// Saves run in order: an older state must never replace a newer one.
     private var lastSave: Task<StoreError?, Never>?
 
     init(_ record: TusRecord, store: TokenStore) {
@@ -17,7 +17,7 @@ actor TusJournal {
         self.store = store
     }
 
-    /// Creation of a part was answered. `chunkBytes` is the size of its chunks where it must not change.
+    /// A part was created. `chunkBytes` is the size of its chunks where it must not change.
     func created(_ part: Int, _ creation: TusCreation, chunkBytes: Int64? = nil) async throws(StoreError) {
         record.parts[part].tusID = creation.id
         record.parts[part].expiresAt = creation.expiresAt
@@ -27,7 +27,7 @@ actor TusJournal {
         try await save()
     }
 
-    /// The server has forgotten a part.
+    /// The server no longer has a part.
     func lost(_ part: Int) async throws(StoreError) {
         record.parts[part].tusID = nil
         record.parts[part].expiresAt = nil
@@ -38,8 +38,8 @@ actor TusJournal {
         try await save()
     }
 
-    /// Keeps what a part's first bytes hash to. Two are enough: the server has the older one's bytes for certain, and the
-    /// newer one's perhaps. A chunk that is tried again, perhaps with another length, replaces only its own.
+    /// Stores the proof of a part's first bytes. Two are enough: the server certainly has the older one's bytes, and perhaps
+    /// the newer one's. A retried chunk, perhaps of another length, replaces only its own proof.
     func keep(_ proof: TusProof, of part: Int) async throws(StoreError) {
         let kept = TusRecord.Proof(offset: proof.offset, digest: proof.digest.hex)
         let certain = record.parts[part].proofs.filter { $0.offset < proof.offset }
@@ -47,7 +47,7 @@ actor TusJournal {
         try await save()
     }
 
-    /// All bytes are on the server under this id.
+    /// All bytes are on the server under this ID.
     func completed(as tusID: String) async throws(StoreError) {
         guard record.finalTusID != tusID else { return }
         record.finalTusID = tusID
@@ -65,15 +65,14 @@ actor TusJournal {
         try await save()
     }
 
-    /// A finalize request is about to be sent, or its answer was lost just now. The server may store the file from here
-    /// on.
+    /// A finalize request is about to be sent, or its response was just lost. From here on the server may store the file.
     func finalizing(at time: Date = Date()) async throws(StoreError) {
         record.finalizeStartedAt = time
         try await save()
     }
 
-    /// Records now and then that the request is still in flight, until the task is cancelled: the time in which a later process
-    /// does not repeat it counts from its end.
+    /// Periodically records that the request is still in flight, until the task is canceled: the time in which a later process
+    /// does not repeat it starts at the request's end.
     nonisolated func pulse(every interval: Duration) -> Task<Void, Never> {
         Task {
             while (try? await Task.sleep(for: interval)) != nil {
@@ -84,19 +83,19 @@ actor TusJournal {
         }
     }
 
-    /// The server has refused, and is not at work.
+    /// The server has refused, and is not working on it.
     func finalizeRefused() async throws(StoreError) {
         record.finalizeStartedAt = nil
         try await save()
     }
 
-    /// Lays the file out anew; nothing of it is on the server.
+    /// Lays out the file again; nothing of it is on the server.
     func restart(_ parts: [TusRecord.Part]) async throws(StoreError) {
         record = TusRecord(uploadID: record.uploadID, parts: parts)
         try await save()
     }
 
-    /// There is nothing more to go on with.
+    /// Nothing is left to resume.
     func forget() async throws(StoreError) {
         try await restart([])
     }
@@ -120,7 +119,7 @@ actor TusJournal {
 }
 
 extension TusRecord {
-    /// Everything of the upload that the server may hold.
+    /// All uploads that the server may have.
     var tusIDs: [String] {
         var ids = parts.compactMap(\.tusID)
         if let finalTusID, !ids.contains(finalTusID) {
@@ -140,7 +139,7 @@ extension TusRecord {
 }
 
 extension TusError {
-    /// Changes the journal; what the store throws becomes `.journal`.
+    /// Changes the journal; store errors become `.journal`.
     static func journalling(_ change: () async throws(StoreError) -> Void) async throws(TusError) {
         do {
             try await change()
@@ -150,14 +149,14 @@ extension TusError {
     }
 }
 
-/// The uploads that this machine has at a time on a server that allows five unfinished ones to all users together
+/// Limits the concurrent uploads of this machine on a server that allows five unfinished ones for all users together
 /// (gighive-d4 contract 4.5): four, so that one remains for the server's own web page. Processes share them by locks.
 final class TusPlaces: Sendable {
     static let limit = 4
 
     private struct State {
         var free = TusPlaces.limit
-        /// Uploads that the server has created for this process, and that are being sent.
+        /// Uploads that this process has created on the server and is sending.
         var created = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
         var watching: [CheckedContinuation<Bool, Never>] = []
@@ -165,7 +164,7 @@ final class TusPlaces: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits for a place, in order of asking. Every holder ends it when it is stopped, so this ends then as well.
+    /// Waits for a place, first come, first served. A stop makes every holder release its place, which ends this wait too.
     func take() async -> TusPlace {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
@@ -181,9 +180,7 @@ final class TusPlaces: Sendable {
         return TusPlace(self)
     }
 
-    /// Waits until another upload of this process ends, which makes room on the server.
-    ///
-    /// - Returns: false if there is none to wait for.
+    /// Waits until another upload of this process ends, which makes room on the server. False if there is none to wait for.
     func waitForAnother() async -> Bool {
         await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let mayWait = state.withLock { state in
@@ -199,7 +196,7 @@ final class TusPlaces: Sendable {
         state.withLock { $0.created += 1 }
     }
 
-    /// One of them is not sent any more, and its place is kept for the next.
+    /// An upload is not sent any more, but its place is kept for the next one.
     fileprivate func noteEnded() {
         let watching = state.withLock { state in
             state.created -= 1
@@ -224,7 +221,6 @@ final class TusPlaces: Sendable {
     }
 }
 
-/// One upload's place.
 final class TusPlace: Sendable {
     private let places: TusPlaces
     private let state = Mutex((isHeld: true, isCreated: false))
@@ -234,12 +230,12 @@ final class TusPlace: Sendable {
         self.places = places
     }
 
-    /// Keeps a lock that other processes respect, until this place ends.
+    /// Holds a lock that other processes respect, until this place ends.
     func keep(_ lock: UploadLock) {
         self.lock.withLock { $0 = lock }
     }
 
-    /// The server has created an upload; noted once.
+    /// The server has created an upload; counted once.
     func noteCreated() {
         let isFirst = state.withLock { state in
             defer { state.isCreated = true }
@@ -257,9 +253,7 @@ final class TusPlace: Sendable {
         if wasCreated { places.noteEnded() }
     }
 
-    /// Waits until another upload of this process ends.
-    ///
-    /// - Returns: false if there is none to wait for.
+    /// Waits until another upload of this process ends. False if there is none to wait for.
     func waitForAnother() async -> Bool {
         noteAbandoned()
         return await places.waitForAnother()
@@ -279,17 +273,14 @@ final class TusPlace: Sendable {
     }
 }
 
-/// What the journal knows of the very same file on the same server, for an upload over tus.
+/// The journal's knowledge of the same file on the same server, for an upload over tus.
 struct EarlierTusUploads {
     let uploader: Uploader
     let upload: PreparedUpload
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
 
-    /// Whether the upload has its end already.
-    ///
-    /// - Returns: The end; nil when the file is to be sent.
-    /// - Throws: `GigHiveError`.
+    /// The result, if the upload has one already; nil if the file must be sent.
     func end() async throws(GigHiveError) -> UploadResult? {
         guard uploader.options.guest != nil else {
             return try await EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
@@ -303,7 +294,7 @@ struct EarlierTusUploads {
         return nil
     }
 
-    /// An upload of the same file to the same event that has not come to its end, and can.
+    /// An unfinished upload of the same file to the same event that can be resumed.
     func resumable() throws(GigHiveError) -> UploadRecord? {
         let isGuest = uploader.options.guest != nil
         for row in try rows() where row.isGuest == isGuest && upload.isForEvent(of: row) {
@@ -337,7 +328,7 @@ struct EarlierTusUploads {
         if let receipt = result.guest {
             guard try await uploader.client.guestStatus(receipt)?.state == .approved else { return nil }
         } else {
-            // Without its status code nothing can be queried; sent again it would be stored twice (trap D4-T10).
+            // Without its status code nothing can be queried; another upload would store the file twice (trap D4-T10).
             result.warnings.append(.guestReceiptLost)
         }
         result.state = .duplicate

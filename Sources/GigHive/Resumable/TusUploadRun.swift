@@ -5,10 +5,10 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Tus
 
-/// One call of `Uploader.upload` or `Uploader.resume` over tus: create, send, finalize, each step in the journal before the
-/// next begins, so that whoever comes after a crash goes on where this one stopped (docs/architecture.md).
+/// One call of `Uploader.upload` or `Uploader.resume` over tus: create, send, finalize. Each step is in the journal before the
+/// next begins, so that the upload can be resumed after a crash (docs/architecture.md).
 struct TusUploadRun {
-    /// How often in one call everything may have to be sent again because the server lost it before it was stored.
+    /// How often per call everything may be sent again because the server lost it before storing it.
     private static let restartLimit = 2
 
     let uploader: Uploader
@@ -26,11 +26,11 @@ struct TusUploadRun {
     var place: TusPlace?
     /// The content on the server before this upload, if it had it.
     var storedBefore: ServerInventory.Stored?
-    /// Whether the upload began again because the server could not complete the first one.
+    /// Whether the upload was restarted because the server could not complete the first one.
     var hasBegunAgain = false
     var settlement: UploadSettlement
 
-    /// Goes on with the row `continued`, or, when that is nil, with what the journal has of the same file.
+    /// Resumes the row `continued`, or, if nil, an upload of the same file in the journal.
     init(
         _ uploader: Uploader,
         _ upload: PreparedUpload,
@@ -45,7 +45,7 @@ struct TusUploadRun {
         self.continued = continued
         self.control = control
         self.onEvent = onEvent
-        // An upload that is stopped blocks one of five places for a day, so it is not stopped for a copy on the server.
+        // A stopped upload blocks one of five places for a day, so it is not stopped for a copy on the server.
         lookAhead =
             features.offsetUnit == .chunks ? nil : LookAhead(uploader, upload, control: control)
         pass = EventPass(uploader.events, upload.details)
@@ -108,7 +108,7 @@ struct TusUploadRun {
         }
     }
 
-    /// Lets the copy of standard input go once nothing can need it any more.
+    /// Releases the copy of standard input once nothing can need it any more.
     private func releaseSpool() {
         guard case .spooled(let spool, _) = upload.source,
             !Uploader.needsSpool(settlement.record.uploadID, in: uploader.store)
@@ -127,9 +127,7 @@ struct TusUploadRun {
         return TusJournal(TusRecord(uploadID: settlement.record.uploadID, parts: []), store: uploader.store)
     }
 
-    /// Goes on with a row, as it is now that nobody else can change it.
-    ///
-    /// - Returns: nil when it has ended meanwhile.
+    /// Takes over a row, reloaded now that no other process can change it; nil if it has ended meanwhile.
     private mutating func takeOver(_ earlier: UploadRecord?) async throws(StoreError) -> TusJournal? {
         guard let earlier, let row = try uploader.store.upload(earlier.uploadID) else { return nil }
         let warnings = settlement.result.warnings
@@ -219,9 +217,7 @@ struct TusUploadRun {
         }
     }
 
-    /// Brings all bytes to the server.
-    ///
-    /// - Returns: The id to finalize; nil when the upload has ended, or was stopped.
+    /// Sends all bytes. Returns the ID to finalize; nil when the upload has ended or was stopped.
     private mutating func send(_ file: OpenFile, _ journal: TusJournal) async -> String? {
         do throws(TusError) {
             if let complete = try await completeUpload(journal) {
@@ -298,8 +294,8 @@ struct TusUploadRun {
         }
     }
 
-    /// One part, or as many as asked for where the server can join them and each is at least a chunk long. Standard input
-    /// goes in one: its digest can only be taken in passing.
+    /// One part, or the requested number if the server can join them and each is at least a chunk long. Standard input is sent
+    /// in one: its digest can only be computed in passing.
     private func layout() -> [TusRecord.Part] {
         let parts = uploader.options.parallelParts
         let isLargeEnough = upload.sizeBytes / uploader.options.chunks.chunkBytes >= Int64(parts)
@@ -326,8 +322,7 @@ struct TusUploadRun {
         }
     }
 
-    /// The bytes on the server are not those of the file any more. They are removed, and what is uploaded next is the file
-    /// as it is then.
+    /// The bytes on the server differ from the file. They are removed, and the next upload sends the file as it is then.
     private mutating func giveUp(_ error: TusError, _ journal: TusJournal) async {
         await removeBytes(journal)
         let detail = error.kind == .prefixChanged ? error.detail : "the file changed while it was sent"
@@ -336,7 +331,7 @@ struct TusUploadRun {
 
     private func removeBytes(_ journal: TusJournal) async {
         for id in await journal.record.tusIDs {
-            // Bytes that stay cost the server some space; nothing here depends on them.
+            // Leftover bytes cost the server some space; nothing here depends on them.
             try? await uploader.tus.terminate(id, control: control)
         }
         try? await journal.forget()
@@ -358,7 +353,7 @@ extension UploadSettlement {
 }
 
 extension Uploader {
-    /// How chunks are sent: the run's own retries count for them as well, and a server that checks chunks gets their
+    /// The options of chunks: the run's own retries apply to them as well, and a server that verifies chunks gets their
     /// checksums.
     func chunks(for features: TusFeatures) -> TusSendOptions {
         var chunks = options.chunks
@@ -373,8 +368,8 @@ extension Uploader {
 
 /// Uploads to a server that counts chunks, limits unfinished uploads, and stores the file with its last chunk.
 extension TusUploadRun {
-    /// Where the server stores the file with its last chunk, and limits unfinished uploads: waits until both may happen. An
-    /// upload that waits has no slot, which another upload may need.
+    /// On a server that stores the file with its last chunk and limits unfinished uploads: waits until both may happen. A
+    /// waiting upload has no slot, which another upload may need.
     mutating func enterServer() async -> Bool {
         guard features.offsetUnit == .chunks else { return true }
         guard !control.isStopRequested else { return false }
@@ -389,9 +384,8 @@ extension TusUploadRun {
         return await uploader.mayBegin(control)
     }
 
-    /// Waits until fewer than four uploads of this machine are unfinished on the server.
-    ///
-    /// - Returns: nil when the upload was stopped, and where locks cannot be made: the server's own limit remains.
+    /// Waits until fewer than four uploads of this machine are unfinished on the server. Nil when the upload was stopped, or if
+    /// locks cannot be created: the server's own limit remains.
     private func lockAmongProcesses() async -> UploadLock? {
         let name = SourceLock.name(ofPlaceOn: settlement.record.host, isGuest: uploader.options.guest != nil)
         while !control.isStopRequested {
@@ -408,7 +402,7 @@ extension TusUploadRun {
         return nil
     }
 
-    /// Before anything is sent: what the user loses compared with multipart (gighive-d4 contract 3 and 4.6).
+    /// Before anything is sent: reports what is lost compared with multipart (gighive-d4 contract 3 and 4.6).
     mutating func tellLimits() {
         guard features.offsetUnit == .chunks else { return }
         let ignored = upload.details.fields.map(\.name).filter {
@@ -428,10 +422,8 @@ extension TusUploadRun {
         )
     }
 
-    /// Looks for the content on the server before an upload is created: such a server accepts content that it has, and keeps
-    /// the details of the first upload (gighive-d4 contract section 6).
-    ///
-    /// - Returns: The result if the event has the content.
+    /// Searches the server for the content before an upload is created: such a server accepts content that it has, and keeps
+    /// the details of the first upload (gighive-d4 contract section 6). Returns the result if the event has the content.
     mutating func findContent() async throws(GigHiveError) -> UploadResult? {
         guard features.offsetUnit == .chunks, uploader.options.guest == nil, let digest = await contentDigest() else {
             return nil
@@ -453,7 +445,7 @@ extension TusUploadRun {
         return await FileDigest.hex(path: upload.path, identity: identity)
     }
 
-    /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). With other details it begins again.
+    /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). With other details it is restarted.
     func forgetOtherDetails(of row: UploadRecord, _ record: TusRecord) async throws(StoreError) -> TusRecord {
         guard features.offsetUnit == .chunks, !record.tusIDs.isEmpty,
             row.fields.storedOverTus != upload.details.fields.storedOverTus
@@ -466,9 +458,7 @@ extension TusUploadRun {
         return await journal.record
     }
 
-    /// Forgets an upload that the server cannot complete, the first time.
-    ///
-    /// - Returns: false if another must not be begun.
+    /// Forgets an upload that the server cannot complete. False if another must not be created: this happens only once.
     mutating func beginsAgain(_ journal: TusJournal) async -> Bool {
         place?.noteAbandoned()
         guard (try? await journal.forget()) != nil, !hasBegunAgain, !control.isStopRequested else { return false }
@@ -476,8 +466,8 @@ extension TusUploadRun {
         return true
     }
 
-    /// The upload, if a stop came too late: where the server stores the file with its last chunk, only its answer shows
-    /// whether that has arrived.
+    /// The upload, if a stop came too late: where the server stores the file with its last chunk, only a query shows whether
+    /// that has arrived.
     mutating func deliveredBeforeStop(_ journal: TusJournal) async -> String? {
         let record = await journal.record
         guard record.mayBeStored, let part = record.parts.first, let tusID = part.tusID, let proof = part.proofs.last,
@@ -494,14 +484,14 @@ extension TusUploadRun {
 }
 
 extension [UploadField] {
-    /// Those that a server with tus in PHP stores.
+    /// The fields that a server with tus in PHP stores.
     fileprivate var storedOverTus: [UploadField] {
         filter { ["event_date", "org_name", "event_type", "label"].contains($0.name) }
     }
 }
 
 extension GigHiveError {
-    /// Whether the server may go on counting a dead upload as unfinished: only a response with a status shows that it has
-    /// marked the upload as failed, or has it no longer (gighive-d4 contract 4.4 and 4.5).
+    /// Whether the server may still count a dead upload as unfinished: only a response with a status shows that it has marked
+    /// the upload as failed or no longer has it (gighive-d4 contract 4.4 and 4.5).
     var mayBeUnfinished: Bool { httpStatus == nil }
 }

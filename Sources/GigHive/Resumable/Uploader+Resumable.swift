@@ -3,19 +3,14 @@ public import MediaTransport
 public import Tus
 
 extension Uploader {
-    /// Goes on with an upload of the journal that has not ended: proves the prefix, sends the rest, finalizes.
+    /// Resumes an unfinished upload of the journal: verifies the prefix, sends the rest, finalizes.
     ///
-    /// A multipart upload that was cut is settled as `resolve` does, and sent anew when it is not on the server. An upload
-    /// that the server has forgotten starts anew. One that failed with a correctable 400 is finalized with the corrected
-    /// details. Cancelling the task is `control.stop()`.
+    /// An interrupted multipart upload is resolved like with `resolve`, and sent again if it is not on the server. An upload
+    /// that the server has forgotten is restarted. One that failed with a correctable 400 is finalized with the corrected
+    /// `details`; nil uses those of the row. Canceling the task is `control.stop()`.
     ///
-    /// - Parameters:
-    ///   - record: A row whose state is not `isSettled`.
-    ///   - details: Corrected details; nil for those of the row.
-    ///   - control: Stops it.
-    ///   - onEvent: As for `upload`.
-    /// - Returns: The end. `.sourceChanged` when the file has changed since, `.notResumable` when it is gone or when the row
-    ///   needs another login or event link than the uploader has; the row is then as it was.
+    /// - Returns: The result. `.sourceChanged` if the file was modified, `.notResumable` if it is gone or if the row requires
+    ///   another login or event link than the uploader has; the row is then unchanged.
     public func resume(
         _ record: UploadRecord,
         details: UploadDetails? = nil,
@@ -28,15 +23,14 @@ extension Uploader {
         }
     }
 
-    /// Gives an upload up: removes what the tus server has of it (tus DELETE) and ends its row as `cancelled`.
+    /// Discards an upload: removes it from the tus server (tus DELETE) and ends its row as `cancelled`.
     ///
-    /// - Parameters:
-    ///   - record: A row that has not ended.
-    ///   - evenUnreachable: Ends the row also when the server does not remove what it has.
-    ///   - control: Cancels it. The row then stays as it was.
-    ///   - onLock: Called once when the server has the upload locked (423), with the maximum time to wait for the lock.
-    /// - Returns: The end; with an error, and the row as it was, when the server may have stored the file (a finalize is
-    ///   in flight) or does not answer and `evenUnreachable` is false.
+    /// `evenUnreachable` ends the row also if the server does not remove its part. If `control` cancels it, the row stays
+    /// unchanged. `onLock` is called once if the server has the upload locked (423), with the maximum time to wait for the
+    /// lock.
+    ///
+    /// - Returns: The result; with an error, and the row unchanged, if the server may have stored the file (a finalize is in
+    ///   flight), or does not respond and `evenUnreachable` is false.
     public func discard(
         _ record: UploadRecord,
         evenUnreachable: Bool = false,
@@ -55,10 +49,8 @@ extension Uploader {
         }
     }
 
-    /// Whether `resume` can go on with a row: an upload over tus that has not ended, or that failed while the server holds
-    /// something of it; or a multipart upload that a dead process left.
-    ///
-    /// - Throws: `GigHiveError` with code `.storeUnusable`.
+    /// Whether `resume` can continue a row: an unfinished upload over tus, or one that failed while the server has a part of
+    /// it; or a multipart upload that a dead process left.
     public static func isResumable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.transport == .tus, record.state != .finalized else { return !record.state.isFinal }
         switch record.state {
@@ -73,10 +65,10 @@ extension Uploader {
         }
     }
 
-    /// Whether `discard` may give a row up, as far as the journal knows.
+    /// Throws unless `discard` may discard a row, as far as the journal shows.
     ///
-    /// - Throws: `GigHiveError`, what `discard` ends with: `.notResumable` for an upload that has ended on the server,
-    ///   `.unknownOutcome` for one that the server may be storing, `.storeUnusable`.
+    /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished on the server, `.unknownOutcome` for one that
+    ///   the server may be storing, `.storeUnusable`.
     public static func checkDiscardable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) {
         guard !record.state.isSettled, record.state != .finalized else {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
@@ -94,7 +86,7 @@ extension Uploader {
         }
     }
 
-    /// Whether an upload of standard input may go on, so that its copy has to be kept.
+    /// Whether an upload of standard input may be resumed, so that its copy must be kept.
     public static func needsSpool(_ uploadID: String, in store: TokenStore) -> Bool {
         do {
             return try store.upload(uploadID).map { try isResumable($0, in: store) } ?? false
@@ -103,8 +95,8 @@ extension Uploader {
         }
     }
 
-    /// Deletes an upload that the server refuses whatever its details (gighive contract 2.4), so that nothing is left to
-    /// resume. A server that does not delete the bytes now removes them by itself later.
+    /// Deletes an upload that the server refuses with any details (gighive contract 2.4), so that nothing is left to resume. A
+    /// server that does not delete the bytes now removes them later.
     func removeBytes(
         of tusID: String,
         _ journal: TusJournal,
@@ -116,7 +108,7 @@ extension Uploader {
         try await journal.forget()
     }
 
-    /// Whether an upload over tus was discarded before. The copy of standard input may be left of others.
+    /// Whether an upload over tus was discarded before. Others may have left a copy of standard input.
     private static func isDiscarded(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.state == .cancelled, record.transport == .tus, record.identity != nil else { return false }
         do {
@@ -126,7 +118,7 @@ extension Uploader {
         }
     }
 
-    /// Whether the server may be storing, or may have stored, what a row has sent over tus.
+    /// Whether the server may be storing, or have stored, the tus upload of a row.
     func mayBeFinalizing(_ record: UploadRecord) throws(GigHiveError) -> Bool {
         try Self.mayBeFinalizing(record, in: store)
     }
@@ -141,7 +133,7 @@ extension Uploader {
         }
     }
 
-    /// Whether an upload can go on after it was settled: the server has not stored it, and is not about to.
+    /// Whether an upload can be resumed after it was resolved: the server has not stored it, and is not about to.
     func canGoOn(_ record: UploadRecord, after settled: UploadResult) throws(GigHiveError) -> Bool {
         switch settled.state {
         case .failed, .cancelled: true
@@ -152,17 +144,14 @@ extension Uploader {
 }
 
 extension Uploader {
-    /// From this size on, `auto` takes tus: many proxies stop bodies of 100 MB, and a cut costs a whole body.
+    /// From this size on, `auto` uses tus: many proxies refuse bodies of 100 MB, and an interruption costs a whole body.
     static let smallestForTus: Int64 = 64 << 20
 
-    /// Sizes of chunks that a server which counts chunks receives whole: a longer body may be stored torn (gighive-d4
+    /// Chunk sizes that a server which counts chunks receives completely: a longer body may be stored in part (gighive-d4
     /// contract 4.3). 16 MiB leaves room below its limit of 20 MiB.
     static let fixedChunkSizes: ClosedRange<Int64> = 1...(16 << 20)
 
-    /// What the server's tus side offers; asked once an uploader.
-    ///
-    /// - Returns: nil when there is no tus server.
-    /// - Throws: `GigHiveError` when the server does not answer, or does not let this user in.
+    /// The features of the server's tus side, queried once per uploader; nil when there is no tus server.
     public func tusFeatures() async throws(GigHiveError) -> TusFeatures? {
         try await featureCache.features(of: tus)
     }
@@ -178,10 +167,8 @@ extension Uploader {
         )
     }
 
-    /// How a file goes.
-    ///
-    /// - Returns: The features of the tus server to use; nil for multipart.
-    /// - Throws: `GigHiveError`: `.tusUnavailable` where tus was asked for and is not offered.
+    /// The features of the tus server to use for a file; nil for multipart. Throws `.tusUnavailable` if tus is required and not
+    /// offered.
     func tusFeatures(
         for upload: PreparedUpload,
         _ control: TransferControl,
@@ -229,10 +216,10 @@ extension Uploader {
         !upload.warnings.contains(.aboveDirectLimit) && !directLimit.isExceeded(by: upload.sizeBytes)
     }
 
-    /// What a server that counts chunks refuses when it creates an upload, or only after the last byte (gighive-d4 contract
-    /// 4.1 and 4.4).
+    /// Throws for what a server that counts chunks refuses when it creates an upload, or only after the last byte (gighive-d4
+    /// contract 4.1 and 4.4).
     func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
-        // An event link's details come from the server, and were not checked.
+        // An event link's details come from the server and were not validated.
         let details = upload.details
         _ = try UploadDetails.validated(
             eventDate: details.eventDate,
@@ -265,7 +252,7 @@ extension Uploader {
         }
     }
 
-    /// Where only tus will do.
+    /// Where only tus is possible.
     private func requiredTusFeatures(
         _ control: TransferControl,
         _ onEvent: @Sendable (UploadEvent) -> Void
@@ -279,7 +266,7 @@ extension Uploader {
         }
     }
 
-    /// As `tusFeatures()`, with visible waits while the tus server is unavailable.
+    /// Like `tusFeatures()`, with visible waits while the tus server is unavailable.
     func tusFeatures(
         _ control: TransferControl,
         _ onEvent: @Sendable (UploadEvent) -> Void
@@ -302,7 +289,7 @@ extension Uploader {
         }
     }
 
-    /// With `field` set where another transport takes a file that one request cannot carry.
+    /// Sets `field` if another transport accepts a file that one request cannot carry.
     func naming(transportOf result: UploadResult) -> UploadResult {
         guard result.error?.code == .payloadTooLarge, options.transport == .multipart else { return result }
         var result = result
@@ -310,9 +297,7 @@ extension Uploader {
         return result
     }
 
-    /// For `auto`: the alternative when the server refused the size of a request (trap T23).
-    ///
-    /// - Returns: nil if there is none.
+    /// For `auto`: the alternative when the server refused the size of a request (trap T23); nil if there is none.
     func tusFeatures(for upload: PreparedUpload, refused error: GigHiveError) async -> TusFeatures? {
         guard error.code == .payloadTooLarge, options.transport == .auto else { return nil }
         directLimit.note(refused: upload.sizeBytes)
@@ -323,7 +308,7 @@ extension Uploader {
     }
 
     /// How long the server may still be working on a file whose response was lost: it hashes, moves and probes the file
-    /// (gighive contract 2.6), 30 seconds at most for the probe, so a small one is done long before `settleTime`.
+    /// (gighive contract 2.6). The probe takes at most 30 seconds, so a small file is finished long before `settleTime`.
     func settleTime(forBytes byteCount: Int64) -> Duration {
         min(options.settleTime, .seconds(45) + .seconds(byteCount / 2_000_000))
     }
@@ -338,7 +323,7 @@ extension Uploader {
         }
     }
 
-    /// The upload as a guest makes it: with the event of the link (gighive contract section 6).
+    /// The upload with the event of the guest's link (gighive contract section 6).
     ///
     /// - Throws: `GigHiveError`: `.termsNotAccepted`, `.invalidEventLink` for a link to another server, `.invalidDetail`.
     func asGuest(_ upload: PreparedUpload) throws(GigHiveError) -> PreparedUpload {
@@ -354,12 +339,11 @@ extension Uploader {
 }
 
 extension PreparedUpload {
-    /// Those that apply to a transport: tus has no limit for one request (gighive contract 2.6).
+    /// The warnings that apply to a transport: tus has no limit for one request (gighive contract 2.6).
     public func warnings(over transport: UploadTransport) -> [UploadWarning] {
         transport == .tus ? warnings.filter { $0 != .aboveDirectLimit } : warnings
     }
 
-    /// The same file with other details.
     func with(_ details: UploadDetails) -> PreparedUpload {
         PreparedUpload(
             path: path,

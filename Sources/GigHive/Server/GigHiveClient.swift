@@ -2,11 +2,11 @@ internal import Foundation
 internal import MediaCore
 public import MediaTransport
 
-/// One GigHive server: requests and answers, all dialects (gighive contract section 0), no state.
+/// One GigHive server: requests and responses in all dialects (gighive contract section 0), without state.
 public struct GigHiveClient: Sendable {
     /// The server's address.
     public let server: ServerURL
-    /// Proof of identity, if any.
+    /// The credentials, if any.
     public let authorization: Authorization?
     let http: HTTPClient
     let timeouts: TransferTimeouts
@@ -28,13 +28,12 @@ public struct GigHiveClient: Sendable {
         if let authorization { KnownSecrets.add(authorization) }
     }
 
-    /// The same server with another proof of identity.
     func authorized(_ authorization: Authorization) -> GigHiveClient {
         GigHiveClient(server: server, http: http, authorization: authorization, timeouts: timeouts)
     }
 
-    /// The same, for queries that an upload can do without: a 503 is retried once after a second, because the upload itself
-    /// meets it, and waits for it visibly.
+    /// Runs a query that an upload can do without: a 503 is retried once after a second, because the upload itself meets it,
+    /// and waits for it visibly.
     func briefly<Value: Sendable>(
         _ control: TransferControl,
         _ query: (GigHiveClient) async throws(GigHiveError) -> Value
@@ -49,15 +48,13 @@ public struct GigHiveClient: Sendable {
         ) { [client] () async throws(GigHiveError) in try await query(client) }
     }
 
-    /// Asks whether an asset exists (`GET /api/uploads/<id>`, gighive contract 2.5).
-    ///
-    /// - Returns: nil on the JSON `{"error":"Not Found"}` only; an HTML 404 is an error (wrong address or a proxy).
-    /// - Throws: `GigHiveError`.
+    /// Queries an asset (`GET /api/uploads/<id>`, gighive contract 2.5); nil only for the JSON `{"error":"Not Found"}`. An HTML
+    /// 404 is an error (wrong address or a proxy).
     public func asset(_ fileID: Int64) async throws(GigHiveError) -> Asset? {
         let response = try await get("/api/uploads/\(fileID)")
         let content = ReplyText.content(of: response.body)
         let members = content.members
-        // A path that the application does not know carries a `debug` key besides.
+        // For a path that the application does not know there is also a `debug` key.
         if response.status == 404, content.form == .json, members.text("error") == "Not Found", members["debug"] == nil
         {
             return nil
@@ -89,15 +86,8 @@ public struct GigHiveClient: Sendable {
 
     /// One page of the listing (`GET /db/database.php?format=json`, gighive contract section 7). Also the login test:
     /// any valid user may read it.
-    ///
-    /// - Parameters:
-    ///   - page: From 1.
-    ///   - view: What an entry stands for.
-    ///   - filters: Names and texts of the server's filters. A text is searched as a substring, and `|`, `&` and a leading
-    ///     `!` have a meaning in it.
-    ///   - control: `abandon()` breaks the request off.
-    /// - Returns: The page.
-    /// - Throws: `GigHiveError`.
+    /// A filter's text is searched as a substring, and `|`, `&` and a leading `!` have a meaning in it. `control.abandon()`
+    /// cancels the request.
     public func listing(
         page: Int64 = 1,
         view: ListingPage.View = .event,
@@ -117,10 +107,7 @@ public struct GigHiveClient: Sendable {
         return listing
     }
 
-    /// Asks for the server's health (`GET /db/health.php`), without credentials.
-    ///
-    /// - Returns: Whether the server says `ok`, and its words.
-    /// - Throws: `GigHiveError` when there is no such answer.
+    /// Queries the server's health (`GET /db/health.php`) without credentials: whether it reports `ok`, and its message.
     public func health() async throws(GigHiveError) -> (isHealthy: Bool, message: String) {
         let response = try await send(healthRequest, control: TransferControl())
         let members = ReplyText.content(of: response.body).members
@@ -131,30 +118,25 @@ public struct GigHiveClient: Sendable {
         return (response.status == 200 && status == "ok", members.text("message") ?? status)
     }
 
-    /// A request for the health page. A 503 is not repeated: it is the state that was requested.
+    /// A request for the health page. A 503 is not retried: it is the requested state.
     var healthRequest: HTTPRequest {
         var request = request(.get, "/db/health.php", isAuthorized: false)
         request.verdict = { $0.status == 503 ? .final : .byStatus }
         return request
     }
 
-    /// Whether a stored file is served under a path (`HEAD`, gighive contract section 7).
-    ///
-    /// - Throws: `GigHiveError` for every response but 200 and 404.
+    /// Whether a stored file is served under a path (`HEAD`, gighive contract section 7). Throws for any status but 200 and
+    /// 404.
     func isServed(_ path: String, control: TransferControl) async throws(GigHiveError) -> Bool {
         try await servedMedia(path, control: control) != nil
     }
 
-    /// A stored file as it is served.
     struct ServedMedia: Sendable, Equatable {
         /// `Content-Length`; nil when the server does not send one.
         var byteCount: Int64?
     }
 
-    /// Requests the headers of a served file (`HEAD`, gighive contract section 7).
-    ///
-    /// - Returns: nil on 404.
-    /// - Throws: `GigHiveError` for every other response but 200.
+    /// The headers of a served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any status but 200 and 404.
     func servedMedia(_ path: String, control: TransferControl) async throws(GigHiveError) -> ServedMedia? {
         let response = try await send(request(.head, path), control: control)
         if response.status == 404 {
@@ -166,7 +148,7 @@ public struct GigHiveClient: Sendable {
 
     // MARK: Requests
 
-    /// A GET or HEAD. The changing query keeps the server's own cache out (gighive contract section 1).
+    /// A GET or HEAD. The changing query bypasses the server's own cache (gighive contract section 1).
     func request(
         _ method: HTTPMethod,
         _ path: String,
@@ -243,12 +225,8 @@ public struct IssuedLogin: Sendable, CustomStringConvertible, CustomDebugStringC
 extension GigHiveClient {
     /// Logs in (`POST /api/login.php`, gighive-d4 contract section 12). The request carries no other credentials.
     ///
-    /// The password is in the body: the caller decides whether the server may receive it over plain `http`.
+    /// The password is in the body: the caller decides whether the server may receive it over plain `http`. Nothing is stored.
     ///
-    /// - Parameters:
-    ///   - email: The user's e-mail address.
-    ///   - password: The password.
-    /// - Returns: The login; nothing is stored.
     /// - Throws: `GigHiveError`: `.unauthorized` for a wrong address or password, `.forbidden` for a disabled account,
     ///   `.badRequest` for an invalid address, `.loginUnavailable` for a server without logins.
     public func logIn(email: String, password: String) async throws(GigHiveError) -> IssuedLogin {
@@ -271,9 +249,9 @@ extension GigHiveClient {
         )
     }
 
-    /// Checks the login of this client (`GET /api/verify.php`, gighive-d4 contract section 12).
+    /// Checks the login of this client (`GET /api/verify.php`, gighive-d4 contract section 12); false when the server has no
+    /// such page, so that the login is not verified.
     ///
-    /// - Returns: false when the server has no such page, so that the login is not verified.
     /// - Throws: `GigHiveError`: `.loginRequired` when the server does not accept the login.
     public func verifyLogin() async throws(GigHiveError) -> Bool {
         let response = try await send(request(.get, "/api/verify.php"), control: TransferControl())
@@ -286,8 +264,6 @@ extension GigHiveClient {
     }
 
     /// Whether the server has logins: without credentials, `GET /api/verify.php` is refused by the application itself.
-    ///
-    /// - Throws: `GigHiveError` when there is no response.
     public func offersLogin() async throws(GigHiveError) -> Bool {
         let response = try await send(
             request(.get, "/api/verify.php", isAuthorized: false),
@@ -297,10 +273,8 @@ extension GigHiveClient {
         return response.status == 401 && ["unauthenticated", "invalid_token", "token_expired"].contains(error)
     }
 
-    /// The credentials that the listing requires, from the response to a request without any.
-    ///
-    /// - Returns: nil when the server lists for everybody, or its response does not show it.
-    /// - Throws: `GigHiveError` when there is no response.
+    /// The credentials that the listing requires, from the response to a request without any; nil if the server lists for all
+    /// users, or its response does not show it.
     func requiredCredentials() async throws(GigHiveError) -> LoginChallenge? {
         let query = [(name: "format", value: "json"), (name: "page", value: "1")]
         let response = try await send(
@@ -312,7 +286,7 @@ extension GigHiveClient {
 
     private func refusal(of response: HTTPResponse, _ content: ReplyText.Content) -> GigHiveError {
         let code = content.members.text("error")
-        // A server without logins protects the address by a password, or has no such page.
+        // A server without logins protects the address with a password, or has no such page.
         let isMissing = response.status == 404 || LoginChallenge.of(response.head, body: response.body) == .password
         guard !isMissing else {
             return .login(.loginUnavailable, at: server.origin, httpStatus: response.status)
@@ -341,7 +315,6 @@ extension GigHiveClient {
     }
 }
 
-/// Seconds since 1970.
 enum UnixTime {
     /// The current time, in whole seconds.
     static func now() -> Int64 { Int64(Date().timeIntervalSince1970) }

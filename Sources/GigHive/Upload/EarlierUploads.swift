@@ -1,7 +1,7 @@
 internal import MediaStore
 internal import MediaTransport
 
-/// What the journal, the hash cache and the server's listing know of a file that is to be uploaded.
+/// What the journal, the hash cache and the server's listing know about a file to be uploaded.
 struct EarlierUploads {
     let uploader: Uploader
     let upload: PreparedUpload
@@ -25,13 +25,12 @@ struct EarlierUploads {
 
     private var host: String { uploader.client.server.scope }
 
-    /// Whether the upload has its end already.
+    /// The result, if the upload has one already; nil if the file must be sent.
     ///
-    /// A row of the very same file (device, inode, size, times) that a dead process left is settled first. Then, unless
-    /// `again`, the file is a duplicate without being sent when `known` says so.
+    /// A row of the same file (device, inode, size, times) that a dead process left is resolved first. Then, unless `again`,
+    /// the file is a duplicate without being sent if `known` finds it.
     ///
-    /// - Returns: The end; nil when the file is to be sent.
-    /// - Throws: `GigHiveError`: `.uploadInProgress`, a store that fails, or a network that does.
+    /// - Throws: `GigHiveError`: `.uploadInProgress`, or a failure of the store or the network.
     func end() async throws(GigHiveError) -> UploadResult? {
         let rows = try rows()
         for row in rows where try isUnsettled(row) {
@@ -42,17 +41,15 @@ struct EarlierUploads {
         return try await known(rows.filter(\.state.isFinal))
     }
 
-    /// Whether the upload has its end already, told without settling anything: safe without owning the file.
-    ///
-    /// - Returns: The end; nil when `end` has to tell.
+    /// The result, if the upload has one without resolving a row: safe without owning the file. Nil if `end` must decide.
     func endOfFinished() async throws(GigHiveError) -> UploadResult? {
         let rows = try rows()
         guard rows.allSatisfy(\.state.isFinal) else { return nil }
         return try await known(rows)
     }
 
-    /// Whether the server may have stored what a row has sent. Of a tus upload that was never finalized it has stored
-    /// nothing; `TusUploadRun` goes on with that, or leaves it to `resume`.
+    /// Whether the server may have stored the upload of a row. It has stored nothing of a tus upload that was never finalized;
+    /// `TusUploadRun` resumes that, or leaves it to `resume`.
     private func isUnsettled(_ row: UploadRecord) throws(GigHiveError) -> Bool {
         guard !row.state.isFinal else { return false }
         return row.transport == .tus && row.state != .finalized ? try uploader.mayBeFinalizing(row) : true
@@ -87,21 +84,21 @@ struct EarlierUploads {
 
     // MARK: Known
 
-    /// Whether the server is known to have the bytes in that event, so that sending them would only bring a 409
-    /// (gighive contract section 3): this machine has sent them there, from this path or another, or the listing shows
-    /// them there. For another event they are sent, because D3 links them only then, and nothing tells its dialect
-    /// beforehand. What was deleted from here is always sent again; guests may not read the listing.
+    /// Whether the server is known to have the bytes in that event, so that sending them would only cause a 409 (gighive
+    /// contract section 3): this machine has uploaded them there, from this path or another, or the listing shows them there.
+    /// For another event they are sent, because D3 links them only then, and the dialect is unknown beforehand. Files deleted
+    /// from here are always sent again; guests may not read the listing.
     private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
         guard !uploader.options.again, uploader.options.guest == nil else { return nil }
         if let digest {
             return try await known(digest)
         }
-        // Without the cache the journal knows the digest, and what was sent; the listing is not worth it then.
+        // Without the cache, the journal knows the digest and the earlier uploads; the listing is not worth it then.
         guard let checksum = finished.compactMap(\.checksumSHA256).first else { return nil }
         return try await sentFromHere(checksum)
     }
 
-    /// As above, for a digest. With `isServed` the listing is read without a look at the media first.
+    /// As above, for a digest. With `isServed` the listing is read without checking the media first.
     func known(_ checksum: String, isServed: Bool = false) async throws(GigHiveError) -> UploadResult? {
         if let end = try await sentFromHere(checksum) {
             return end
@@ -123,11 +120,10 @@ struct EarlierUploads {
         return nil
     }
 
-    /// Whether the event has a file: by the listing, and where that does not show it, by its id, because sending the file
-    /// again costs more than a request. The id proves nothing about the event: it is enough for what the server confirmed as
-    /// uploaded or linked, and not for a duplicate, which releases up to 0.1.0 recorded without asking.
-    ///
-    /// - Returns: Where it is served; nil when the file is not there.
+    /// Where the event's file is served: by the listing, and where that does not show it, by its ID, because sending the file
+    /// again costs more than a request. The ID proves nothing about the event: it suffices for what the server confirmed as
+    /// uploaded or linked, and not for a duplicate, which releases up to 0.1.0 recorded without a query. Nil if the file does
+    /// not exist.
     private func confirmed(
         _ state: UploadState,
         _ fileID: Int64,
@@ -154,8 +150,8 @@ struct EarlierUploads {
         }
     }
 
-    /// The end when the listing shows the bytes in that event. A single question begins with whether the media are served
-    /// at all, which is cheaper than the listing and nearly always no.
+    /// The result if the listing shows the bytes in that event. A single query first checks whether the media are served at
+    /// all, which is cheaper than the listing and nearly always negative.
     private func listed(_ checksum: String, isServed: Bool) async throws(GigHiveError) -> UploadResult? {
         if !isServed, await !uploader.inventory.isWorthListing() {
             let inquiry = uploader.inquiry(upload, checksum: checksum)
@@ -203,11 +199,10 @@ struct EarlierUploads {
     }
 }
 
-/// Confirms what a server responds about bytes that it already has (gighive contract section 3): that it has exactly these
-/// bytes, and whether the event of the upload has them. The response alone does not tell: D2 refuses bytes of any event, and
+/// Verifies a response about bytes that the server already has (gighive contract section 3): that it has exactly these bytes,
+/// and whether the event of the upload has them. The response alone does not show that: D2 refuses bytes of any event, and
 /// leaves the event of the refused upload empty.
 struct DuplicateCheck: Sendable {
-    /// The result of the check.
     enum Finding: Sendable {
         /// The event has these bytes.
         case inEvent(fileID: Int64?, ServedName)
@@ -223,13 +218,7 @@ struct DuplicateCheck: Sendable {
     let event: InventoryEvent
     let control: TransferControl
 
-    /// Checks a refusal.
-    ///
-    /// - Parameters:
-    ///   - reply: The 409.
-    ///   - checksum: SHA-256 of the bytes sent.
-    ///   - began: When the refused request began; a listing that is older does not count against the event.
-    /// - Returns: What the server confirmed.
+    /// Verifies a 409 to bytes with this SHA-256. A listing older than the request does not count against the event.
     func refusal(_ reply: UploadReply, checksum: String?, since began: ContinuousClock.Instant) async -> Finding {
         guard let fileID = reply.existingFileID else {
             return await listed(checksum, fileID: nil, ServedName(kind: nil), since: began)
@@ -303,14 +292,9 @@ struct DuplicateCheck: Sendable {
         return .eventUnknown(fileID: fileID, reason)
     }
 
-    /// What a success without delete token is: usually the server had the bytes already, and added them to the event (D3) or
-    /// counted one more number for them (D1). Only what the server shows decides; a server may also send no token.
-    ///
-    /// - Parameters:
-    ///   - reply: The 201.
-    ///   - checksum: SHA-256 of the bytes sent.
-    ///   - began: When the request began.
-    /// - Returns: `linked` or `duplicate`; nil where the server does not show that it had the bytes.
+    /// The meaning of a success without a delete token: usually the server already had the bytes, and added them to the event
+    /// (D3, `linked`) or counted one more number for them (D1, `duplicate`). Nil if the server does not show that; it may also
+    /// send no token for new bytes.
     func state(
         ofTokenless reply: UploadReply,
         checksum: String?,
@@ -339,7 +323,7 @@ struct DuplicateCheck: Sendable {
         }
     }
 
-    /// Whether an earlier upload from this machine has added a file to the event; the response is the same both times.
+    /// Whether an earlier upload from this machine added a file to the event; the response is the same both times.
     private func wasLinkedFromHere(_ fileID: Int64, _ checksum: String?) -> Bool {
         guard let checksum,
             let earlier = try? uploader.store.uploads(checksumSHA256: checksum, host: uploader.client.server.scope)

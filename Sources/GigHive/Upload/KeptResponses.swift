@@ -29,30 +29,20 @@ public struct KeptResponses: Sendable {
     private let store: TokenStore
     private let directory: DataDirectory
 
-    /// Opens nothing: `RescueAdoption.run` first stores what can be stored without the user.
-    ///
-    /// - Parameters:
-    ///   - store: The token store.
-    ///   - directory: Its directory.
+    /// Opens nothing. `RescueAdoption.run` first stores what can be stored without the user.
     public init(store: TokenStore, directory: DataDirectory) {
         self.store = store
         self.directory = directory
     }
 
-    /// The responses that no living process owns, oldest first.
-    ///
-    /// - Throws: `StoreError`.
+    /// The responses that no running process owns, oldest first.
     public func list() throws(StoreError) -> [KeptResponse] {
         var kept: [KeptResponse] = []
         for response in try stored() { kept.append(try Content(response, store).summary) }
         return kept.sorted { $0.receivedAt < $1.receivedAt }
     }
 
-    /// Removes a response. A token in it is lost.
-    ///
-    /// - Parameter id: The response.
-    /// - Returns: What was removed; nil if there is no such response.
-    /// - Throws: `StoreError`.
+    /// Removes a response; a token in it is lost. Nil if there is no such response.
     public func discard(_ id: String) throws(StoreError) -> KeptResponse? {
         guard let response = try stored().first(where: { $0.id == id }) else { return nil }
         let summary = try Content(response, store).summary
@@ -60,7 +50,7 @@ public struct KeptResponses: Sendable {
         return summary
     }
 
-    /// Where a token comes from.
+    /// The source of a token.
     public enum Source: Sendable {
         /// A kept response, by its ID or its path.
         case response(String)
@@ -78,16 +68,10 @@ public struct KeptResponses: Sendable {
         public var wasStored: Bool
     }
 
-    /// Stores the token of a response, or one that the user has typed. Sends nothing.
+    /// Stores the token of a response, or one that the user typed. Sends nothing.
     ///
-    /// - Parameters:
-    ///   - source: The response or the token.
-    ///   - typed: A token that replaces the one in the response.
-    ///   - fileID: The server's ID of the file; nil for the one that the response names.
-    ///   - server: The server; nil for that of the response's upload.
-    ///   - isDryRun: Whether to change nothing.
-    /// - Returns: The stored entry, and whether it is new.
-    /// - Throws: `AdoptionError`.
+    /// `typed` replaces the token in the response. `fileID` is nil for the ID in the response, and `server` for that of the
+    /// response's upload. With `isDryRun` nothing is changed.
     public func adopt(
         _ source: Source,
         typed: DeleteToken? = nil,
@@ -101,7 +85,7 @@ public struct KeptResponses: Sendable {
             if let typed { reply.deleteToken = typed }
             if case .token(let token) = source { reply.deleteToken = token }
             guard let token = reply.deleteToken else { throw AdoptionError.noToken }
-            // A response about another file does not become one about this file.
+            // A response about another file is not reused for this file.
             if let fileID, typed == nil, let own = reply.fileID, own != fileID { throw AdoptionError.otherFile(own) }
             guard let id = fileID ?? reply.fileID ?? content.record?.fileID else { throw AdoptionError.noFileID }
             reply.fileID = id
@@ -175,7 +159,6 @@ public struct KeptResponses: Sendable {
         }
     }
 
-    /// A response, what it says, and its upload.
     private struct Content {
         var response: StoredResponse?
         var reply: UploadReply
@@ -205,7 +188,7 @@ public struct KeptResponses: Sendable {
             )
         }
 
-        /// The upload that the token belongs to; without a row in the journal, one with nothing but its server.
+        /// The upload of the token; without a row in the journal, one with only its server.
         func record(on server: ServerURL?) throws(AdoptionError) -> UploadRecord {
             if let record {
                 if let server, server.scope != record.host { throw .otherServer(record.baseURL) }

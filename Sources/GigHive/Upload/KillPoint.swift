@@ -1,37 +1,35 @@
 internal import MediaSystem
 
-/// Where an upload can be made to die; ``KillPlace`` tells how.
+/// Failpoints of an upload; see ``KillPlace``.
 enum KillPoint: String, CaseIterable, KillPlace {
     /// The intent row is written, nothing is sent.
     case afterIntent
-    /// A part of the body is out.
+    /// A part of the body is sent.
     case midBody
-    /// Every byte is out, the answer is awaited.
+    /// Every byte is sent, the response is pending.
     case afterBody
-    /// The answer is in the rescue file and nowhere else.
+    /// The response is only in the rescue file.
     case replyInRescueFile
-    /// The answer is understood, its token not yet committed.
+    /// The response is parsed, its token not yet committed.
     case beforeTokenCommit
-    /// The token is committed, the rescue file still there.
+    /// The token is committed, the rescue file still exists.
     case afterTokenCommit
-    /// tus: the upload is created, its id known to this process alone.
+    /// tus: the upload is created, its ID known only to this process.
     case afterCreate
-    /// tus: the id is in the journal, nothing is sent.
+    /// tus: the ID is in the journal, nothing is sent.
     case afterTusID
-    /// tus: a chunk is out but for its last byte.
+    /// tus: a chunk is sent except its last byte.
     case midPatch
     /// tus: a chunk is acknowledged, others remain.
     case afterPatch
-    /// tus: every chunk is acknowledged, the journal does not say so yet.
+    /// tus: every chunk is acknowledged, but not yet in the journal.
     case afterAllBytes
-    /// tus: the finalize request is out, its answer not in.
+    /// tus: the finalize request is sent, its response is pending.
     case finalizeSent
 
-    /// The places that a multipart upload passes.
     static let ofMultipart: [KillPoint] = [
         .afterIntent, .midBody, .afterBody, .replyInRescueFile, .beforeTokenCommit, .afterTokenCommit,
     ]
-    /// The places that a tus upload passes.
     static let ofTus: [KillPoint] = [
         .afterIntent, .afterCreate, .afterTusID, .midPatch, .afterPatch, .afterAllBytes, .finalizeSent,
         .replyInRescueFile, .beforeTokenCommit, .afterTokenCommit,

@@ -6,14 +6,13 @@ internal import MediaTransport
 /// Queries a server for a file by its digest: stored files are named `<sha256>.<ext>` (gighive contract section 7). This
 /// resolves uploads whose response was lost or contradictory (docs/architecture.md).
 struct OutcomeInquiry: Sendable {
-    /// How often the server is asked.
     struct Schedule: Sendable {
         /// Pauses between looks; the last one repeats.
         var pauses = RetryPolicy.outcomeQuery.delays
-        /// Looks after an answer that shows that the server has finished: one, and one more in case a row was still on
-        /// its way to the listing.
+        /// Looks after a response that shows that the server has finished: one, and one more in case the listing did not have
+        /// the row yet.
         var settledLooks = 2
-        /// Looks in a row that found no web server at the address, after which no more are taken.
+        /// Consecutive looks without a web server at the address, after which the inquiry ends.
         var deadLooks = 3
 
         func pause(after looks: Int) -> Duration { pauses.prefix(looks).last ?? .zero }
@@ -31,24 +30,21 @@ struct OutcomeInquiry: Sendable {
         case unlisted
     }
 
-    /// A file on the server.
     struct Copy: Sendable, Equatable {
         /// The server's id; nil when the file is served and this user cannot read the listing.
         var fileID: Int64?
-        /// Where it is served.
         var served: ServedName
         var placement: Placement
     }
 
-    /// What was found out.
     enum Finding: Sendable {
         /// On the server.
         case present(Copy)
         /// Neither the event nor the server's list of files has it.
         case absent
-        /// The server did not say.
+        /// The server did not show it.
         case unanswered(GigHiveError)
-        /// The user gave up.
+        /// The user stopped it.
         case stopped
     }
 
@@ -56,19 +52,13 @@ struct OutcomeInquiry: Sendable {
     let schedule: Schedule
     /// SHA-256 of the bytes sent.
     let checksum: String
-    /// Length in bytes.
     let sizeBytes: Int64
     /// Extension of the file's name, in lower case.
     let pathExtension: String
-    /// The event of the upload.
     let event: InventoryEvent
 
-    /// Looks until the file is found or the time is up; at least once.
-    ///
-    /// - Parameters:
-    ///   - limit: How long the server may still be working on it; nil when it has finished.
-    ///   - control: A stop ends the inquiry at once.
-    /// - Returns: What the last look showed.
+    /// Looks until the file is found or the time is up, at least once. `limit` is how long the server may still be working on
+    /// it; nil when it has finished. A stop ends the inquiry at once.
     func run(for limit: Duration?, control: TransferControl) async -> Finding {
         let deadline = limit.map { ContinuousClock.now + $0 }
         var looks = 0
@@ -110,10 +100,8 @@ struct OutcomeInquiry: Sendable {
         }
     }
 
-    /// Whether the media are served, under this extension. A brief query: it decides only whether the listing is read.
-    ///
-    /// - Returns: true also when the server does not let this user see; false when it is unavailable.
-    /// - Throws: `GigHiveError` when the network failed.
+    /// Whether the media are served with this extension. A brief query: it decides only whether the listing is read. True also
+    /// if this user may not see the media; false if the server is unavailable. Throws when the network failed.
     func isServed(control: TransferControl) async throws(GigHiveError) -> Bool {
         do {
             return try await client.briefly(control) { (client) async throws(GigHiveError) in
@@ -139,7 +127,7 @@ struct OutcomeInquiry: Sendable {
         case absent
         case unanswered(GigHiveError)
 
-        /// Whether nothing at the address speaks HTTP, so that waiting for the file makes no sense.
+        /// Whether there is no HTTP server at the address, so that waiting for the file is pointless.
         var findsNoServer: Bool {
             guard case .unanswered(let error) = self else { return false }
             return switch error.transport?.kind {
@@ -190,7 +178,7 @@ struct OutcomeInquiry: Sendable {
         return nil
     }
 
-    /// The listing by event names the events; a file that belongs to none is only in the listing by asset.
+    /// The listing by event has the events; a file without an event is only in the listing by asset.
     private func listedCopy(control: TransferControl) async throws(GigHiveError) -> Copy? {
         if let copy = try await listedCopy(.event, control: control) {
             return copy
@@ -222,8 +210,7 @@ struct OutcomeInquiry: Sendable {
 }
 
 extension TransferControl {
-    /// Runs requests under a control of their own, which is abandoned when a stop of this one is asked for: a question
-    /// may always be broken off.
+    /// Runs requests under their own control, which a stop of this one abandons: a query may always be canceled.
     func abandoning<Value: Sendable>(_ ask: (TransferControl) async -> Value) async -> Value {
         let inner = TransferControl()
         let watcher = Task {
@@ -235,7 +222,7 @@ extension TransferControl {
     }
 }
 
-/// Settles a row that a dead process left (docs/architecture.md: a row in `sending` is never simply "not sent").
+/// Resolves a row that a dead process left (docs/architecture.md: a row in `sending` is never simply "not sent").
 struct UploadResolution {
     private let uploader: Uploader
     private let details: UploadDetails?
@@ -244,7 +231,7 @@ struct UploadResolution {
     private let started = ContinuousClock.now
     private var settlement: UploadSettlement
 
-    /// With corrected details for a finalize that is sent again, or nil for those of the row.
+    /// `details` are corrected details for a repeated finalize; nil for those of the row.
     init(
         uploader: Uploader,
         record: UploadRecord,
@@ -273,7 +260,7 @@ struct UploadResolution {
         let uploadID = settlement.record.uploadID
         let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
         defer { lock.release() }
-        // Its response may be on the disk and not adopted yet.
+        // Its response may be on disk without being adopted yet.
         let rescued = try await RescueAdoption.run(
             store: uploader.store,
             directory: uploader.directory,
@@ -292,7 +279,7 @@ struct UploadResolution {
             }
             return
         }
-        // A broken answer may hold a token without its id; the id is known now.
+        // An invalid response may contain a token without an ID; the ID is known now.
         let late = try await RescueAdoption.run(
             store: uploader.store,
             directory: uploader.directory,
@@ -310,8 +297,8 @@ struct UploadResolution {
         settlement.result.warnings += (rescued + late).filter(\.isOfStoredToken)
     }
 
-    /// A tus upload that was never finalized is on no listing; it waits for being resumed. A finalize that may be in flight
-    /// is brought to its end.
+    /// A tus upload that was never finalized is on no listing; it waits to be resumed. A finalize that may be in flight is
+    /// completed.
     private mutating func settleTus(_ uploadID: String) async throws(GigHiveError) {
         guard try uploader.mayBeFinalizing(settlement.record) else { return }
         guard settlement.record.isGuest == (uploader.options.guest != nil) else {
@@ -415,7 +402,7 @@ struct UploadResolution {
         case .present(let copy) where copy.placement != .otherEvent:
             settlement.endAsPresent(copy, cause: nil)
         case .present where record.state == .finalized, .absent where record.state == .finalized:
-            // The server has confirmed the file; its token is not given up for a listing.
+            // The server has confirmed the file; a listing without it is no reason to give up its token.
             break
         case .present, .absent:
             settlement.end(
@@ -451,7 +438,7 @@ struct UploadResolution {
 }
 
 extension UploadWarning {
-    /// Whether it tells of a token that has got into the store.
+    /// Whether it is about a token that is now in the store.
     fileprivate var isOfStoredToken: Bool {
         if case .rescued = self { true } else { false }
     }

@@ -6,25 +6,25 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// A source that has passed every check that can be made without the server.
+/// A source that passed every check that is possible without the server.
 public struct PreparedUpload: Sendable {
     /// The source as given; `-` for standard input.
     public let path: [UInt8]
-    /// The name told to the server.
+    /// The file name sent to the server.
     public let fileName: String
     /// Length in bytes.
     public let sizeBytes: Int64
     /// The part's content type.
     public let contentType: String
-    /// What is told about it.
+    /// The details sent with it.
     public let details: UploadDetails
-    /// Noticed on the way.
+    /// Warnings of the checks.
     public let warnings: [UploadWarning]
     let source: UploadSource
-    /// The file when it was checked; nil for a spooled standard input.
+    /// The file when it was checked; nil for spooled standard input.
     let identity: FileIdentity?
 
-    /// What the journal calls the source: a path, or the name given to standard input.
+    /// The source in the journal: a path, or the name given to standard input.
     var journalPath: [UInt8] {
         switch source {
         case .file(let path): path
@@ -34,7 +34,7 @@ public struct PreparedUpload: Sendable {
 }
 
 extension PreparedUpload {
-    /// Has the copy of standard input removed, unless it is kept for an upload that may go on. To be called when nothing is
+    /// Removes the copy of standard input, unless it is kept for an upload that may be resumed. To be called when nothing is
     /// sent any more; does nothing for a file.
     public func releaseSpool() {
         if case .spooled(let spool, _) = source { spool.release() }
@@ -53,8 +53,8 @@ extension Uploader {
     /// Room for the text parts and boundaries of a body.
     private static let formOverhead: Int64 = 16 << 10
 
-    /// Checks everything the server would only refuse after the whole body. Sends nothing, writes nothing, and reads only
-    /// where the name does not tell the type: what needs no sending is not read.
+    /// Checks everything that the server would refuse only after the whole body. Sends and writes nothing, and reads only if
+    /// the name does not determine the type.
     ///
     /// - Throws: `GigHiveError`: the file's own errors, `.fileTooLarge`, `.unknownExtension`.
     public func prepare(_ source: UploadSource, details: UploadDetails) throws(GigHiveError) -> PreparedUpload {
@@ -138,11 +138,10 @@ extension Uploader {
 }
 
 extension MediaType {
-    /// How much of a file tells its type.
+    /// Bytes of a file that are examined for its type.
     static let prefixCount = 4096
 
-    /// As `declared`, reading the content only when it matters: the name is unknown, or stands for a container that may
-    /// hold either kind.
+    /// Like `declared`, reading the content only if the name is unknown, or is that of a container for either kind.
     fileprivate static func declared(
         fileName: String,
         lazily prefix: () throws(SourceFileError) -> [UInt8]
@@ -153,7 +152,7 @@ extension MediaType {
         return declared(fileName: fileName, prefix: try prefix())
     }
 
-    /// What to say of a file whose content is of another kind than its name says.
+    /// The warning for a file whose content is of another kind than its name.
     static func mismatch(fileName: String, prefix: [UInt8]) -> UploadWarning? {
         guard let declared = declared(fileName: fileName, prefix: prefix), let sniffed = sniffed(prefix),
             sniffed.kind != declared.kind
@@ -170,12 +169,10 @@ struct OpenFile: Sendable {
     let byteCount: Int64
     /// Before any of it was read.
     let openedAt = Date()
-    /// Noticed in the first bytes.
+    /// Warnings about the first bytes.
     let warnings: [UploadWarning]
 
-    /// Opens the source again and makes sure that it still is what was checked.
-    ///
-    /// - Throws: `GigHiveError` with `.sourceChanged`, or why it cannot be opened.
+    /// Opens the source again. Throws `.sourceChanged` if it is not the checked one any more.
     init(_ upload: PreparedUpload) throws(GigHiveError) {
         source = upload.source
         switch upload.source {
@@ -208,15 +205,14 @@ struct OpenFile: Sendable {
         warnings = MediaType.mismatch(fileName: upload.fileName, prefix: prefix).map { [$0] } ?? []
     }
 
-    /// Whether descriptor and path still show the file that was opened.
+    /// Whether descriptor and path still refer to the unmodified file.
     var isUnchanged: Bool {
         guard let file else { return true }
         return (try? file.currentStatus()) == file.status
     }
 
-    /// The content for one try, over a descriptor of its own: the transport closes what it gets.
-    ///
-    /// - Throws: `GigHiveError` when the process has no descriptor left.
+    /// The content for one attempt, with its own descriptor: the transport closes it. Throws when the process has no descriptor
+    /// left.
     func content(path: [UInt8]) throws(GigHiveError) -> FileContent {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else {
@@ -225,17 +221,14 @@ struct OpenFile: Sendable {
         return FileContent(owning: copy, byteCount: byteCount)
     }
 
-    /// The first bytes of an open file, at most `count`; fewer when reading fails, because they only hint at a type.
+    /// At most `count` first bytes of an open file; fewer if reading fails, because they only indicate a type.
     static func prefix(of descriptor: Int32, _ count: Int) -> [UInt8] {
         (try? FileBytes.read(descriptor, at: 0, count: count)) ?? []
     }
 }
 
-/// SHA-256 of a whole file.
 enum FileDigest {
-    /// Reads a file of a given identity to its end, away from Swift's own threads.
-    ///
-    /// - Returns: nil when the file is gone, unreadable, or another than `identity`.
+    /// Reads a whole file outside of Swift's thread pool; nil if it is gone, unreadable, or not the one of this `identity`.
     static func hex(path: [UInt8], identity: FileIdentity) async -> String? {
         guard let file = try? SourceFile(path: path), file.status == identity,
             let digest = try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: identity.size),
@@ -245,7 +238,7 @@ enum FileDigest {
     }
 }
 
-/// Hands the bytes of a file to the hash as they are sent, and notes when the last of them went.
+/// Hashes the bytes of a file as they are sent, and records when the last one was.
 final class HashTap: ByteTap {
     private struct State {
         var byteCount: Int64 = 0
@@ -285,7 +278,7 @@ final class HashTap: ByteTap {
         state.withLock { $0.completedAt }
     }
 
-    /// The digest of the whole file; nil unless every byte of it was sent.
+    /// The digest of the whole file; nil unless every byte was sent.
     func digest() async throws(CryptoError) -> String? {
         guard completedAt != nil else { return nil }
         let (digest, byteCount) = try await pipeline.finish()
@@ -293,14 +286,14 @@ final class HashTap: ByteTap {
     }
 }
 
-/// Finds out, while a large file travels slowly, that the event has its bytes already, and stops the transfer.
+/// Detects, while a large file is sent slowly, that the event already has its bytes, and stops the transfer.
 ///
-/// After a second of sending, if less than a quarter has gone, the file is hashed on a thread of its own, and the journal
-/// and the server are asked by digest. What is found stops the transfer gently: only while body bytes remain, so never a
-/// finalize in flight. A question that fails changes nothing.
+/// After a second of sending, if less than a quarter was sent, the file is hashed on its own thread, and the journal and the
+/// server are queried by digest. A match stops the transfer gently: only while body bytes remain, so never a finalize in
+/// flight. A failed query changes nothing.
 ///
-/// For any transport: send under `control` between `begin` and `finish`, with `observing` as the event handler, and take
-/// `end` when the transfer was cancelled.
+/// For any transport: send under `control` between `begin` and `finish`, with `observing` as the event handler, and use `end`
+/// if the transfer was canceled.
 final class LookAhead: Sendable {
     private struct State {
         var hasBegun = false
@@ -313,12 +306,11 @@ final class LookAhead: Sendable {
     let control: TransferControl
     private let uploader: Uploader
     private let upload: PreparedUpload
-    /// Ends the questions with the transfer.
+    /// Cancels the queries with the transfer.
     private let questions = TransferControl()
     private let state = Mutex(State())
 
-    /// - Returns: nil where it cannot pay: a small file, one whose digest was known before, or one that is sent by force
-    ///   or by a guest.
+    /// - Returns: Nil if it cannot pay off: for a small file, one whose digest is already known, or a forced or guest upload.
     init?(_ uploader: Uploader, _ upload: PreparedUpload, control: TransferControl) {
         guard upload.sizeBytes >= uploader.options.lookAheadBytes, upload.identity != nil, !uploader.options.again,
             uploader.options.guest == nil, uploader.knownDigest(upload) == nil
@@ -328,10 +320,10 @@ final class LookAhead: Sendable {
         self.control = control.linked()
     }
 
-    /// The end of the upload, when the file was found.
+    /// The result of the upload, if the file was found.
     var end: UploadResult? { state.withLock { $0.end } }
 
-    /// The transfer begins. Only the first try is looked ahead of.
+    /// The transfer begins. Only the first attempt is watched.
     func begin() {
         state.withLock { state in
             guard !state.hasBegun else { return }
@@ -340,7 +332,6 @@ final class LookAhead: Sendable {
         }
     }
 
-    /// The transfer has ended.
     func finish() async {
         questions.abandon()
         let task = state.withLock { state in
@@ -351,7 +342,7 @@ final class LookAhead: Sendable {
         await task?.value
     }
 
-    /// A handler that notes how much has gone.
+    /// An event handler that records how much was sent.
     func observing(_ onEvent: @escaping @Sendable (UploadEvent) -> Void) -> @Sendable (UploadEvent) -> Void {
         { event in
             if case .progress(let progress) = event {

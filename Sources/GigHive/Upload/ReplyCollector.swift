@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// Writes the bytes of a response to the rescue log as they arrive, and keeps them for the parser.
 ///
-/// A disk that fails does not stop the transfer: the bytes in memory may still be stored.
+/// A failing disk does not stop the transfer: the bytes in memory may still be stored.
 final class ReplyCollector: ResponseReceiver {
-    /// No answer to an upload is larger, whatever blank space surrounds it.
+    /// Larger than any response to an upload, with any surrounding whitespace.
     static let limit = 8 << 20
 
     private struct State {
@@ -41,7 +41,7 @@ final class ReplyCollector: ResponseReceiver {
         }
     }
 
-    /// Waits until the response is on the disk, and returns its bytes.
+    /// Waits until the response is on disk, and returns its bytes.
     func finished() async -> (body: [UInt8], rescueError: StoreError?) {
         let (body, error) = state.withLock { ($0.body, $0.rescueError) }
         guard error == nil else { return (body, error) }
@@ -63,5 +63,4 @@ final class ReplyCollector: ResponseReceiver {
     }
 }
 
-/// An answer beyond `ReplyCollector.limit`.
 struct ReplyTooLarge: Error {}

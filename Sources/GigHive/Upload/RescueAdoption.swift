@@ -1,14 +1,14 @@
 public import MediaStore
 internal import MediaTransport
 
-/// Adopts the responses that ended processes left on the disk. Needs no server; every command calls it at its start.
+/// Adopts the responses that ended processes left on disk. Needs no server; every command calls it at its start.
 public enum RescueAdoption {
     /// Stores the tokens found and releases the responses. It can be killed at any point and run again.
     ///
     /// The response to an upload that a running process owns is left to that process. Waits for another process that
     /// adopts at the same time.
     ///
-    /// - Returns: What was stored, and which files stay because their tokens cannot be placed, for notes to the user.
+    /// - Returns: What was stored, and which files remain because their tokens cannot be assigned, for notes to the user.
     /// - Throws: `GigHiveError` with code `.storeUnusable`; the responses stay.
     public static func run(store: TokenStore, directory: DataDirectory) async throws(GigHiveError) -> [UploadWarning] {
         try await run(store: store, directory: directory, owning: nil)
@@ -51,7 +51,6 @@ public enum RescueAdoption {
         return try await adopt(abandoned, store)
     }
 
-    /// - Returns: What the user should know.
     private static func adopt(
         _ abandoned: StoredResponse,
         _ store: TokenStore
@@ -59,10 +58,10 @@ public enum RescueAdoption {
         let status = abandoned.status ?? 0
         var reply = UploadReply.parse(status: status, body: abandoned.body)
         guard abandoned.status != nil, let record = try store.upload(abandoned.uploadID) else {
-            // Without its row nothing says where a token belongs; `uploads adopt` takes it with an ID.
+            // Without its row, the file of a token is unknown; `uploads adopt` accepts it with an ID.
             return releaseUnlessNeeded(abandoned, reply, isTokenStored: false)
         }
-        // The row that makes a response unnecessary may be in SQLite's log and not on the disk yet.
+        // The row that makes a response unnecessary may be in SQLite's log and not on disk yet.
         try store.synchronize()
         guard awaitsReply(record.state) else {
             // Already committed; only the response was left. A row with another result must not remove the only copy of
@@ -73,7 +72,7 @@ public enum RescueAdoption {
                 } ?? false
             return releaseUnlessNeeded(abandoned, reply, isTokenStored: isStored, checksum: record.checksumSHA256)
         }
-        // A broken answer may lack the id that asking has found since.
+        // An invalid response may lack the ID that a query found since.
         reply.fileID = reply.fileID ?? record.fileID
         if let token = reply.deleteToken, try store.hasToken(token, host: record.host, ofOtherThan: reply.fileID) {
             // Part of the response to an earlier upload, left by a torn write. It counts as no response.
@@ -104,8 +103,8 @@ public enum RescueAdoption {
         return .rescued(uploadID: abandoned.uploadID, fileID: fileID)
     }
 
-    /// A token whose status denies the upload: it is stored for the ID it names, or for the file that the server has
-    /// reported since. What became of the upload is for the server to say.
+    /// A token whose status contradicts the upload: it is stored for its ID, or for the file that the server has reported
+    /// since. A query decides about the upload.
     private static func adoptUnconfirmed(
         _ reply: UploadReply,
         _ abandoned: StoredResponse,
@@ -133,7 +132,7 @@ public enum RescueAdoption {
         _ abandoned: StoredResponse,
         _ settlement: inout UploadSettlement
     ) async {
-        // Whether the body was complete is not known here; a refusal that would hang on it is left for asking.
+        // Whether the body was complete is unknown here; a refusal that depends on it is left to a query.
         switch UploadVerdict.of(reply, head: HTTPResponseHead(status: reply.status), bodyComplete: true) {
         case .stored(let reply):
             await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.path)
@@ -146,13 +145,13 @@ public enum RescueAdoption {
         }
     }
 
-    /// The answer to a finalize. One that ends nothing only tells whether that finalize may still be in flight.
+    /// The response to a finalize. One without a result only shows whether that finalize may still be in flight.
     private static func settleFinalize(
         _ reply: UploadReply,
         _ abandoned: StoredResponse,
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) {
-        // After a lost answer the row says so until its end.
+        // After a lost response the row has this state until its end.
         let isRepeat = settlement.record.state == .unknownOutcome
         switch FinalizeVerdict.of(reply, head: HTTPResponseHead(status: reply.status)) {
         case .stored(let reply)
@@ -174,7 +173,7 @@ public enum RescueAdoption {
         }
     }
 
-    /// Releases a file that holds nothing more, and tells of one that does.
+    /// Releases a file without anything left to store; warns of any other.
     private static func releaseUnlessNeeded(
         _ abandoned: StoredResponse,
         _ reply: UploadReply,
@@ -194,7 +193,7 @@ public enum RescueAdoption {
         return nil
     }
 
-    /// Whether a reply may still change a row. `token_lost` may: its token turned up after all.
+    /// Whether a response may still change a row. `token_lost` may: its token was found after all.
     private static func awaitsReply(_ state: UploadState) -> Bool {
         !state.isFinal || state == .tokenLost
     }

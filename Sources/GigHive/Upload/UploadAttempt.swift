@@ -5,15 +5,13 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// One request that carried a file, and what came of it.
+/// One request with a file, and its outcome.
 struct UploadAttempt: Sendable {
-    /// What it says about the upload.
     var verdict: UploadVerdict
-    /// What went over the network.
     var metrics: TransferMetrics
-    /// Status of the answer, if one had begun.
+    /// Status of the response, if one began.
     var status: Int?
-    /// What the response contains; nil if none had begun.
+    /// The content of the response; nil if none began.
     var reply: UploadReply?
     /// SHA-256 of the bytes sent; nil unless the whole file was sent.
     var checksum: String?
@@ -24,10 +22,8 @@ struct UploadAttempt: Sendable {
     /// The server's release, if the response is about a file of the event.
     var dialect: UploadReply.Dialect? { reply?.dialect }
 
-    /// Sends the file once, under the control `transfer`, which is linked to the user's. The response is in the rescue
-    /// log, on the disk, before it is parsed.
-    ///
-    /// - Throws: `GigHiveError` when nothing could be sent at all.
+    /// Sends the file once, under the control `transfer`, which is linked to the user's. The response is on disk, in the rescue
+    /// log, before it is parsed. Throws if nothing could be sent at all.
     static func send(
         _ upload: PreparedUpload,
         file: OpenFile,
@@ -111,8 +107,8 @@ struct UploadAttempt: Sendable {
 }
 
 extension Uploader {
-    /// The upload request of every dialect: the oldest of the three paths (gighive contract 2.1), JSON asked for and
-    /// nothing else (trap T1).
+    /// The upload request of every dialect: the oldest of the three paths (gighive contract 2.1), accepting only JSON (trap
+    /// T1).
     fileprivate func request(_ form: MultipartForm, _ collector: ReplyCollector) -> HTTPRequest {
         HTTPRequest(
             .post,
@@ -127,10 +123,10 @@ extension Uploader {
     }
 }
 
-/// What happens once, when the whole body is out: the digest is finished and noted in the journal with the state `sent`,
-/// so that a later process can ask for the file without reading it again.
+/// Runs once, when the whole body was sent: finishes the digest and records it in the journal with the state `sent`, so that a
+/// later process can query the file without reading it again.
 private final class BodyEnd: Sendable {
-    /// Below this a later process simply reads the file again; a write to the disk would cost more than the upload.
+    /// Below this size a later process reads the file again; a write to disk would cost more than the upload.
     private static let smallestNoted: Int64 = 1 << 20
 
     private let tap: HashTap
@@ -146,7 +142,7 @@ private final class BodyEnd: Sendable {
         isNoted = bodyByteCount >= Self.smallestNoted
     }
 
-    /// Begins the work; later calls change nothing.
+    /// Starts the work once.
     func reach() {
         _ = begun()
     }
@@ -155,7 +151,7 @@ private final class BodyEnd: Sendable {
     func checksum() async -> String? {
         guard tap.completedAt != nil else { return nil }
         if !isNoted, task.withLock({ $0 == nil }) {
-            // A small file is hashed here and now: a task would take longer than that.
+            // A small file is hashed here: a task would take longer.
             return await finish()
         }
         return await begun().value
@@ -164,7 +160,7 @@ private final class BodyEnd: Sendable {
     private func finish() async -> String? {
         let checksum = try? await tap.digest()
         if isNoted, let checksum {
-            // Only a help for later; the end of the upload reports a store that fails.
+            // Only helps later queries; the end of the upload reports a failing store.
             try? store.update(uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
         }
         KillPoint.afterBody.reach()
@@ -185,7 +181,7 @@ private final class BodyEnd: Sendable {
 
 /// The meaning of a response to an upload, or of its absence (gighive contract 2.5 and section 3).
 enum UploadVerdict: Sendable {
-    /// On the server now, as the reply says.
+    /// On the server now, as the response reports.
     case stored(UploadReply)
     /// The server refused the bytes because it has them: to be confirmed.
     case duplicate(UploadReply)
@@ -194,30 +190,22 @@ enum UploadVerdict: Sendable {
     case collided(GigHiveError)
     /// Known not to be on the server.
     case refused(GigHiveError, mayRepeat: Bool)
-    /// It may or may not be on the server: ask.
-    ///
-    /// `isSettled`: the server has finished working on it, so that a few looks tell.
+    /// It may or may not be on the server: a query decides. `isSettled` if the server has finished working on it, so that a few
+    /// looks suffice.
     case unknown(GigHiveError, isSettled: Bool)
 
-    /// Whether the response confirms the upload.
     var isStored: Bool { if case .stored = self { true } else { false } }
 
     /// The 4xx statuses with which a server refuses an upload or a finalize request, except 409 (gighive contract 2.5,
     /// 4.3 and section 8). Any other 4xx may come from a proxy while the application is still processing the request.
     static let refusals: Set<Int> = [400, 401, 403, 404, 413, 415]
 
-    /// Judges an answer.
-    ///
-    /// - Parameters:
-    ///   - reply: The answer's content.
-    ///   - head: Its status and header fields.
-    ///   - bodyComplete: Whether the whole body was handed to the network. If not, the server cannot have stored it.
-    /// - Returns: The verdict.
+    /// `bodyComplete` is whether the whole body was handed to the network. If not, the server cannot have stored it.
     static func of(_ reply: UploadReply, head: HTTPResponseHead, bodyComplete: Bool) -> UploadVerdict {
         let isJSON = reply.form == .json
         let error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON)
         if reply.deleteToken != nil, bodyComplete, !(200..<300).contains(head.status), head.status != 409 {
-            // The status denies what the token says: the server has finished, and is queried.
+            // The token contradicts the status: the server has finished, and is queried.
             return .unknown(error, isSettled: true)
         }
         switch head.status {
@@ -232,7 +220,7 @@ enum UploadVerdict: Sendable {
             // From a web server or proxy that did not receive the whole request; the application responds in JSON.
             return .refused(error, mayRepeat: true)
         case 400..<500 where !refusals.contains(head.status):
-            // A proxy may send it while the application goes on with a body that it has whole.
+            // A proxy may send it while the application continues with a complete body.
             return bodyComplete ? .unknown(error, isSettled: false) : .refused(error, mayRepeat: error.isRetryable)
         case 500 where error.code == .serverRace && bodyComplete:
             return .collided(error)
@@ -241,14 +229,14 @@ enum UploadVerdict: Sendable {
         case 501:
             return .refused(error, mayRepeat: false)
         case 503:
-            // The web server responds for an application that is not running: nothing was processed (trap T24).
+            // The web server responds in place of an application that is not running: nothing was processed (trap T24).
             return .refused(error, mayRepeat: true)
         case 500...:
             guard bodyComplete else {
                 return .refused(error, mayRepeat: head.status != 500)
             }
-            // A 500 comes from a script that has ended, perhaps after storing the file (trap T7). Other codes come
-            // from a proxy, behind which the script may go on.
+            // A 500 comes from a script that has ended, perhaps after storing the file (trap T7). Other codes come from a
+            // proxy, while the script behind it may continue.
             return .unknown(error, isSettled: head.status == 500)
         default:
             return .refused(error, mayRepeat: false)
@@ -263,16 +251,11 @@ enum UploadVerdict: Sendable {
         return bodyComplete ? .unknown(error, isSettled: true) : .refused(error, mayRepeat: false)
     }
 
-    /// Judges a missing or cut answer.
-    ///
-    /// - Parameters:
-    ///   - failure: Why there is no whole answer.
-    ///   - reply: What had arrived of one.
-    /// - Returns: The verdict.
+    /// A missing or truncated response; `reply` is the received part.
     static func of(_ failure: TransportError, reply: UploadReply?) -> UploadVerdict {
         let bodyComplete = failure.metrics.bodyComplete
         if let reply, let head = failure.head {
-            // The status is there and decides; only a success needs its body.
+            // The status has arrived and decides; only a success requires its body.
             let verdict = of(reply, head: head, bodyComplete: bodyComplete)
             if case .unknown(_, let isSettled) = verdict {
                 return .unknown(.transport(failure), isSettled: isSettled)

@@ -2,8 +2,8 @@ internal import Foundation
 public import MediaStore
 internal import Synchronization
 
-/// What is told about a file besides its bytes (gighive contract 2.1). Made by `UploadDetails.validated`, so a value of
-/// this type holds nothing that the server would refuse only after the whole body.
+/// The details of a file that are sent with its bytes (gighive contract 2.1). Made by `UploadDetails.validated`, so that a
+/// value contains nothing that the server would refuse only after the whole body.
 public struct UploadDetails: Sendable, Equatable {
     /// `YYYY-MM-DD`, a real calendar date.
     public var eventDate: String
@@ -15,7 +15,7 @@ public struct UploadDetails: Sendable, Equatable {
     public var label: String
     /// Comma-separated names.
     public var participants: String?
-    /// Comma-separated key words.
+    /// Comma-separated keywords.
     public var keywords: String?
     /// Place of the event.
     public var location: String?
@@ -24,13 +24,13 @@ public struct UploadDetails: Sendable, Equatable {
     /// Free text.
     public var notes: String?
 
-    /// Checks and normalises: trims, composes (NFC), leaves out what is blank (trap T6).
+    /// Validates and normalizes: trims, composes (NFC), and omits blank values (trap T6).
     ///
-    /// Lengths are counted in Unicode scalars, as the server's database does (trap T7). Control characters (C0, DEL, C1)
-    /// are refused; only `notes` may hold line breaks and tabs. Blank is what has nothing but white space (Unicode's
-    /// `White_Space`) and characters without width.
+    /// Lengths are counted in Unicode scalars, like in the server's database (trap T7). Control characters (C0, DEL, C1) are
+    /// refused; only `notes` may contain line breaks and tabs. Blank values consist of whitespace (Unicode's `White_Space`) and
+    /// zero-width characters.
     ///
-    /// - Throws: `GigHiveError` with code `.invalidDetail`, naming the field, the value and the rule.
+    /// - Throws: `GigHiveError` with code `.invalidDetail`, the field, the value and the rule.
     public static func validated(
         eventDate: String,
         orgName: String,
@@ -55,7 +55,7 @@ public struct UploadDetails: Sendable, Equatable {
         )
     }
 
-    /// The same for a guest: the event's fields are the server's, and the label's limit is 255 UTF-8 bytes (gighive contract
+    /// The same for a guest: the event's fields are the server's, and the label is limited to 255 UTF-8 bytes (gighive contract
     /// section 6).
     ///
     /// - Throws: `GigHiveError` with code `.invalidDetail` for a longer label.
@@ -68,7 +68,7 @@ public struct UploadDetails: Sendable, Equatable {
         return details
     }
 
-    /// The form's fields in the order they are sent; what is unset is left out.
+    /// The form's fields in the order they are sent, without unset ones.
     public var fields: [UploadField] {
         let optional = [
             ("participants", participants), ("keywords", keywords), ("location", location), ("rating", rating),
@@ -82,7 +82,7 @@ public struct UploadDetails: Sendable, Equatable {
 }
 
 extension UploadDetails {
-    /// What a journal row says; nil when the row lacks what every upload has.
+    /// The details of a journal row; nil if a required one is missing.
     init?(_ fields: [UploadField]) {
         let value = { (name: String) in fields.first { $0.name == name }?.value }
         guard let eventDate = value("event_date"), let orgName = value("org_name"),
@@ -102,7 +102,6 @@ extension UploadDetails {
     }
 }
 
-/// The rule of one field.
 struct DetailRule {
     let field: String
     let allowsLineBreaks: Bool
@@ -170,7 +169,7 @@ struct DetailRule {
         return text.unicodeScalars.allSatisfy(Self.isBlank) ? nil : text
     }
 
-    /// Without the white space around it. U+0085 is a control character besides, and is left to be refused.
+    /// Without surrounding whitespace. U+0085 is also a control character, and is refused later.
     private static func trimmed(_ value: String) -> String {
         let isSpace = { (scalar: Unicode.Scalar) in scalar.properties.isWhitespace && scalar.value != 0x85 }
         let rest = value.unicodeScalars.drop(while: isSpace)
@@ -209,10 +208,9 @@ struct DetailRule {
     }
 }
 
-/// Dates of the Gregorian calendar, without a time zone and without a formatter.
 enum CalendarDate {
-    /// Whether a text is `YYYY-MM-DD` and names a day that exists. Impossible dates pass the server's own pattern and
-    /// end in a 500 after the whole body (gighive contract 2.1).
+    /// Whether a text is `YYYY-MM-DD` and an existing day. Impossible dates match the server's own pattern and cause a 500
+    /// after the whole body (gighive contract 2.1).
     static func exists(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -240,7 +238,7 @@ enum CalendarDate {
     }
 }
 
-/// The file name extensions that a server takes by default (gighive contract 2.4).
+/// The file extensions that a server accepts by default (gighive contract 2.4).
 enum AcceptedMedia {
     static let audio: Set<String> = [
         "mp3", "wav", "flac", "aac", "m4a", "m4p", "aif", "aifc", "aiff", "ogg", "oga", "au", "m2a", "wma",
@@ -262,7 +260,7 @@ enum AcceptedMedia {
         return Set(names.flatMap { family, names in names.split(separator: " ").map { "\(family)/\($0)" } })
     }()
 
-    /// `audio` or `video`; nil for an extension that servers do not know.
+    /// `audio` or `video`; nil for an extension that servers do not accept.
     static func kind(ofExtension pathExtension: String) -> String? {
         if audio.contains(pathExtension) {
             return "audio"
@@ -286,9 +284,8 @@ final class DirectLimit: Sendable {
     }
 }
 
-/// What a file name says.
 enum FileName {
-    /// The extension in lower case, without its dot; empty when there is none.
+    /// The extension in lower case, without its dot; empty if there is none.
     static func pathExtension(of name: String) -> String {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
         return name[name.index(after: dot)...].lowercased()

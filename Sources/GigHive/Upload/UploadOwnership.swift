@@ -3,10 +3,8 @@ internal import MediaSystem
 
 /// The locks of a running upload: its source on this server, and its row of the journal.
 enum UploadOwnership {
-    /// Becomes the only one on this machine that uploads a file to a host.
-    ///
-    /// - Returns: nil for a source without identity, which nobody else can name.
-    /// - Throws: `GigHiveError` with code `.uploadInProgress`, or a store that fails.
+    /// The lock on a file and a host, so that only one process of this machine uploads it; nil for a source without identity,
+    /// which no other process can open. Throws `.uploadInProgress`.
     static func ofSource(
         _ upload: PreparedUpload,
         host: String,
@@ -21,9 +19,7 @@ enum UploadOwnership {
         )
     }
 
-    /// Becomes the only owner of a row.
-    ///
-    /// - Throws: `GigHiveError` with code `.uploadInProgress`, or a store that fails.
+    /// The lock on a row. Throws `.uploadInProgress`.
     static func ofRow(_ record: UploadRecord, in directory: DataDirectory) throws(GigHiveError) -> UploadLock {
         try acquire(
             record.uploadID,
@@ -52,15 +48,15 @@ enum UploadOwnership {
     }
 }
 
-/// The lock that one file on one server has while it is uploaded.
+/// The names of locks for uploads on one server.
 enum SourceLock {
-    /// A name of at most 40 lower-case letters, digits and hyphens, as `UploadLock` wants it.
+    /// At most 40 lower-case letters, digits and hyphens, as `UploadLock` requires.
     static func name(of identity: FileIdentity, host: String) -> String {
         ["f", String(identity.inode, radix: 36), String(identity.device, radix: 36), hash(of: host)]
             .joined(separator: "-")
     }
 
-    /// The same for a place among the unfinished uploads on a host; guests have places of their own.
+    /// The same for a place among the unfinished uploads on a host; guests have separate places.
     static func name(ofPlaceOn host: String, isGuest: Bool) -> String {
         [isGuest ? "g" : "p", hash(of: host)].joined(separator: "-")
     }

@@ -4,21 +4,21 @@ internal import MediaFiles
 public import MediaStore
 public import MediaTransport
 
-/// How one upload ended.
+/// The result of one upload.
 public struct UploadResult: Sendable {
     /// The source as given; bytes, because a path need not be UTF-8.
     public var path: [UInt8]
-    /// The journal's id; nil when the upload was refused before it was planned.
+    /// The journal's ID; nil when the upload was refused before it was planned.
     public var uploadID: String?
-    /// The end state.
+    /// The final state.
     public var state: UploadState
     /// The server's address.
     public var server: String
-    /// The server's id.
+    /// The server's ID.
     public var fileID: Int64?
-    /// The name told to the server.
+    /// The file name sent to the server.
     public var fileName: String
-    /// `audio` or `video`, as the server says.
+    /// `audio` or `video`, as reported by the server.
     public var fileType: String?
     /// Length in bytes.
     public var sizeBytes: Int64
@@ -28,7 +28,7 @@ public struct UploadResult: Sendable {
     public var isVerified: Bool?
     /// Whether a token for the stored file is in the token store.
     public var hasDeleteToken: Bool
-    /// What was told about the file.
+    /// The details sent with the file.
     public var details: UploadDetails?
     /// The details that the server stored, from its response; nil if there was no response, or it has no details.
     public var stored: StoredFacts?
@@ -36,35 +36,35 @@ public struct UploadResult: Sendable {
     public var mediaURL: String?
     /// Whether the server has a part of the upload, which `Uploader.resume` can continue.
     public var isResumable = false
-    /// Whether the server has no delete tokens for such uploads, as an event `limited` said before.
+    /// Whether the server has no delete tokens for such uploads, as an event `limited` reported before.
     public var isTokenlessByDesign = false
-    /// Status of the last answer.
+    /// Status of the last response.
     public var httpStatus: Int?
-    /// Whether a request of this run has carried content that the server may have kept or processed.
+    /// Whether a request of this run sent content that the server may have kept or processed.
     var hasSentContent = false
-    /// Body bytes sent in the last try.
+    /// Body bytes sent in the last attempt.
     public var bytesSent: Int64
-    /// From preflight to end.
+    /// From preflight to the result.
     public var duration: Duration
-    /// Tries.
+    /// Attempts.
     public var attempts: Int
-    /// Whether it went on from an earlier run.
+    /// Whether it was resumed from an earlier run.
     public var isResumed: Bool
-    /// How its bytes went.
+    /// The transport used.
     public var transport: UploadTransport
     /// The planned transport; set if nothing is sent.
     public var plannedTransport: PlannedTransport?
     /// Whether nothing was sent because the server was known to have the bytes.
     public var isSkipped: Bool
-    /// What the server gave a guest.
+    /// A guest's receipt.
     public var guest: GuestReceipt?
-    /// Set for `duplicate` when the file was uploaded from here and its token is at hand.
+    /// Set for `duplicate` if the file was uploaded from here and its token is stored.
     public var isDeletableDuplicate: Bool
-    /// Why it did not end in `done` or `duplicate`.
+    /// Why the state is not `done` or `duplicate`.
     public var error: GigHiveError?
-    /// A token that could not be stored (`error` is `.tokenNotStored`). To be shown on a terminal as the last resort.
+    /// A token that could not be stored (`error` is `.tokenNotStored`), to be shown on a terminal as the last resort.
     public var unstoredToken: DeleteToken?
-    /// Things worth telling that are no failure.
+    /// Notes for the user that are not failures.
     public var warnings: [UploadWarning]
 
     package init(path: [UInt8], fileName: String, server: String, state: UploadState = .planned) {
@@ -84,7 +84,7 @@ public struct UploadResult: Sendable {
         warnings = []
     }
 
-    /// The result of an upload of which nothing was sent yet.
+    /// The result of an upload before anything is sent.
     init(of upload: PreparedUpload, server: String) {
         self.init(path: upload.path, fileName: upload.fileName, server: server)
         sizeBytes = upload.sizeBytes
@@ -93,18 +93,18 @@ public struct UploadResult: Sendable {
     }
 }
 
-/// Things worth telling that are no failure.
+/// Notes for the user that are not failures.
 public enum UploadWarning: Sendable, Equatable {
-    /// The server gave no checksum to compare.
+    /// The server sent no checksum to compare.
     case notVerified
-    /// A success without a delete token: the required message is shown with these fields filled in.
+    /// A success without a delete token: the required message is shown with these fields.
     case noDeleteToken
-    /// The token has an unusual shape; it was kept as it is.
+    /// The token has an unusual format; it was stored unchanged.
     case oddToken
-    /// The server sent something as a delete token that no token can be: a list, control characters, over 512 bytes. Its
-    /// answer is kept in the rescue file; the path is nil when the disk refused the answer.
+    /// The server sent an invalid delete token: a list, control characters, over 512 bytes. Its response is kept in the rescue
+    /// file; the path is nil if the disk failed.
     case unusableToken(rescuePath: String?)
-    /// A delete token is in a rescue file, and nothing here says which file on which server it belongs to.
+    /// A delete token is in a rescue file, and its file and server are unknown.
     case tokenKept(rescuePath: String)
     /// A response that could not be read completely and may contain a delete token is kept in this file.
     case responseKept(path: String)
@@ -113,11 +113,11 @@ public enum UploadWarning: Sendable, Equatable {
     /// The server refused the file as a duplicate without identifying the existing file. An earlier attempt from this
     /// machine may have stored it; its delete token is then lost.
     case tokenMayBeLost
-    /// The server answered in HTML; the JSON was dug out of it.
+    /// The server responded in HTML, which contained the JSON.
     case answeredInHTML
-    /// An earlier upload's reply was found and its token stored.
+    /// The response to an earlier upload was found and its token stored.
     case rescued(uploadID: String, fileID: Int64)
-    /// The size is over the limit that Apache sets for direct bodies (1 GiB); the server will probably refuse it.
+    /// The size exceeds Apache's limit for direct bodies (1 GiB); the server will probably refuse it.
     case aboveDirectLimit
     /// The server ignores these details of uploads over tus.
     case detailsIgnored([String])
@@ -126,54 +126,54 @@ public enum UploadWarning: Sendable, Equatable {
     case keptByServer(until: Date?)
     /// A guest upload is stored, but the response with its status code was lost: it cannot be followed or hidden.
     case guestReceiptLost
-    /// The extension and the content disagree about the type.
+    /// Extension and content indicate different types.
     case typeMismatch(declared: String, sniffed: String)
 }
 
-/// What a server with tus in PHP does not support of an upload (gighive-d4 contract sections 3 and 4).
+/// What a server with tus in PHP does not support (gighive-d4 contract sections 3 and 4).
 public struct TusLimits: Sendable, Equatable {
     /// Whether the upload gets no delete token although its user could use one.
     public var isWithoutToken: Bool
     /// Names of the details that the server ignores.
     public var ignoredDetails: [String] = []
-    /// The chunk size in bytes that is used because the requested one is too large; nil if it is not.
+    /// The chunk size in bytes that replaces a larger requested one; nil if that is not too large.
     public var reducedChunkBytes: Int64?
     /// Whether parallel parts were requested; the file is sent in one.
     public var isInOnePart = false
 }
 
-/// What is happening to one upload.
+/// Events of one upload.
 public enum UploadEvent: Sendable {
-    /// Bytes, phases.
+    /// Bytes and phase.
     case progress(TransferProgress)
-    /// A failed try is waited out.
+    /// A wait before a retry.
     case retrying(attempt: Int, after: Duration, because: GigHiveError)
-    /// The answer was lost; the server is being asked whether it has the file.
+    /// The response was lost; the server is being queried for the file.
     case resolving(for: Duration)
-    /// A stop was asked for after the last byte; the token is awaited.
+    /// A stop was requested after the last byte; waiting for the token.
     case waitingForToken
-    /// An earlier upload goes on; this much is on the server already. Bytes.
+    /// An earlier upload is resumed at this byte.
     case resuming(from: Int64)
-    /// What was sent earlier is checked against the file.
+    /// The part sent earlier is compared with the file.
     case proving(bytes: Int64, byteCount: Int64)
-    /// The server has forgotten what was sent, or the file has changed: the upload starts anew.
+    /// The server no longer has what was sent, or the file has changed: the upload is restarted.
     case restarting(because: GigHiveError)
-    /// The server may keep what was sent before a restart, and count it among five unfinished uploads for 24 hours
-    /// (gighive-d4 contract 4.5).
+    /// The server may keep what was sent before a restart, and count it among five unfinished uploads for 24 hours (gighive-d4
+    /// contract 4.5).
     case leavingUnfinished
-    /// Before anything is sent over tus, what the server does not support.
+    /// Before anything is sent over tus: what the server does not support.
     case limited(TusLimits)
     /// The file is uploaded with another transport instead.
     case switching(to: UploadTransport, because: GigHiveError)
-    /// Every byte is on the server; it is told what they are, and its answer is awaited.
+    /// Every byte is on the server; waiting for the response to finalize.
     case finalizing
-    /// An earlier finalize may still be at work; it is repeated after this time.
+    /// The server may still be working on an earlier finalize, which is repeated after this time.
     case waitingForQuiet(Duration)
 }
 
-/// What the store and the row know besides.
+/// Facts from the store and the row.
 extension UploadSettlement {
-    /// The entry for the token of a reply; nil without token or id.
+    /// The entry for the token of a response; nil without token or ID.
     func entry(_ reply: UploadReply) -> TokenEntry? {
         guard let token = reply.deleteToken, let fileID = reply.fileID else { return nil }
         let field = { (name: String) in record.fields.first { $0.name == name }?.value }
@@ -206,15 +206,15 @@ extension UploadSettlement {
         return StoredFile(host: record.host, fileID: fileID, checksumSHA256: checksum, facts: facts)
     }
 
-    /// Tokens of this machine for a stored file. The id is compared as well where it is known, because a rebuilt server
-    /// gives the same bytes a new id and forgets old tokens (gighive contract section 0).
+    /// Tokens of this machine for a stored file. The ID is compared as well where it is known, because a rebuilt server gives
+    /// the same bytes a new ID and forgets old tokens (gighive contract section 0).
     func knownTokens(fileID: Int64?, checksum: String?) -> [TokenEntry] {
         guard let checksum, let rows = try? store.tokens(host: record.host, checksumSHA256: checksum) else { return [] }
         return rows.filter { !$0.isSuperseded && (fileID == nil || $0.fileID == fileID) }
     }
 
-    /// Where the media is served: `/audio/` or `/video/`, then digest and extension (trap T16). What the server does not
-    /// report is taken from the local name.
+    /// The address of the media: `/audio/` or `/video/`, then digest and extension (trap T16). The local name replaces what the
+    /// server does not report.
     func mediaURL(_ served: ServedName?) -> String? {
         let localExtension = FileName.pathExtension(of: result.fileName)
         let pathExtension = served?.pathExtension ?? localExtension

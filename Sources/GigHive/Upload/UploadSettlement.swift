@@ -3,7 +3,7 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 
-/// Brings one upload to its end, in the journal and in the result at once.
+/// Finishes one upload, in the journal and in the result.
 struct UploadSettlement {
     let store: TokenStore
     private(set) var record: UploadRecord
@@ -12,7 +12,7 @@ struct UploadSettlement {
     var isPlanned = false {
         didSet { result.uploadID = isPlanned ? record.uploadID : nil }
     }
-    /// Whether the rescue file is the only place of what the server said about the token.
+    /// Whether only the rescue file has what the server sent about the token.
     var keepsReply = false
     /// A response with a token whose status does not confirm the upload.
     var unconfirmed: UploadReply?
@@ -50,7 +50,7 @@ struct UploadSettlement {
 
     // MARK: Steps
 
-    /// Takes over what a try has measured.
+    /// Takes over the measurements of an attempt.
     mutating func note(_ attempt: UploadAttempt) {
         record.attempts += max(1, attempt.metrics.attempts)
         record.checksumSHA256 = attempt.checksum ?? record.checksumSHA256
@@ -64,7 +64,7 @@ struct UploadSettlement {
         result.hasSentContent = true
     }
 
-    /// The upload goes on, or begins, in this run, with these details from now on.
+    /// The upload is started or resumed in this run, with these details from now on.
     mutating func begin(_ details: UploadDetails) async throws(StoreError) {
         record.attempts += 1
         record.fields = details.fields
@@ -79,7 +79,6 @@ struct UploadSettlement {
         )
     }
 
-    /// Every byte is on the server.
     mutating func noteSent(checksum: String) async throws(StoreError) {
         note(checksum: checksum)
         record.state = .sent
@@ -88,7 +87,7 @@ struct UploadSettlement {
     }
 
     /// Records, before finalize is sent again, that the response to an earlier one was lost. The response to the second never
-    /// has a token (trap T8); a process that adopts it must not take it for the first.
+    /// has a token (trap T8); a process that adopts it must not mistake it for the first.
     mutating func noteLoss() async throws(StoreError) {
         guard !record.state.isFinal, record.state != .unknownOutcome else { return }
         record.state = .unknownOutcome
@@ -98,19 +97,17 @@ struct UploadSettlement {
         )
     }
 
-    /// Takes over the status of an answer.
     mutating func note(status: Int?) {
         record.httpStatus = status
         result.httpStatus = status
     }
 
-    /// Takes over a digest found otherwise.
     mutating func note(checksum: String) {
         record.checksumSHA256 = checksum
         result.checksumSHA256 = checksum
     }
 
-    /// The file is about to be sent once more.
+    /// The file is about to be sent again.
     mutating func reopen() {
         result.error = nil
         result.state = .sending
@@ -120,19 +117,19 @@ struct UploadSettlement {
 
     // MARK: Ends
 
-    /// An end before anything was planned.
+    /// A failure before anything was planned.
     mutating func refuse(_ error: GigHiveError) {
         result.state = error.code == .cancelled ? .cancelled : .failed
         result.error = error
     }
 
-    /// An end of this run, not of the upload: its row stays as it is, and the upload can go on later.
+    /// Ends this run, not the upload: its row is unchanged, and the upload can be resumed.
     mutating func suspend(_ error: GigHiveError) {
         result.state = .cancelled
         result.error = error
     }
 
-    /// The end that an earlier upload of the same file has had.
+    /// Takes over the result of an earlier upload of the same file.
     mutating func adopt(_ earlier: UploadResult) {
         var end = earlier
         end.path = result.path
@@ -141,12 +138,12 @@ struct UploadSettlement {
         result = end
     }
 
-    /// An end without anything to store.
+    /// A result without anything to store but the row.
     mutating func end(_ state: UploadState, _ error: GigHiveError?) {
         result.state = state
         result.error = error
-        // How long a server may still work counts from the loss of the answer, or from when a dead process was last heard
-        // of. Asking does not start that time anew.
+        // The time that a server may still work counts from the loss of the response, or from the last record of a dead
+        // process. A query does not restart it.
         if state != .unknownOutcome || (record.state != .unknownOutcome && !result.isResumed) {
             record.updatedAt = Date()
         }
@@ -158,18 +155,18 @@ struct UploadSettlement {
                 fileID: result.fileID,
                 attempts: record.attempts,
                 httpStatus: record.httpStatus,
-                // A code is for ends; an unknown outcome may still become any of them.
+                // Only final states have a code; an unknown outcome may still become any of them.
                 failureCode: state.isFinal ? error?.code.rawValue : nil,
                 updatedAt: record.updatedAt
             )
         )
     }
 
-    /// The server has answered a repeated request with what it remembers of the first one, which never holds a token
-    /// (trap T8).
+    /// The server has responded to a repeated request with what it remembers of the first one, which never has a token (trap
+    /// T8).
     ///
-    /// No token of this machine for the file means that it was in the answer that got lost, or that there was none because
-    /// the server had the bytes under another event (gighive contract 4.4).
+    /// If this machine has no token for the file, it was in the lost response, or there was none because the server had the
+    /// bytes in another event (gighive contract 4.4).
     mutating func endAsRemembered(_ reply: UploadReply) {
         describe(reply)
         if let problem = problem(reply, isSourceUnchanged: true) {
@@ -193,20 +190,20 @@ struct UploadSettlement {
         end(.done, nil)
     }
 
-    /// The server has answered with success: stores the token, what a guest gets, and the end in one transaction.
+    /// The server has responded with success: stores the token, a guest's receipt, and the result in one transaction.
     ///
-    /// A file that changed under way, or arrived damaged, ends as `failed` with its token stored, so that the bad copy
-    /// can be deleted. A token that cannot be stored leaves the upload `finalized`, its reply in the rescue file and the
+    /// A file that changed during the upload, or arrived damaged, ends as `failed` with its token stored, so that the bad copy
+    /// can be deleted. A token that cannot be stored leaves the upload `finalized`, its response in the rescue file and the
     /// token in `result.unstoredToken`.
     ///
-    /// `tokenless` is the state of a success without a token; nil if nothing else is known.
+    /// `tokenless` is the state of a success without a token; nil if it is unknown.
     mutating func commit(
         _ reply: UploadReply,
         isSourceUnchanged: Bool,
         tokenless: UploadState? = nil,
         rescuePath: String?
     ) async {
-        // An earlier try may have ended this upload as unknown.
+        // An earlier attempt may have ended as unknown.
         result.error = nil
         describe(reply)
         let problem = problem(reply, isSourceUnchanged: isSourceUnchanged)
@@ -246,8 +243,7 @@ struct UploadSettlement {
         result.error = problem ?? result.error ?? unusable
         result.hasDeleteToken = entry != nil || !tokens.isEmpty
         result.isDeletableDuplicate = !tokens.isEmpty
-        // A guest takes the file back with the receipt.
-        // Damaged bytes have an error with the server's digest instead.
+        // A guest deletes the file with the receipt. Damaged bytes have an error with the server's digest instead.
         if reply.deleteToken == nil && tokens.isEmpty && reply.guest == nil && problem?.code != .checksumMismatch {
             result.warnings.append(.noDeleteToken)
         }
@@ -342,8 +338,7 @@ struct UploadSettlement {
             rescuePath: rescuePath,
             store: error
         )
-        // The rescue file is what counts; this row only tells `uploads status` the same. It keeps its time when it is
-        // told so again.
+        // Only the rescue file matters; this row just makes `uploads status` agree. A repetition keeps its time.
         guard record.state != .finalized || record.fileID != result.fileID else { return }
         try? store.update(record.uploadID, UploadChange(state: .finalized, fileID: result.fileID))
     }
@@ -360,10 +355,6 @@ struct UploadSettlement {
 /// Results of uploads whose bytes the server has, without a response that contains their token.
 extension UploadSettlement {
     /// Records a refused duplicate, according to what the server confirmed.
-    ///
-    /// - Parameters:
-    ///   - finding: What the server confirmed.
-    ///   - reply: The refusal.
     mutating func end(_ finding: DuplicateCheck.Finding, of reply: UploadReply) {
         switch finding {
         case .inEvent(let fileID, let served):
@@ -406,7 +397,7 @@ extension UploadSettlement {
         )
     }
 
-    /// The refusal that an earlier process got and did not confirm. Only D3's names bytes of the event itself; of the others
+    /// A refusal that an earlier process received and did not confirm. Only D3's is about bytes of the event itself; for others
     /// the server is queried later.
     mutating func endAsUnconfirmedDuplicate(_ reply: UploadReply) {
         guard reply.dialect == .assets, let checksum = reply.checksumSHA256, checksum == record.checksumSHA256 else {
@@ -417,11 +408,7 @@ extension UploadSettlement {
         endAsDuplicate(of: reply.existingFileID)
     }
 
-    /// The event has the bytes, as the server confirmed.
-    ///
-    /// - Parameters:
-    ///   - fileID: The id of the server's copy, if known.
-    ///   - served: Where the server serves it, if known.
+    /// The event has the bytes, as the server confirmed. `fileID` and `served` are the server's copy, if known.
     mutating func endAsDuplicate(of fileID: Int64?, served: ServedName? = nil) {
         let tokens = knownTokens(fileID: fileID, checksum: record.checksumSHA256)
         result.fileID = fileID ?? tokens.first?.fileID
@@ -432,7 +419,7 @@ extension UploadSettlement {
         end(.duplicate, nil)
     }
 
-    /// After a lost race the server has the bytes. The transaction of this upload failed, so that a copy in the event is from
+    /// After a lost race the server has the bytes. The transaction of this upload failed, so a copy in the event is from
     /// another upload, which has its token.
     mutating func endAfterCollision(_ copy: OutcomeInquiry.Copy, _ error: GigHiveError) {
         guard copy.placement == .event else {
@@ -443,7 +430,7 @@ extension UploadSettlement {
         endAsDuplicate(of: copy.fileID, served: copy.served)
     }
 
-    /// The server turned out to have the bytes while they were being sent.
+    /// While the bytes were being sent, the server turned out to have them.
     mutating func endAsKnown(_ known: UploadResult) {
         if let checksum = known.checksumSHA256 {
             note(checksum: checksum)
@@ -495,31 +482,25 @@ extension UploadSettlement {
 
 /// Responses that do not confirm an upload, and may contain its token nevertheless.
 extension UploadSettlement {
-    /// Takes over a response. The token of one that does not confirm the upload waits for what the server reports.
+    /// Takes over a response. The token of one that does not confirm the upload is stored only if a query confirms the file.
     mutating func note(response reply: UploadReply?, isConfirmation: Bool) {
         keepsReply = false
         unconfirmed = isConfirmation || reply?.deleteToken == nil ? nil : reply
     }
 
-    /// Stores the token of an unconfirmed response for the file that the server reports. A response about another file
-    /// keeps its token.
-    ///
-    /// - Parameter fileID: The ID of the server's copy, if known.
+    /// Stores the token of an unconfirmed response for the file that the server reports, unless the response is about another
+    /// file.
     mutating func storeToken(confirmedBy fileID: Int64?) async {
         guard var reply = unconfirmed, let fileID, reply.fileID ?? fileID == fileID else { return }
         reply.fileID = fileID
         await storeToken(of: reply)
     }
 
-    /// Decides whether the rescue file of a response stays, at the end of an attempt: as long as it has a token that is not in
-    /// the store, or may have one.
-    ///
-    /// - Parameters:
-    ///   - reply: The response; nil if none had begun.
-    ///   - rescuePath: The file.
+    /// Decides at the end of an attempt whether the rescue file of a response stays: as long as it has, or may have, a token
+    /// that is not in the store.
     mutating func finish(response reply: UploadReply?, rescuePath: String) async {
         if let reply = unconfirmed {
-            // Without the server's word the response's own ID counts; it was not contradicted.
+            // Without a report of the server, the response's own ID is used; it was not contradicted.
             if result.fileID == nil || result.fileID == reply.fileID { await storeToken(of: reply) }
             guard unconfirmed != nil else { return }
             unconfirmed = nil

@@ -14,18 +14,18 @@ public struct Uploader: Sendable {
     let directory: DataDirectory
     let options: UploadOptions
     let schedule: OutcomeInquiry.Schedule
-    /// How finalize is retried on a server whose tus side has not told it yet that an upload is complete.
+    /// Retries of finalize while the server's tus side has not notified the application that an upload is complete.
     let finalizeRetry: RetryPolicy
-    /// How finalize is retried on a server that still reports a complete upload as pending; afterwards it never ends.
+    /// Retries of finalize while the server still reports a complete upload as pending; after that it never completes.
     var pendingRetry = RetryPolicy.pendingFinalize
     let featureCache = TusFeatureCache()
     let hashes: HashCache?
     let inventory: ServerInventory
-    /// After this time of sending, a large file is looked ahead of.
+    /// A large file that is sent for longer than this is watched by a `LookAhead`.
     var lookAheadDelay = Duration.seconds(1)
     /// Where responses are stored before they are parsed. A batch uses one log until its end.
     var rescueLog: RescueLog
-    /// Set while a batch runs: when this upload may send.
+    /// Set while a batch runs: the slot of this upload.
     var turn: TransferTurn?
     /// Set while a batch runs: called with a failure that ends the run, before another upload may begin.
     var onRunFailure: (@Sendable (GigHiveError) -> Void)?
@@ -33,20 +33,19 @@ public struct Uploader: Sendable {
     var runFailure: (@Sendable () -> GigHiveError?)?
     /// Set while a batch runs: whether the server is known to work.
     var contact: ContactPass?
-    /// Sizes that the server refused in one request.
+    /// The observed limit of one request.
     let directLimit = DirectLimit()
-    /// The uploads that this process has on a server that limits unfinished ones.
+    /// The places of this process on a server that limits unfinished uploads.
     let tusPlaces = TusPlaces()
     /// Retries of uploads that the server lost in a race.
     var raceRetry = RetryPolicy.serverRace
-    /// Which uploads of one event must not be stored at the same time.
+    /// Uploads of one event that must not be stored at the same time.
     var events = EventGate()
-    /// Set while a batch runs: what it has found out about the file's digest.
+    /// Set while a batch runs: the result of its query for the file's digest.
     var askedDigest: String??
 
-    /// Makes an uploader. With an event link among the options no login is ever sent; the link's token takes its place.
-    /// With a hash cache, files whose digest is known are not read to find out that the server has them, and what is read
-    /// goes there.
+    /// Makes an uploader. With an event link in the options no login is ever sent; the link's token replaces it. With a hash
+    /// cache, a file with a cached digest is not read to check whether the server has it, and computed digests are stored.
     public init(
         client: GigHiveClient,
         store: TokenStore,
@@ -64,9 +63,9 @@ public struct Uploader: Sendable {
         )
     }
 
-    /// The same over the token store of a directory, which is opened.
+    /// The same, opening the token store of a directory.
     ///
-    /// - Throws: `StoreError`. A corrupt, empty or newer store is refused and left as it is.
+    /// - Throws: `StoreError`. A corrupt, empty or newer store is refused and not changed.
     public init(
         client: GigHiveClient,
         directory: DataDirectory,
@@ -77,7 +76,6 @@ public struct Uploader: Sendable {
         self.init(client: client, store: store, directory: directory, options: options, hashes: hashes)
     }
 
-    /// With another rhythm of asking, for tests.
     init(
         client: GigHiveClient,
         store: TokenStore,
@@ -98,12 +96,12 @@ public struct Uploader: Sendable {
         inventory = ServerInventory(self.client)
     }
 
-    /// Sends a prepared upload. Never throws: every end is a result with a state.
+    /// Sends a prepared upload. Never throws: every outcome is a result with a state.
     ///
-    /// An upload over tus that a dead process left, of the same file to the same event, goes on where it stopped.
+    /// An interrupted upload over tus of the same file to the same event is resumed.
     ///
-    /// Cancelling the task is `control.stop()`: it takes effect while bytes are being sent; afterwards the token is
-    /// awaited. A tus upload that is stopped ends as `cancelled` here, and stays resumable in the journal.
+    /// Canceling the task is `control.stop()`: it takes effect while bytes are being sent; after that it waits for the token.
+    /// A stopped tus upload ends as `cancelled` here, and stays resumable in the journal.
     public func upload(
         _ upload: PreparedUpload,
         control: TransferControl = TransferControl(),
@@ -154,13 +152,13 @@ public struct Uploader: Sendable {
         return await direct.perform()
     }
 
-    /// Asks the server about an upload that a dead process left in `sending`, `sent` or `unknown_outcome`, and settles
-    /// its row.
+    /// Queries the server about an upload that a dead process left in `sending`, `sent` or `unknown_outcome`, and resolves its
+    /// row.
     ///
-    /// A row whose digest is not in the journal is settled by hashing the file again, if it is still the same file. A
-    /// row that a living process owns ends in `.uploadInProgress` and stays as it is. So does a tus upload that was never
-    /// finalized: it can be resumed; a finalize that may be in flight is waited for, and repeated once the server is quiet.
-    /// Cancelling the task ends the asking; the row then stays `unknown_outcome`.
+    /// If the journal has no digest, the file is hashed again, if it is still the same file. A row that a running process owns
+    /// ends in `.uploadInProgress` and is not changed, nor is a tus upload that was never finalized: it can be resumed. A
+    /// finalize that may be in flight is awaited, and repeated once the server cannot be working on it. Canceling the task
+    /// cancels the query; the row then stays `unknown_outcome`.
     public func resolve(_ record: UploadRecord) async -> UploadResult {
         await resolve(record, control: TransferControl(), onEvent: { _ in })
     }
@@ -191,8 +189,8 @@ public struct Uploader: Sendable {
         return result
     }
 
-    /// Runs work in a task of its own that is awaited here, so that cancelling the caller cannot tear the bookkeeping
-    /// after the last byte; it becomes a gentle stop instead.
+    /// Runs work in its own task that is awaited here, so that canceling the caller cannot interrupt the bookkeeping after the
+    /// last byte; it becomes a gentle stop instead.
     func shielded(
         _ control: TransferControl,
         _ work: @escaping @Sendable () async -> UploadResult
@@ -209,9 +207,7 @@ public struct Uploader: Sendable {
     /// Whether files are sent with an event link instead of a login.
     public var isGuest: Bool { options.guest != nil }
 
-    /// Waits for a place among the running transfers.
-    ///
-    /// - Returns: false when the upload is not to be begun (again).
+    /// Waits for a slot among the running transfers. False if the upload must not be started (again).
     func mayBegin(_ control: TransferControl) async -> Bool {
         guard !control.isStopRequested, await turn?.begin() ?? true else { return false }
         return !control.isStopRequested
@@ -263,7 +259,7 @@ public struct Uploader: Sendable {
 }
 
 extension Uploader {
-    /// The digest of an upload's file where it is known without reading it.
+    /// The digest of an upload's file, if it is known without reading it.
     func knownDigest(_ upload: PreparedUpload) -> String? {
         askedDigest ?? upload.identity.flatMap { hashes?.digest(of: $0) }
     }
@@ -277,20 +273,13 @@ extension Uploader {
         return identities.map { identity in identity == nil ? nil : known.next() ?? nil }
     }
 
-    /// Keeps the digest of an upload's file, which is unchanged since it was checked.
-    ///
-    /// - Parameters:
-    ///   - checksum: SHA-256 of the whole file.
-    ///   - upload: The file.
-    ///   - readingBegan: When its first byte was read.
+    /// Caches the SHA-256 of an upload's whole file, which is unchanged since it was checked.
     func keep(_ checksum: String, of upload: PreparedUpload, readingBegan: Date) {
         guard let identity = upload.identity else { return }
         hashes?.keep(checksum, for: identity, readingBegan: readingBegan)
     }
 
-    /// Reads the whole file for its digest, on a thread of its own, and keeps it.
-    ///
-    /// - Returns: nil when the file is gone or changed, or the task was cancelled.
+    /// Reads the whole file for its digest, on its own thread, and caches it. Nil if the file is gone or changed.
     func readDigest(of upload: PreparedUpload) async -> String? {
         guard case .file(let path) = upload.source, let identity = upload.identity else { return nil }
         let readingBegan = Date()
@@ -299,7 +288,6 @@ extension Uploader {
         return checksum
     }
 
-    /// The row that an upload begins with.
     func record(of upload: PreparedUpload) -> UploadRecord {
         let now = Date()
         return UploadRecord(
@@ -319,39 +307,39 @@ extension Uploader {
 
 /// Rules of one run of uploads.
 public struct UploadOptions: Sendable {
-    /// Largest file in bytes (6 GiB unless the site says otherwise).
+    /// Largest file in bytes (default: 6 GiB).
     public var maximumBytes: Int64
     /// Send files with unknown extensions.
     public var anyExtension: Bool
     /// Upload files even if they are already in the event.
     public var again: Bool
-    /// Tries after the first, where sending again is safe.
+    /// Retries, where sending again is safe.
     public var retry: RetryPolicy
     /// Silence limits.
     public var timeouts: TransferTimeouts
-    /// How long a server may go on working behind a lost answer, from the last body byte: its own limit of 300 s
-    /// (gighive contract 2.6) and some more.
+    /// How long a server may continue after a lost response, from the last body byte: its own limit of 300 s (gighive contract
+    /// 2.6) and some more.
     public var settleTime: Duration
-    /// How the bytes go.
+    /// The transport of files.
     public var transport: TransportChoice
     /// Size and adaptation of tus chunks.
     public var chunks: TusSendOptions
-    /// Parts that one file is sent in at once over tus; more than 1 needs the server's concatenation extension, and the
-    /// file is then read once more for its hash.
+    /// Parallel parts of one file over tus; more than 1 requires the server's concatenation extension, and the file is then
+    /// read again for its hash.
     public var parallelParts: Int
     /// An event link instead of a login; uploads then go over tus only.
     public var guest: GuestAccess?
-    /// From this size on, a file that travels slowly is hashed ahead of its transfer, so that a copy which the server
-    /// has already is found before all of it was sent. Bytes.
+    /// From this size in bytes on, a file that is sent slowly is hashed ahead of its transfer, so that a copy on the server is
+    /// found before all of it was sent.
     public var lookAheadBytes: Int64
 
-    /// Which transport a file takes.
+    /// The choice of transport.
     public enum TransportChoice: String, Sendable, CaseIterable {
-        /// tus from 64 MiB where the server offers it, else multipart.
+        /// tus from 64 MiB if the server supports it, else multipart.
         case auto
-        /// One request, whatever the size.
+        /// One request for any size.
         case multipart
-        /// Resumable; an error where the server does not offer it.
+        /// Resumable; an error if the server does not support it.
         case tus
     }
 
@@ -383,10 +371,10 @@ public struct UploadOptions: Sendable {
     }
 }
 
-/// What is uploaded.
+/// The source of an upload.
 public enum UploadSource: Sendable {
     /// A file.
     case file(path: [UInt8])
-    /// Standard input, spooled already, under a name.
+    /// Standard input, already spooled, with a name.
     case spooled(SpoolFile, name: String)
 }

@@ -1,28 +1,25 @@
 internal import Glibc
 
-/// Reads a JSON text (RFC 8259) from front to back. `JSONReader` builds a value with it; who reads a million of the same
-/// objects takes their members straight from it, since a dictionary for each costs more than the reading.
+/// Reads a JSON text (RFC 8259) from front to back. `JSONReader` builds a value with it; a listing of a million objects is read
+/// with it directly, since a dictionary for each costs more than parsing.
 package struct JSONCursor {
-    /// The text is against the grammar from about this byte on, or not what was asked for.
+    /// The text is invalid at about this byte, or not of the requested kind.
     package struct Broken: Error, Equatable {
-        /// Offset of the byte.
         package var offset: Int
     }
 
-    /// What a value begins with.
     package enum Kind: Sendable {
         case null, bool, number, string, array, object
     }
 
-    /// Deeper nesting is an attack on the stack, not an answer.
+    /// Deeper nesting is an attack on the stack.
     package static let deepest = 512
 
     private let text: ArraySlice<UInt8>
     private var position: Int
-    /// Whether a bracket has just been opened, so that no comma is due.
+    /// Whether a bracket was just opened, so that no comma is due.
     private var isAtFirst = false
 
-    /// A cursor at the beginning.
     package init(_ text: ArraySlice<UInt8>) {
         self.text = text
         position = text.startIndex
@@ -30,7 +27,7 @@ package struct JSONCursor {
 
     // MARK: Values
 
-    /// What the next value is; nil when none begins here.
+    /// The kind of the next value; nil if none begins here.
     package mutating func kind() -> Kind? {
         skipBlanks()
         guard let next else { return nil }
@@ -45,17 +42,15 @@ package struct JSONCursor {
         }
     }
 
-    /// Enters an object, whose members `nextMember` names.
+    /// Enters an object, whose members `nextMember` returns.
     package mutating func beginObject() throws(Broken) {
         skipBlanks()
         try expect(UInt8(ascii: "{"))
         isAtFirst = true
     }
 
-    /// The name of the object's next member, whose value is to be read or skipped before the next call.
-    ///
-    /// - Returns: nil at the end of the object.
-    /// - Throws: `Broken`, for a name that is no text too.
+    /// The name of the object's next member, whose value must be read or skipped before the next call; nil at the end of the
+    /// object. Throws also for a name that is not text.
     package mutating func nextMember() throws(Broken) -> String? {
         guard try hasNext(before: UInt8(ascii: "}")) else { return nil }
         guard let name = try string() else { throw broken }
@@ -64,31 +59,31 @@ package struct JSONCursor {
         return name
     }
 
-    /// Enters an array, whose elements `nextElement` announces.
+    /// Enters an array; see `nextElement`.
     package mutating func beginArray() throws(Broken) {
         skipBlanks()
         try expect(UInt8(ascii: "["))
         isAtFirst = true
     }
 
-    /// Whether the array has a further element, which is to be read or skipped before the next call.
+    /// Whether the array has another element, which must be read or skipped before the next call.
     package mutating func nextElement() throws(Broken) -> Bool {
         try hasNext(before: UInt8(ascii: "]"))
     }
 
-    /// A string; nil when it is no text (a lone surrogate, bytes that are no UTF-8, a bare control character).
+    /// A string; nil if it is not text (a lone surrogate, invalid UTF-8, a bare control character).
     package mutating func string() throws(Broken) -> String? {
         let found = try scanString()
         let raw = position - found.count - 1..<position - 1
         guard found.isClean else { return nil }
         if found.isEscaped { return Self.unescaped(text[raw]) }
-        // ASCII needs no second look for being UTF-8.
+        // ASCII need not be validated as UTF-8.
         return found.isASCII
             ? withBytes(raw) { String(decoding: $0, as: UTF8.self) }
             : withBytes(raw) { String(validating: $0, as: UTF8.self) }
     }
 
-    /// What the bytes between the quotes stand for (RFC 8259 section 7); nil when that is not text.
+    /// Decodes the bytes between the quotes (RFC 8259 section 7); nil if the result is not text.
     private static func unescaped(_ raw: ArraySlice<UInt8>) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(raw.count)
@@ -102,7 +97,6 @@ package struct JSONCursor {
         return String(validating: bytes + rest, as: UTF8.self)
     }
 
-    /// Steps over a string and its quotes.
     private mutating func scanString() throws(Broken) -> StringScan {
         skipBlanks()
         try expect(UInt8(ascii: "\""))
@@ -115,7 +109,7 @@ package struct JSONCursor {
         return found
     }
 
-    /// The digits and signs of a number, unjudged.
+    /// The characters of a number, not validated.
     package mutating func number() throws(Broken) -> String {
         skipBlanks()
         let start = position
@@ -124,7 +118,6 @@ package struct JSONCursor {
         return withBytes(start..<position) { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// `true` or `false`.
     package mutating func bool() throws(Broken) -> Bool {
         skipBlanks()
         if next == UInt8(ascii: "t") {
@@ -135,13 +128,11 @@ package struct JSONCursor {
         return false
     }
 
-    /// `null`.
     package mutating func null() throws(Broken) {
         skipBlanks()
         try literal("null")
     }
 
-    /// Steps over any value.
     package mutating func skip(depth: Int = 0) throws(Broken) {
         guard depth < Self.deepest else { throw broken }
         switch kind() {
@@ -159,17 +150,14 @@ package struct JSONCursor {
         }
     }
 
-    /// Where the next value begins.
+    /// The offset at which the next value begins.
     package mutating func start() -> Int {
         skipBlanks()
         return position
     }
 
-    /// Steps over the next value when it is written as one that was read before.
-    ///
-    /// - Parameter value: From `start()` before that value to `start()` behind it. Only what ends by itself can be known
-    ///   again: a string, an array, an object.
-    /// - Returns: Whether it was.
+    /// Skips the next value if it is spelled like an earlier one, which reached from `start()` before it to `start()` after it,
+    /// and returns whether it did. Only strings, arrays and objects can be recognized: they end with a delimiter.
     package mutating func skipRepetition(of value: Range<Int>) -> Bool {
         skipBlanks()
         guard text.endIndex - position >= value.count else { return false }
@@ -183,18 +171,18 @@ package struct JSONCursor {
         return isSame
     }
 
-    /// Whether nothing but blanks is left.
+    /// Whether only whitespace is left.
     package mutating func isAtEnd() -> Bool {
         skipBlanks()
         return position >= text.endIndex
     }
 
-    /// The error for the place that the cursor is at.
+    /// The error at the cursor's position.
     package var broken: Broken { Broken(offset: position - text.startIndex) }
 
     // MARK: Grammar
 
-    /// Steps to the next entry of what stands between brackets, separated by commas; or over the closing one.
+    /// Moves to the next entry of a comma-separated list, or past the closing bracket.
     private mutating func hasNext(before end: UInt8) throws(Broken) -> Bool {
         skipBlanks()
         if take(end) {
@@ -222,7 +210,7 @@ package struct JSONCursor {
 
     // MARK: Bytes
 
-    /// In place: a slice of the text would be counted.
+    /// In place: a slice of the text would be reference-counted.
     private func withBytes<Result>(_ range: Range<Int>, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         text.withUnsafeBufferPointer { bytes in
             let first = range.lowerBound - text.startIndex
@@ -247,7 +235,7 @@ package struct JSONCursor {
     }
 }
 
-/// Where a string ends, and what is in it: most of a listing is strings, so this looks at each byte once.
+/// Where a string ends, and its properties. Most of a listing is strings, so each byte is inspected once.
 private struct StringScan {
     /// Bytes before the closing quote.
     var count = 0
@@ -257,7 +245,7 @@ private struct StringScan {
     var isClean = true
     var isASCII = true
 
-    /// Looks from behind the opening quote.
+    /// Starts after the opening quote.
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
         while count < bytes.count {
             switch bytes[count] {

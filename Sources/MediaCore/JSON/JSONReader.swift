@@ -1,21 +1,17 @@
-/// Reads a JSON text (RFC 8259) into a `JSONValue`. Foundation's decoder, which has to try one type after the other,
-/// takes as long for an answer as sending a small file does.
+/// Reads a JSON text (RFC 8259) into a `JSONValue`. Foundation's decoder tries one type after the other and takes as long for a
+/// response as sending a small file.
 ///
-/// A string that is no text (a lone surrogate, bytes that are no UTF-8, a bare control character) and a number that no
-/// type holds are `null`; everything else that is against the grammar makes the whole text unreadable.
+/// A string that is not text (a lone surrogate, invalid UTF-8, a bare control character) and a number that no type holds are
+/// `null`; any other syntax error makes the whole text invalid.
 package enum JSONReader {
-    /// The value that a text consists of; nil when it is broken.
+    /// The value of a text; nil if it is invalid.
     package static func value(of text: ArraySlice<UInt8>) -> JSONValue? {
         var cursor = JSONCursor(text)
         guard let value = try? value(&cursor, depth: 0) else { return nil }
         return cursor.isAtEnd() ? value : nil
     }
 
-    /// The value that a text begins with, whatever follows it.
-    ///
-    /// - Parameter text: The text; blanks before the value are skipped.
-    /// - Returns: The value, and where it ends.
-    /// - Throws: `JSONCursor.Broken` if the text does not begin with a value.
+    /// The value at the beginning of a text, leading blanks skipped, and the offset of what follows it.
     package static func firstValue(
         of text: ArraySlice<UInt8>
     ) throws(JSONCursor.Broken) -> (value: JSONValue, end: Int) {

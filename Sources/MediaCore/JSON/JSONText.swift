@@ -1,11 +1,7 @@
 /// Writes the strings of JSON (RFC 8259).
 package enum JSONText {
-    /// A string with its quotes, escaped as little as possible (RFC 8785 section 3.2.2.2).
-    ///
-    /// - Parameters:
-    ///   - text: The string.
-    ///   - isForTerminals: Whether what could steer a terminal or reorder a line is escaped as well.
-    /// - Returns: JSON.
+    /// A string with its quotes, escaped as little as possible (RFC 8785 section 3.2.2.2). `isForTerminals` also escapes
+    /// characters that could control a terminal or reorder a line.
     package static func quoted(_ text: String, isForTerminals: Bool = false) -> String {
         var json = ""
         append(text, isForTerminals: isForTerminals, to: &json)
@@ -23,8 +19,8 @@ package enum JSONText {
         json += "\""
     }
 
-    /// JSON on one line that could not steer a terminal: below U+0020 there are only blanks between its values, and anything
-    /// else is part of a string, where an escape means the same.
+    /// One line of JSON without characters that could control a terminal: those below U+0020 are whitespace between values, and
+    /// any other is part of a string, where an escape is equivalent.
     package static func escapedForTerminals(_ json: String) -> String {
         guard !json.utf8.allSatisfy({ 0x20 <= $0 && $0 <= 0x7E }) else { return json }
         var text = ""
@@ -54,7 +50,7 @@ package enum JSONText {
         }
     }
 
-    /// Every dangerous character is in the first plane.
+    /// Every dangerous character is in the Basic Multilingual Plane.
     private static func escape(_ scalar: Unicode.Scalar) -> String {
         let digits = String(scalar.value, radix: 16)
         return "\\u" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits

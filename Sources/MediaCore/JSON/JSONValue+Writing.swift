@@ -1,8 +1,6 @@
 extension JSONValue {
-    /// Compact JSON (RFC 8259) without line breaks, members in their order.
-    ///
-    /// - Parameter isForTerminals: Whether characters that could control a terminal or reorder a line are escaped as well.
-    /// - Returns: JSON; `null` in place of a number that is not finite.
+    /// Compact JSON (RFC 8259) without line breaks, members in order; `null` for a number that is not finite. `isForTerminals`
+    /// also escapes characters that could control a terminal or reorder a line.
     package func json(isForTerminals: Bool = false) -> String {
         var text = ""
         append(to: &text, isForTerminals)
@@ -36,7 +34,7 @@ extension JSONValue {
         }
     }
 
-    /// JSON for files that people may open too: indented by two spaces, members sorted by name.
+    /// JSON for files that people may open: indented by two spaces, members sorted by name.
     package var indented: String { indented(by: "") }
 
     private func indented(by indent: String) -> String {
@@ -62,6 +60,5 @@ extension JSONValue {
 }
 
 extension JSONObject {
-    /// Compact JSON, as `JSONValue.json` writes it.
     package func json(isForTerminals: Bool = false) -> String { JSONValue.object(self).json(isForTerminals: isForTerminals) }
 }

@@ -1,6 +1,6 @@
 /// A JSON value (RFC 8259), as read or as written.
 ///
-/// The accessors do not trust types: they are nil where a server has sent something else.
+/// The accessors are nil for a value of another type.
 package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -9,18 +9,17 @@ package enum JSONValue: Sendable, Equatable {
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
-    /// JSON text with its own spelling of numbers; only written.
+    /// JSON text with its own number format; only written.
     case verbatim(String)
 
-    /// The object that a text consists of; nil for anything else and for invalid JSON.
+    /// The object in a text; nil for any other value and for invalid JSON.
     package static func object(in text: ArraySlice<UInt8>) -> JSONObject? { JSONReader.value(of: text)?.members }
 
-    /// The text of a string.
     package var text: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// A whole number, also when it came as a string of digits or as `18.0`.
+    /// A whole number, also from a string of digits or `18.0`.
     package var wholeNumber: Int64? {
         switch self {
         case .integer(let value): value
@@ -30,7 +29,6 @@ package enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// Any number.
     package var number: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -39,17 +37,15 @@ package enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// `true` or `false`.
     package var flag: Bool? {
         if case .bool(let flag) = self { flag } else { nil }
     }
 
-    /// Members of an object.
     package var members: JSONObject? {
         if case .object(let members) = self { members } else { nil }
     }
 
-    /// Elements of an array; empty for anything else.
+    /// Empty for anything but an array.
     package var elements: [JSONValue] {
         if case .array(let elements) = self { elements } else { [] }
     }
@@ -57,7 +53,6 @@ package enum JSONValue: Sendable, Equatable {
 
 /// The members of a JSON object, in order.
 package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral, Sequence {
-    /// A name and its value.
     package typealias Member = (name: String, value: JSONValue)
 
     private var members: [Member] = []
@@ -82,12 +77,11 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
 
     package func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }
 
-    /// The same with other values for some members; names that are not here are ignored.
+    /// The same object with other values for some members; names that it does not have are ignored.
     package func replacing(_ values: JSONObject) -> JSONObject {
         JSONObject(members.map { ($0.name, values[$0.name] ?? $0.value) })
     }
 
-    /// The members of both, in order.
     package static func + (left: JSONObject, right: JSONObject) -> JSONObject {
         JSONObject(left.members + right.members)
     }

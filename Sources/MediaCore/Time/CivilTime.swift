@@ -12,7 +12,7 @@ package struct CivilTime: Sendable, Equatable {
     /// 60 in a leap second.
     package let second: Int64
 
-    /// nil if one of the parts is unknown, or there is no such day or time.
+    /// Nil if a part is nil, or the day or time does not exist.
     package init?(
         year: Int64?,
         month: Int64?,
@@ -29,8 +29,7 @@ package struct CivilTime: Sendable, Equatable {
         (self.hour, self.minute, self.second) = (hour, minute, second)
     }
 
-    /// Reads `YYYY-MM-DD`, as the first second of that day.
-    /// Nil for another form, or a day that does not exist.
+    /// Reads `YYYY-MM-DD` as the first second of that day; nil for another form or a day that does not exist.
     package init?(day text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else { return nil }
@@ -41,10 +40,8 @@ package struct CivilTime: Sendable, Equatable {
         )
     }
 
-    /// `YYYY-MM-DD`.
     package var dayText: String { "\(year.padded(4))-\(month.padded(2))-\(day.padded(2))" }
 
-    /// `YYYY-MM-DDTHH:MM:SS`.
     package var text: String { "\(dayText)T\(hour.padded(2)):\(minute.padded(2)):\(second.padded(2))" }
 
     private static func dayCount(of month: Int64, in year: Int64) -> Int64 {
@@ -58,7 +55,7 @@ package struct CivilTime: Sendable, Equatable {
 
 /// In UTC.
 extension CivilTime {
-    /// The second that begins that long after 1970 in UTC, at any distance that microseconds in 64 bits can express.
+    /// The UTC time of a number of seconds since 1970, over the range of microseconds in 64 bits.
     package init(secondsSince1970 seconds: Int64) {
         let (days, second) = seconds.flooredDivision(by: 86_400)
         // Counts in years that begin in March, so that the leap day is the last of its year; 400 of them have 146,097
@@ -73,7 +70,7 @@ extension CivilTime {
         (hour, minute, self.second) = (second / 3600, second / 60 % 60, second % 60)
     }
 
-    /// Seconds since 1970, if this is a time of UTC.
+    /// Seconds since 1970, taking this as UTC.
     package var secondsSince1970: Int64 {
         let (era, yearOfEra) = (month <= 2 ? year - 1 : year).flooredDivision(by: 400)
         let monthFromMarch = month > 2 ? month - 3 : month + 9
@@ -85,7 +82,7 @@ extension CivilTime {
 
 /// In the local time zone.
 extension CivilTime {
-    /// The second that begins that long after 1970, in the local time zone.
+    /// The local time of a number of seconds since 1970.
     package init(localSecondsSince1970 seconds: Int64) {
         var (moment, parts) = (time_t(seconds), tm())
         guard localtime_r(&moment, &parts) != nil else {
@@ -96,8 +93,7 @@ extension CivilTime {
         self.init(secondsSince1970: seconds + Int64(parts.tm_gmtoff))
     }
 
-    /// Seconds since 1970, if this is a time of the local time zone. The system decides between two times that an hour set
-    /// back gives the same name.
+    /// Seconds since 1970, taking this as local time. Where clocks were set back, the system picks one of the two times.
     package var localSecondsSince1970: Int64 {
         var parts = tm()
         parts.tm_year = Int32(clamping: year - 1900)
@@ -106,14 +102,14 @@ extension CivilTime {
         parts.tm_hour = Int32(hour)
         parts.tm_min = Int32(minute)
         parts.tm_sec = Int32(second)
-        // The system knows whether summer time holds.
+        // The system determines whether daylight saving time applies.
         parts.tm_isdst = -1
         return Int64(mktime(&parts))
     }
 }
 
 extension [UInt8] {
-    /// A number of exactly that many ASCII digits; nil for anything else.
+    /// The number of exactly `count` ASCII digits; nil for anything else.
     package func decimal(at offset: Int, count: Int) -> Int64? {
         guard offset + count <= self.count else { return nil }
         return self[offset..<offset + count].reduce(Int64?(0)) { value, byte in
@@ -124,7 +120,7 @@ extension [UInt8] {
 }
 
 extension Int64 {
-    /// Decimal, with zeros in front up to a width.
+    /// Decimal, with leading zeros up to a width.
     package func padded(_ width: Int) -> String {
         let digits = String(self)
         return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits

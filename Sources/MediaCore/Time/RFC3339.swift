@@ -1,43 +1,33 @@
 /// Times as text (RFC 3339).
 ///
-/// Foundation's parsers are not used: they disagree about fractions, keep a time as a binary fraction, and take longer than
-/// reading the rest of a listing.
+/// Foundation's parsers are not used: they disagree about fractions, store a time as a binary fraction, and take longer than
+/// parsing the rest of a listing.
 package enum RFC3339 {
-    /// Reads a time with zone and 0 to 9 fraction digits.
-    ///
-    /// - Parameter text: As Go's `time.RFC3339` requires it: capital `T` and `Z`, no leap second, `±hh:mm`.
-    /// - Returns: Microseconds since 1970; nil for anything else: no zone, `+0000` without colon, a blank instead of `T`, a
-    ///   day that does not exist.
+    /// Reads a time with zone and 0 to 9 fraction digits into microseconds since 1970, by the rules of Go's `time.RFC3339`:
+    /// capital `T` and `Z`, no leap second, `±hh:mm`. Nil for anything else: no zone, `+0000` without a colon, a space instead
+    /// of `T`, a day that does not exist.
     package static func microseconds(_ text: some StringProtocol) -> Int64? {
         var text = String(text)
         return text.withUTF8 { microseconds($0) }
     }
 
-    /// Reads a time as `microseconds` does.
-    ///
-    /// - Returns: Whole seconds since 1970, rounded down; nil for what is not a time.
+    /// Whole seconds since 1970, rounded down; nil like `microseconds`.
     package static func seconds(_ text: some StringProtocol) -> Int64? {
         microseconds(text).map { $0.flooredDivision(by: 1_000_000).quotient }
     }
 
-    /// Writes a time in UTC with `Z`; the fraction (6 digits at most, trailing zeros removed) only when there is one.
-    ///
-    /// - Parameter microseconds: Since 1970; years 0000 to 9999.
-    /// - Returns: nil outside those years.
+    /// Writes a time in UTC with `Z`; the fraction (at most 6 digits, without trailing zeros) only if there is one. Nil outside
+    /// the years 0000 to 9999.
     package static func text(microseconds: Int64) -> String? {
         let text = String(unsafeUninitializedCapacity: longestText) { write(microseconds: microseconds, to: $0) }
         return text.isEmpty ? nil : text
     }
 
-    /// The length of the longest text of `write`, in bytes.
+    /// Bytes of the longest text of `write`.
     package static let longestText = 27
 
-    /// Writes what `text(microseconds:)` returns, without making a string.
-    ///
-    /// - Parameters:
-    ///   - microseconds: Since 1970; years 0000 to 9999.
-    ///   - buffer: Has a place for `longestText` bytes.
-    /// - Returns: How many bytes were written; 0 outside those years.
+    /// Writes the text of `text(microseconds:)` without making a string, and returns its length; 0 outside the years 0000 to
+    /// 9999. The buffer has room for `longestText` bytes.
     package static func write(microseconds: Int64, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         let (seconds, fraction) = microseconds.flooredDivision(by: 1_000_000)
         let time = CivilTime(secondsSince1970: seconds)
@@ -65,16 +55,10 @@ package enum RFC3339 {
         return end
     }
 
-    /// Writes a time in UTC with `Z`, without a fraction.
-    ///
-    /// - Parameter seconds: Since 1970.
-    /// - Returns: The text; years outside 0000 to 9999 have a sign or more digits.
+    /// Writes a time in UTC with `Z`, without a fraction. Years outside 0000 to 9999 have a sign or more digits.
     package static func text(seconds: Int64) -> String { CivilTime(secondsSince1970: seconds).text + "Z" }
 
-    /// Writes a time in UTC with `Z`, with three digits of a fraction.
-    ///
-    /// - Parameter milliseconds: Since 1970.
-    /// - Returns: The text; years outside 0000 to 9999 have a sign or more digits.
+    /// Like `text(seconds:)`, with three digits of a fraction.
     package static func text(milliseconds: Int64) -> String {
         let (seconds, fraction) = milliseconds.flooredDivision(by: 1000)
         return "\(CivilTime(secondsSince1970: seconds).text).\(fraction.padded(3))Z"
@@ -82,7 +66,7 @@ package enum RFC3339 {
 
     // MARK: Reading
 
-    /// `2024-03-01T00:30:00`: what every time begins with.
+    /// `2024-03-01T00:30:00`: the beginning of every time.
     private static let wholeSecondCount = 19
 
     private static func microseconds(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
@@ -123,7 +107,7 @@ package enum RFC3339 {
         return time.secondsSince1970
     }
 
-    /// Seconds east of UTC: `Z` or `±hh:mm`, and nothing behind it.
+    /// Seconds east of UTC: `Z` or `±hh:mm`, and nothing after it.
     private static func offset(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int64? {
         switch text.count - start {
         case 1: return text[start] == UInt8(ascii: "Z") ? 0 : nil

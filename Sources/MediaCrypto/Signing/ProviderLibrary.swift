@@ -1,26 +1,24 @@
 internal import COpenSSL
 
-/// A library context of OpenSSL's own, with one provider loaded beside the default one. What is loaded here is seen by
-/// nobody else in the process, and gone with this object.
+/// A separate OpenSSL library context with one provider beside the default one. The rest of the process does not see it, and it
+/// is freed with this object.
 ///
 /// Not thread-safe; one owner.
 final class ProviderLibrary {
     /// An `OSSL_LIB_CTX`, freed in `deinit` after the providers.
     let context: OpaquePointer
-    /// Whatever the provider can do, it does; the default provider does the rest.
+    /// Property query: this provider where possible, else the default one.
     let preference: String
 
     private let name: String
     private let providers: [OpaquePointer]
 
-    /// Loads a provider.
-    ///
-    /// - Throws: `CryptoError` when there is none of that name, or it cannot start.
+    /// Throws if there is no such provider or it cannot start.
     init(provider name: String) throws(CryptoError) {
         ERR_clear_error()
         guard let context = OSSL_LIB_CTX_new() else { throw .fromOpenSSL("no memory for a provider") }
         guard let wanted = OSSL_PROVIDER_load(context, name) else {
-            // A module that is there but finds no hardware fails in its own start.
+            // A module that exists but finds no hardware fails in its initialization.
             let isThere = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_INIT_FAIL
             let error =
                 isThere
@@ -47,12 +45,10 @@ final class ProviderLibrary {
         OSSL_LIB_CTX_free(context)
     }
 
-    /// The first private key at an address.
-    ///
-    /// - Throws: `CryptoError` when there is none, it is not of P-256, or not this provider's.
+    /// The first private key at a URI. Throws if there is none, or it is not on P-256 or not of this provider.
     func privateKey(at uri: String) throws(CryptoError) -> EVPKey {
         ERR_clear_error()
-        // A method that knows no answer: without one, OpenSSL would ask for a passphrase on the terminal.
+        // Null UI: otherwise OpenSSL would prompt for a passphrase on the terminal.
         guard let store = OSSL_STORE_open_ex(uri, context, preference, UI_null(), nil, nil, nil, nil) else {
             throw .fromProvider("no key at \(uri)")
         }

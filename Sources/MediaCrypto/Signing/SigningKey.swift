@@ -1,9 +1,9 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// A P-256 private key (FIPS 186-4), in memory or wherever an OpenSSL 3 provider can reach.
+/// A P-256 private key (FIPS 186-4), in memory or in reach of an OpenSSL 3 provider.
 ///
-/// May be used from several threads; signatures are made one after the other.
+/// Safe to use from several threads; signatures are made one at a time.
 public final class SigningKey: Sendable {
     /// Its public half.
     public let publicKey: VerifyingKey
@@ -15,10 +15,7 @@ public final class SigningKey: Sendable {
         secret = Secret(key, in: library)
     }
 
-    /// A new key in memory.
-    ///
-    /// - Returns: The key; `pem()` keeps it.
-    /// - Throws: `CryptoError` when there is no randomness.
+    /// Generates a key in memory.
     public static func generate() throws(CryptoError) -> SigningKey {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else {
             throw .fromOpenSSL("no memory for a key")
@@ -31,11 +28,9 @@ public final class SigningKey: Sendable {
         return try SigningKey(EVPKey(owning: key))
     }
 
-    /// Reads a PKCS#8 key (RFC 5958) in PEM.
+    /// Reads an unencrypted PKCS#8 key (RFC 5958) in PEM.
     ///
-    /// - Parameter pem: `-----BEGIN PRIVATE KEY-----` and so on.
-    /// - Returns: The key.
-    /// - Throws: `CryptoError` for anything but an unencrypted P-256 key whose halves belong together; says what it is.
+    /// - Throws: `CryptoError` for anything but a P-256 key whose halves match.
     public static func read(pem: [UInt8]) throws(CryptoError) -> SigningKey {
         let block = try PEMBlock.first(in: pem)
         switch block.label {
@@ -57,32 +52,22 @@ public final class SigningKey: Sendable {
 
     /// Opens a key through an OpenSSL provider: `handle:0x81000001`, `object:…`, `file:/path/key.pem`, `pkcs11:…`.
     ///
-    /// Blocks as long as the provider's hardware takes. Never asks for a passphrase.
+    /// Blocks as long as the provider's hardware takes. Never prompts for a passphrase. The private half stays with the
+    /// provider, which is loaded beside the default one and preferred.
     ///
-    /// - Parameters:
-    ///   - uri: What `OSSL_STORE_open` takes.
-    ///   - provider: The provider's name, `tpm2` for example; it is loaded beside the default one and preferred.
-    /// - Returns: The key; the private half stays with the provider.
-    /// - Throws: `CryptoError` when the provider is missing or cannot start, when the key is not there, is not of P-256, or
-    ///   is not the provider's: a key that lies in an ordinary file is no key of a TPM.
+    /// - Throws: `CryptoError` when the provider is missing or cannot start, or when the key does not exist, is not on P-256 or
+    ///   is not the provider's: a key in an ordinary file is not a TPM key.
     public static func open(uri: String, provider: String) throws(CryptoError) -> SigningKey {
         let library = try ProviderLibrary(provider: provider)
         return try SigningKey(library.privateKey(at: uri), in: library)
     }
 
-    /// The key as PKCS#8 in PEM, for a key in memory. Secret.
-    ///
-    /// - Returns: ASCII, ending with a line feed.
-    /// - Throws: `CryptoError` for a key that does not leave its home.
+    /// The key as PKCS#8 in PEM, ending with a line feed. Secret. Throws for a key that its provider keeps.
     public func pem() throws(CryptoError) -> [UInt8] {
         try secret.pem()
     }
 
-    /// ECDSA with SHA-256. Blocks as long as the provider's hardware takes.
-    ///
-    /// - Parameter message: Hashed by the key's provider.
-    /// - Returns: 64 bytes, r‖s.
-    /// - Throws: `CryptoError` when the provider refuses.
+    /// ECDSA with SHA-256: 64 bytes, r‖s. Blocks as long as the provider's hardware takes.
     public func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard let raw = ECDSASignature.raw(from: try secret.sign(message)) else {
             throw CryptoError("the signature is none of P-256")
@@ -93,8 +78,8 @@ public final class SigningKey: Sendable {
 
 /// The private half.
 ///
-/// Unchecked: the key and its library are used with `lock` held only, and by `deinit`, when nobody else has them. OpenSSL
-/// would let threads share a key of its own; what a provider's connection to hardware allows is not written anywhere.
+/// Unchecked: the key and its library are used only with `lock` held, and by `deinit`. OpenSSL lets threads share its own keys;
+/// what a provider's hardware connection allows is not documented.
 private final class Secret: @unchecked Sendable {
     private let lock = Mutex(())
     /// An `EVP_PKEY`, owned.
@@ -108,7 +93,7 @@ private final class Secret: @unchecked Sendable {
     }
 
     deinit {
-        // Before the library, which goes with the properties: it must not go from under its key.
+        // Before the library, which is released with the properties: it must outlive its key.
         EVP_PKEY_free(key)
     }
 
@@ -153,23 +138,20 @@ public struct VerifyingKey: Sendable, Equatable {
     /// SEC 1, uncompressed: 65 bytes.
     public let sec1: [UInt8]
 
-    /// Takes an uncompressed point.
+    /// Takes an uncompressed point: 65 bytes, the first of them 4 (SEC 1 section 2.3.3).
     ///
-    /// - Parameter sec1: 65 bytes, the first of them 4 (SEC 1 section 2.3.3).
-    /// - Throws: `CryptoError` for anything that is no point of the curve.
+    /// - Throws: `CryptoError` for anything that is not a point of the curve.
     public init(sec1: [UInt8]) throws(CryptoError) {
         guard sec1.count == 65, sec1.first == 4 else {
             throw CryptoError("a P-256 public key has 65 bytes, the first of them 4")
         }
         self.sec1 = sec1
-        // OpenSSL takes points of the curve only.
+        // OpenSSL accepts only points of the curve.
         _ = try evpKey()
     }
 
-    /// Reads a SubjectPublicKeyInfo (RFC 5280) in PEM, as `openssl pkey -pubout` writes it.
-    ///
-    /// - Parameter pem: `-----BEGIN PUBLIC KEY-----` and so on.
-    /// - Throws: `CryptoError` for anything but a P-256 key.
+    /// Reads a SubjectPublicKeyInfo (RFC 5280) in PEM, as `openssl pkey -pubout` writes it. Throws for anything but a P-256
+    /// key.
     public init(pem: [UInt8]) throws(CryptoError) {
         let block = try PEMBlock.first(in: pem)
         guard block.label == "PUBLIC KEY" else {
@@ -179,33 +161,24 @@ public struct VerifyingKey: Sendable, Equatable {
         sec1 = try key.sec1()
     }
 
-    /// Of a key of OpenSSL's, already checked to be of P-256.
     init(_ key: borrowing EVPKey) throws(CryptoError) {
         sec1 = try key.sec1()
     }
 
-    /// The key as SubjectPublicKeyInfo in PEM; `openssl pkey -pubin` reads it.
-    ///
-    /// - Returns: ASCII, ending with a line feed.
-    /// - Throws: `CryptoError` when memory is short.
+    /// The key as SubjectPublicKeyInfo in PEM, ending with a line feed; `openssl pkey -pubin` reads it.
     public func pem() throws(CryptoError) -> [UInt8] {
         let key = try evpKey()
         return try MemoryOutput.bytes("cannot write a public key") { PEM_write_bio_PUBKEY($0, key.pointer) }
     }
 
-    /// Whether this is the ECDSA-SHA256 signature of a message.
-    ///
-    /// - Parameters:
-    ///   - signature: 64 bytes r‖s, or DER.
-    ///   - message: Hashed here.
-    /// - Returns: True only for a signature that was made with this key's private half.
+    /// Whether this is the ECDSA-SHA256 signature of a message, as 64 bytes r‖s or in DER.
     public func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard let der = ECDSASignature.der(from: signature), let key = try? evpKey(),
             let context = EVP_MD_CTX_new()
         else { return false }
         defer {
             EVP_MD_CTX_free(context)
-            // A signature that does not fit leaves its reason in OpenSSL's list.
+            // A wrong signature leaves its reason in OpenSSL's error queue.
             ERR_clear_error()
         }
         return EVP_DigestVerifyInit_ex(context, nil, "SHA256", nil, nil, key.pointer, nil) == 1
@@ -218,9 +191,8 @@ public struct VerifyingKey: Sendable, Equatable {
     }
 }
 
-/// OpenSSL's form of a key, owned: freed once, with its owner.
+/// OpenSSL's form of a key, freed with its owner.
 struct EVPKey: ~Copyable {
-    /// An `EVP_PKEY`.
     let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) {
@@ -231,14 +203,13 @@ struct EVPKey: ~Copyable {
         EVP_PKEY_free(pointer)
     }
 
-    /// Gives the key away: whoever takes it frees it.
+    /// Transfers ownership: the caller frees the key.
     consuming func release() -> OpaquePointer {
         let released = pointer
         discard self
         return released
     }
 
-    /// Whether it is a key of the curve P-256, wherever it lies.
     var isP256: Bool {
         guard EVP_PKEY_is_a(pointer, "EC") == 1 else { return false }
         var name = [CChar](repeating: 0, count: 80)
@@ -252,16 +223,13 @@ struct EVPKey: ~Copyable {
         return ["secp256r1", "prime256v1", "P-256"].contains(group)
     }
 
-    /// The public half: SEC 1, uncompressed, 65 bytes.
-    ///
-    /// - Throws: `CryptoError` when this is no P-256 key.
+    /// The public half: SEC 1, uncompressed, 65 bytes. Throws for anything but a P-256 key.
     func sec1() throws(CryptoError) -> [UInt8] {
         guard isP256 else { throw CryptoError("not a P-256 key") }
         return try [4] + coordinate(OSSL_PKEY_PARAM_EC_PUB_X) + coordinate(OSSL_PKEY_PARAM_EC_PUB_Y)
     }
 
-    /// 32 bytes of the public point. Asked for one by one: the encoded point may be compressed, and providers need not
-    /// have it.
+    /// 32 bytes of the public point. The encoded point is not used: it may be compressed, and providers need not have it.
     private func coordinate(_ name: String) throws(CryptoError) -> [UInt8] {
         var number: OpaquePointer?
         defer { BN_free(number) }
@@ -288,12 +256,9 @@ package enum ECDSASignature {
     /// Bytes of r and of s.
     private static let half = 32
 
-    /// r‖s from either form.
+    /// r‖s (64 bytes, big-endian, padded) from r‖s or DER (RFC 3279 section 2.2.3); nil for anything else.
     ///
-    /// DER may have 64 bytes as well, when r and s are short; that is tried first, for hardly any r‖s looks like it.
-    ///
-    /// - Parameter signature: 64 bytes r‖s, or DER (RFC 3279 section 2.2.3) to its last byte.
-    /// - Returns: 64 bytes, big-endian and padded; nil for anything else.
+    /// DER may have 64 bytes too, if r and s are short. It is tried first, since hardly any r‖s is valid DER.
     package static func raw(from signature: [UInt8]) -> [UInt8]? {
         raw(fromDER: signature) ?? (signature.count == 2 * half ? signature : nil)
     }
@@ -318,10 +283,7 @@ package enum ECDSASignature {
         }
     }
 
-    /// DER from either form, as certificates, OpenSSL and most servers take it.
-    ///
-    /// - Parameter signature: As in `raw(from:)`.
-    /// - Returns: ECDSA-Sig-Value (RFC 3279 section 2.2.3); nil for anything else.
+    /// ECDSA-Sig-Value in DER (RFC 3279 section 2.2.3) from either form; nil for anything else.
     package static func der(from signature: [UInt8]) -> [UInt8]? {
         guard let raw = raw(from: signature), let value = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(value) }
@@ -341,11 +303,9 @@ package enum ECDSASignature {
     }
 }
 
-/// A block of a PEM file (RFC 7468): its label, and the DER inside.
-///
-/// The bytes may be a secret: they are overwritten when the block goes.
+/// A block of a PEM file (RFC 7468): its label, and the DER inside, which is overwritten in `deinit`: it may be secret.
 struct PEMBlock: ~Copyable {
-    /// As `PRIVATE KEY`.
+    /// For example `PRIVATE KEY`.
     let label: String
     private let bytes: UnsafeMutablePointer<UInt8>
     private let count: Int
@@ -360,9 +320,7 @@ struct PEMBlock: ~Copyable {
         CRYPTO_clear_free(bytes, count, nil, 0)
     }
 
-    /// The first block of a text; what stands before and behind it is not looked at.
-    ///
-    /// - Throws: `CryptoError` when there is none.
+    /// The first block of a text; whatever precedes and follows it is ignored.
     static func first(in pem: [UInt8]) throws(CryptoError) -> PEMBlock {
         var name: UnsafeMutablePointer<CChar>?
         var header: UnsafeMutablePointer<CChar>?
@@ -381,13 +339,7 @@ struct PEMBlock: ~Copyable {
         return PEMBlock(label: String(cString: name), bytes: bytes, count: count)
     }
 
-    /// Reads the DER to its last byte.
-    ///
-    /// - Parameters:
-    ///   - wanted: What it should hold, for the error.
-    ///   - read: One of OpenSSL's `d2i` functions.
-    /// - Returns: The key.
-    /// - Throws: `CryptoError` when it holds something else, or more.
+    /// Reads the DER to its last byte with one of OpenSSL's `d2i` functions. `wanted` is for the error.
     func parse(
         _ wanted: String,
         _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
@@ -400,15 +352,8 @@ struct PEMBlock: ~Copyable {
     }
 }
 
-/// Takes what OpenSSL writes.
 enum MemoryOutput {
-    /// Collects it; OpenSSL's own copy is overwritten.
-    ///
-    /// - Parameters:
-    ///   - operation: What is done, for the error.
-    ///   - write: Writes to a `BIO` and returns 1 when that worked.
-    /// - Returns: What was written.
-    /// - Throws: `CryptoError`.
+    /// Collects the output of `write`, which returns 1 on success; OpenSSL's own copy is overwritten.
     static func bytes(_ operation: String, _ write: (OpaquePointer) -> Int32) throws(CryptoError) -> [UInt8] {
         guard let output = BIO_new(BIO_s_mem()) else { throw .fromOpenSSL("no memory") }
         // Memory of `BIO_s_mem` is cleared before it is freed.

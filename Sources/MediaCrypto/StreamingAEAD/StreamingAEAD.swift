@@ -1,8 +1,7 @@
 internal import COpenSSL
 
-/// AES256_GCM_HKDF_1MB, the streaming format of Tink. Whoever has the 32-byte key and the associated data can read it with
-/// Tink (`AesGcmHkdfStreamingKey` version 0, derived key size 32, SHA256, ciphertext segment size 1 MiB; output prefix
-/// RAW).
+/// AES256_GCM_HKDF_1MB, the streaming format of Tink, which can read it with the 32-byte key and the associated data
+/// (`AesGcmHkdfStreamingKey` version 0, derived key size 32, SHA256, ciphertext segment size 1 MiB; output prefix RAW).
 ///
 /// A ciphertext is a header and at least one segment:
 ///
@@ -10,8 +9,8 @@ internal import COpenSSL
 ///     segment  AES-256-GCM of up to 1 MiB − 16 bytes of plaintext ‖ tag (16)
 ///
 /// - The AES key is HKDF-SHA256 (RFC 5869) of the key, with the salt as salt and the associated data as info: 32 bytes.
-/// - The nonce of a segment is nonce prefix ‖ its number from 0 on (4 bytes, big-endian) ‖ 1 for the last segment, else 0.
-///   GCM gets no associated data. So no segment can be changed, moved, left out or added, and the end cannot be cut off.
+/// - The nonce of a segment is nonce prefix ‖ its number from 0 on (4 bytes, big-endian) ‖ 1 for the last segment, else 0. GCM
+///   gets no associated data. No segment can be changed, moved, omitted or added, and the end cannot be truncated.
 /// - Every segment with all before it, the header included, ends at a multiple of 1 MiB, except the last, which may be
 ///   shorter: the first holds 40 bytes less. Only an empty plaintext has an empty segment.
 package enum StreamingAEAD {
@@ -21,21 +20,18 @@ package enum StreamingAEAD {
     static let headerByteCount = 40
     static let saltByteCount = 32
 
-    /// Bytes of the ciphertext of so many bytes of plaintext.
-    ///
-    /// - Parameter plaintextByteCount: Not negative.
-    /// - Returns: The exact size, header and tags included.
+    /// The exact size of a ciphertext, header and tags included.
     package static func ciphertextByteCount(of plaintextByteCount: Int64) -> Int64 {
         let room = Int64(segmentByteCount - tagByteCount)
         let segments = max(1, (Int64(headerByteCount) + plaintextByteCount + room - 1) / room)
         return Int64(headerByteCount) + plaintextByteCount + segments * Int64(tagByteCount)
     }
 
-    /// A 32-byte key. Its description shows nothing of it.
+    /// A 32-byte key, hidden from descriptions.
     package struct Key: Sendable, CustomStringConvertible, CustomReflectable {
         let bytes: [UInt8]
 
-        /// Takes 32 bytes; nil for any other count.
+        /// Nil unless there are 32 bytes.
         package init?(_ bytes: [UInt8]) {
             guard bytes.count == 32 else { return nil }
             self.bytes = bytes
@@ -45,42 +41,31 @@ package enum StreamingAEAD {
             bytes = try CryptoRandom.bytes(32)
         }
 
-        /// A new one from the system's generator.
-        ///
-        /// - Returns: A key that nobody else has.
-        /// - Throws: `CryptoError` when there is no randomness.
         package static func generate() throws(CryptoError) -> Key {
             try Key(random: ())
         }
 
-        /// Calls `body` with the bytes. Secret.
         package func withBytes<Value>(_ body: ([UInt8]) throws -> Value) rethrows -> Value { try body(bytes) }
 
-        /// Without the bytes.
         package var description: String { "key" }
-        /// Without the bytes, so that `dump` does not show them either.
+        /// Hides the bytes from `dump`.
         package var customMirror: Mirror { Mirror(self, children: []) }
     }
 }
 
 extension StreamingAEAD {
-    /// Seals bytes that come in pieces; needs the memory of one segment, whatever their number. One owner.
+    /// Seals bytes that arrive in pieces, with memory for one segment. One owner.
     ///
-    /// After an error nothing may follow: the ciphertext is unfinished and nobody can open it to its end.
+    /// After an error the ciphertext is unfinished and cannot be continued.
     package struct Encryptor: ~Copyable {
         private var cipher: SegmentCipher
         private var buffer: SegmentBuffer
-        /// Bytes of plaintext that the segment at hand takes.
+        /// Bytes of plaintext that fit into the current segment.
         private var room: Int
         private let write: (UnsafeRawBufferPointer) throws -> Void
 
-        /// Starts a ciphertext and writes its header.
-        ///
-        /// - Parameters:
-        ///   - key: The key.
-        ///   - associatedData: Must be the same for reading.
-        ///   - write: Gets the ciphertext piece by piece; valid during the call only.
-        /// - Throws: `CryptoError`, and what `write` throws.
+        /// Starts a ciphertext and writes its header. `write` gets the ciphertext in pieces that are valid only during the
+        /// call.
         package init(
             key: Key,
             associatedData: [UInt8],
@@ -96,22 +81,17 @@ extension StreamingAEAD {
             room = StreamingAEAD.segmentByteCount - StreamingAEAD.tagByteCount - StreamingAEAD.headerByteCount
         }
 
-        /// Adds plaintext.
-        ///
-        /// - Parameter bytes: Copied; any number.
-        /// - Throws: `CryptoError`, also after `finish` or an error; what `write` throws.
+        /// Adds plaintext. Throws also after `finish` or an error.
         package mutating func update(_ bytes: UnsafeRawBufferPointer) throws {
             var rest = bytes
             while !rest.isEmpty {
-                // A full segment waits for the byte that shows it is not the last.
+                // A full segment waits for the next byte, which shows that it is not the last.
                 if buffer.count == room { try seal(isLast: false) }
                 rest = buffer.fill(from: rest, below: room)
             }
         }
 
-        /// Seals the last segment. Nothing may follow.
-        ///
-        /// - Throws: `CryptoError`, also after an error or a second time; what `write` throws.
+        /// Seals the last segment. Throws also after an error or a second time.
         package mutating func finish() throws {
             try seal(isLast: true)
         }
@@ -132,23 +112,21 @@ extension StreamingAEAD {
 }
 
 extension StreamingAEAD {
-    /// Opens a ciphertext. Plaintext is given out only in segments that were authenticated; all of it is right only when
-    /// this returns.
+    /// Decrypts a ciphertext. Each segment of plaintext is authenticated before it is passed on; the whole is authentic only
+    /// when this returns.
     ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - associatedData: As when it was sealed.
-    ///   - read: Fills a buffer and returns how many bytes, 0 at the end.
-    ///   - body: Gets the plaintext; valid during the call only.
-    /// - Throws: `CryptoError` `.isDamaged` for a wrong key, wrong associated data, and anything that was changed, cut off
-    ///   or added; what `read` and `body` throw.
+    /// `read` fills a buffer and returns the number of bytes, 0 at the end. `body` gets plaintext that is valid only during the
+    /// call.
+    ///
+    /// - Throws: `CryptoError` `.isDamaged` for a wrong key, wrong associated data, or a modified, truncated or extended
+    ///   ciphertext; what `read` and `body` throw.
     package static func decrypt(
         key: Key,
         associatedData: [UInt8],
         read: (UnsafeMutableRawBufferPointer) throws -> Int,
         _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
-        // One byte more than a segment: whether it comes shows whether the segment is the last.
+        // One byte more than a segment: it shows whether the segment is the last.
         var buffer = SegmentBuffer(byteCount: segmentByteCount + 1)
         try fill(&buffer, below: headerByteCount, read)
         guard buffer.count == headerByteCount else {
@@ -187,22 +165,16 @@ extension StreamingAEAD {
 }
 
 extension StreamingAEAD {
-    /// Seals a file and hashes the very bytes that are sealed, in one pass: a thread of its own reads and encrypts, a second
-    /// one hashes. Needs some 5 MiB, whatever the size.
+    /// Encrypts a file and hashes its plaintext in one pass: one thread reads and encrypts, another one hashes. Needs about 5
+    /// MiB for any size.
     ///
-    /// Cancelling ends it after at most one block of 1 MiB and throws `CancellationError`.
+    /// Canceling stops after at most one block of 1 MiB and throws `CancellationError`. The file is read with `pread` from its
+    /// start; `descriptor` must stay open until this returns. `write` gets the ciphertext on the reading thread, in pieces that
+    /// are valid only during the call; an error that it throws stops the pass.
     ///
-    /// - Parameters:
-    ///   - descriptor: Open for reading; read with `pread` from its start, so the file offset stays. It must stay open until
-    ///     this returns.
-    ///   - byteCount: How many bytes.
-    ///   - key: The key.
-    ///   - associatedData: Must be the same for reading.
-    ///   - write: Gets the ciphertext piece by piece on the reading thread; valid during the call only. An error that it
-    ///     throws ends the pass.
     /// - Returns: The SHA-256 of the plaintext.
-    /// - Throws: `CryptoError`, with `systemError` when reading failed, also when the file ends early; what `write` throws.
-    ///   What was written so far is of no use then.
+    /// - Throws: `CryptoError`, with `systemError` when reading failed, also when the file ends early; what `write` throws. The
+    ///   output is then unusable.
     package static func encrypt(
         file descriptor: Int32,
         byteCount: Int64,
@@ -223,14 +195,8 @@ extension StreamingAEAD {
         return try await pipeline.finish().digest
     }
 
-    /// Opens a file and hashes its plaintext, as above. The bytes given out are right only when this returns.
+    /// Decrypts a whole file and hashes its plaintext, as above. The plaintext is authentic only when this returns.
     ///
-    /// - Parameters:
-    ///   - descriptor: Open for reading; read with `pread` from its start to its end. It must stay open until this returns.
-    ///   - key: The key.
-    ///   - associatedData: As when it was sealed.
-    ///   - body: Gets the plaintext on the reading thread; valid during the call only. An error that it throws ends the
-    ///     pass.
     /// - Returns: The SHA-256 and the size of the plaintext.
     /// - Throws: `CryptoError`, `.isDamaged` as in `decrypt(key:associatedData:read:_:)`, with `systemError` when reading
     ///   failed; what `body` throws.
@@ -257,7 +223,7 @@ extension StreamingAEAD {
     }
 }
 
-/// AES-256-GCM of the segments of one ciphertext, one after the other. Not thread-safe; one owner.
+/// AES-256-GCM of the segments of one ciphertext, in order. Not thread-safe; one owner.
 struct SegmentCipher: ~Copyable {
     enum Direction { case seal, open }
 
@@ -268,14 +234,7 @@ struct SegmentCipher: ~Copyable {
     private var number: UInt32 = 0
     private var isOver = false
 
-    /// Derives the key.
-    ///
-    /// - Parameters:
-    ///   - direction: What the cipher is for.
-    ///   - header: 40 bytes.
-    ///   - key: The key.
-    ///   - associatedData: What the ciphertext is bound to.
-    /// - Throws: `CryptoError` when OpenSSL refuses, and `.isDamaged` for a header of another length or format.
+    /// Derives the key. Throws `.isDamaged` for a header of another length or format.
     init(
         _ direction: Direction,
         header: [UInt8],
@@ -302,12 +261,8 @@ struct SegmentCipher: ~Copyable {
         EVP_CIPHER_CTX_free(context)
     }
 
-    /// Seals the next segment in place.
-    ///
-    /// - Parameters:
-    ///   - segment: The plaintext, and behind it 16 bytes of room for the tag.
-    ///   - isLast: Nothing may follow then.
-    /// - Throws: `CryptoError`; nothing may follow then either.
+    /// Seals the next segment in place; it ends with 16 bytes of room for the tag. Nothing may follow the last segment or an
+    /// error.
     mutating func seal(_ segment: UnsafeMutableRawBufferPointer, isLast: Bool) throws(CryptoError) {
         let count = segment.count - StreamingAEAD.tagByteCount
         try begin(isLast: isLast)
@@ -322,12 +277,8 @@ struct SegmentCipher: ~Copyable {
         isOver = isLast
     }
 
-    /// Opens the next segment in place; when this throws, what stands there is not authentic and is for nobody.
-    ///
-    /// - Parameters:
-    ///   - segment: Ciphertext and tag; the plaintext is 16 bytes shorter.
-    ///   - isLast: Nothing may follow then.
-    /// - Throws: `CryptoError` `.isDamaged`.
+    /// Opens the next segment, ciphertext and tag, in place; the plaintext is 16 bytes shorter. When this throws, the buffer is
+    /// not authentic and must not be used.
     mutating func open(_ segment: UnsafeMutableRawBufferPointer, isLast: Bool) throws(CryptoError) {
         let count = segment.count - StreamingAEAD.tagByteCount
         try begin(isLast: isLast)
@@ -345,12 +296,11 @@ struct SegmentCipher: ~Copyable {
         isOver = isLast
     }
 
-    /// Nothing may follow any more.
     mutating func end() {
         isOver = true
     }
 
-    /// Takes the next nonce. No nonce is ever used twice: until the segment is done, no other can begin.
+    /// Sets the next nonce. No nonce is used twice: no other segment can begin until this one is done.
     private mutating func begin(isLast: Bool) throws(CryptoError) {
         guard !isOver else { throw CryptoError("the ciphertext has ended already") }
         isOver = true
@@ -364,7 +314,7 @@ struct SegmentCipher: ~Copyable {
         }
     }
 
-    /// Runs the cipher over the bytes in place, and checks the tag when opening.
+    /// Runs the cipher in place, and checks the tag when opening.
     private func transform(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
         let bytes = start.assumingMemoryBound(to: UInt8.self)
         var done: Int32 = 0
@@ -377,7 +327,7 @@ struct SegmentCipher: ~Copyable {
 /// Memory for one segment of a `StreamingAEAD`, filled from the front. Freed with its owner.
 struct SegmentBuffer: ~Copyable {
     private let storage: UnsafeMutableRawBufferPointer
-    /// How many bytes count.
+    /// Bytes filled.
     var count = 0
 
     init(byteCount: Int) {
@@ -388,19 +338,17 @@ struct SegmentBuffer: ~Copyable {
         storage.deallocate()
     }
 
-    /// The first bytes, whether they count or not; valid while the buffer is.
+    /// The first bytes, filled or not; valid while the buffer is.
     func first(_ byteCount: Int) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: storage[..<byteCount])
     }
 
-    /// What is behind the bytes that count, up to `limit`.
+    /// The unfilled part up to `limit`.
     func room(below limit: Int) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: storage[count..<limit])
     }
 
-    /// Copies as many bytes as fit below `limit`.
-    ///
-    /// - Returns: The bytes that did not fit.
+    /// Copies the bytes that fit below `limit`, and returns the others.
     mutating func fill(from bytes: UnsafeRawBufferPointer, below limit: Int) -> UnsafeRawBufferPointer {
         let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(limit - count))
         room(below: limit).copyMemory(from: piece)
@@ -412,8 +360,6 @@ struct SegmentBuffer: ~Copyable {
 /// HKDF (RFC 5869).
 enum HKDF {
     /// Extract and expand with SHA-256.
-    ///
-    /// - Throws: `CryptoError` when OpenSSL refuses.
     static func sha256(
         key: [UInt8],
         salt: [UInt8],

@@ -5,7 +5,7 @@ internal import MediaSystem
 public final class FileContent: Sendable {
     /// The open file; owned, closed with the last reference.
     public let descriptor: Int32
-    /// Bytes to send: what `fstat` said when the file was opened. Bytes appended later are not sent.
+    /// Bytes to send: the size at opening (`fstat`). Bytes appended later are not sent.
     public let byteCount: Int64
 
     /// Takes over an open, seekable descriptor.
@@ -21,7 +21,6 @@ public final class FileContent: Sendable {
     /// Reads at an offset, never beyond `byteCount`.
     ///
     /// - Returns: Bytes read, at least 1 when any remain.
-    /// - Throws: `FileContentError`.
     public func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(FileContentError) -> Int {
         let wanted = Int(min(Int64(buffer.count), byteCount - offset))
         guard wanted > 0 else { return 0 }
@@ -37,10 +36,10 @@ public final class FileContent: Sendable {
     }
 }
 
-/// Why a file could not be read to the end it promised.
+/// Why a file could not be read to its measured length.
 public enum FileContentError: Error, Sendable, Equatable {
     /// The file became shorter while it was being sent. Lengths in bytes.
     case shrank(expected: Int64, actual: Int64)
-    /// The system refused to read.
+    /// The read failed.
     case unreadable(errno: Int32)
 }

@@ -1,13 +1,13 @@
 /// A `multipart/form-data` body (RFC 7578): text fields in order, then one file.
 ///
-/// Header and footer are held in memory, the file never is: it is read with `pread` straight into the buffer that goes
-/// to the socket. The exact length is known before the first byte.
+/// Header and footer are held in memory, the file never is: it is read with `pread` directly into the buffer that is sent. The
+/// exact length is known before the first byte.
 public struct MultipartForm: RequestBody {
     /// The part that carries the file.
     public struct FilePart: Sendable {
         /// The field name.
         public var name: String
-        /// The file name told to the server.
+        /// The file name sent to the server.
         public var fileName: String
         /// The part's own `Content-Type` (trap T5).
         public var contentType: String
@@ -36,13 +36,8 @@ public struct MultipartForm: RequestBody {
     /// Value of the request's `Content-Type`.
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
-    /// Lays out the body.
-    ///
-    /// - Parameters:
-    ///   - fields: Names and values in the order they are sent.
-    ///   - file: The file part, sent last.
-    ///   - boundary: Random by default; given only by tests.
-    ///   - tap: Sees every byte of the file in order, exactly as sent.
+    /// Lays out the body: `fields` in order, then `file`. Only tests pass a `boundary`. `tap` gets every byte of the file in
+    /// order, as sent.
     public init(
         fields: [(name: String, value: String)],
         file: FilePart,
@@ -65,8 +60,8 @@ public struct MultipartForm: RequestBody {
         byteCount = Int64(header.count) + file.content.byteCount + Int64(footer.count)
     }
 
-    /// 24 dashes and 128 random bits in hexadecimal, the shape that servers and firewalls know from `curl`; 56 of the
-    /// 70 characters that RFC 2046 section 5.1.1 allows.
+    /// 24 dashes and 128 random bits in hexadecimal, the form that servers and firewalls know from `curl`; 56 of the 70
+    /// characters that RFC 2046 section 5.1.1 allows.
     public static func randomBoundary() -> String {
         var generator = SystemRandomNumberGenerator()
         let bits = (0..<2).map { _ in
@@ -104,7 +99,6 @@ public struct MultipartForm: RequestBody {
 }
 
 extension MultipartForm {
-    /// Reads header, file and footer as one run of bytes; a buffer is filled across their borders.
     private final class Reader: RequestBodyReader {
         private let header: [UInt8]
         private let content: FileContent
@@ -137,7 +131,7 @@ extension MultipartForm {
             offset = 0
         }
 
-        /// Reads from the segment that `offset` lies in, up to its end.
+        /// Reads from the segment at `offset`, up to its end.
         private func readSegment(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
             let fileStart = Int64(header.count)
             let fileEnd = fileStart + content.byteCount
@@ -160,7 +154,7 @@ extension MultipartForm {
     }
 }
 
-/// Sees the bytes of a file as they are sent: a hash, for example. Called on the transfer loop's thread.
+/// Gets the bytes of a file as they are sent, to hash them for example. Called on the transfer loop's thread.
 public protocol ByteTap: Sendable {
     /// The next bytes. They are valid during the call only.
     func append(_ bytes: UnsafeRawBufferPointer)
