@@ -4,7 +4,6 @@ internal import MediaCrypto
 internal import MediaStore
 internal import MediaTransport
 
-/// The `mediactl` command line.
 struct MediactlCommand: ParsableCommand {
     static let version = "0.2.0-dev"
 
@@ -40,9 +39,9 @@ struct MediactlCommand: ParsableCommand {
     @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
 }
 
-/// What `--version` says: the program, then the libraries that it runs with, each with its version on a line.
+/// The output of `--version`: the program, then the libraries in use, one per line.
 enum VersionText {
-    /// The first line, which the parser knows. Only when somebody asks are the libraries asked.
+    /// The only line that the parser gets. The libraries are queried only for `--version`.
     static let program = "mediactl \(MediactlCommand.version)"
 
     static var lines: [String] {

@@ -3,19 +3,17 @@ internal import Foundation
 internal import MediaFiles
 internal import MediaSystem
 
-/// What the program needs of the system before it can do anything: libdispatch and libcurl wait for ever, or end the process,
-/// where there is no thread and no file descriptor.
+/// Checks for threads and file descriptors: without them, libdispatch and libcurl wait forever or end the process.
 enum ProcessResources {
-    /// Threads that run at the same time besides one for each core: the transfer loop, signals, digests and files.
+    /// Threads that run in parallel in addition to one per core: the transfer loop, signals, digests and files.
     private static let extraThreads = 4
-    /// Descriptors that a transfer opens at the same time: databases, locks, the file, sockets, and those of the runtime.
+    /// Descriptors that a transfer has open at once: databases, locks, the file, sockets, and those of the runtime.
     private static let descriptorCount = 24
 
-    /// Bytes of address space that the runtime and libcurl reserve later. Without them, allocations fail in the middle of a
-    /// command.
+    /// Bytes of address space that the runtime and libcurl reserve later. Without them, allocations fail during a command.
     private static let laterAddressSpace = 40 << 20
 
-    /// What is missing; nil when there is enough.
+    /// nil if nothing is missing.
     static func shortage() -> Diagnosis? {
         AddressSpace.saveIfLimited()
         if let code = missingDescriptors() {
@@ -35,9 +33,7 @@ enum ProcessResources {
         return nil
     }
 
-    /// Opens and closes as many descriptors as are needed.
-    ///
-    /// - Returns: The `errno` of the first that was refused.
+    /// Returns the `errno` of the first descriptor that cannot be opened.
     private static func missingDescriptors() -> Int32? {
         var opened: [Int32] = []
         defer { opened.forEach { close($0) } }
@@ -50,9 +46,7 @@ enum ProcessResources {
         return nil
     }
 
-    /// Runs as many threads at once as are needed, and lets them end.
-    ///
-    /// - Returns: The `errno` of the first that was refused.
+    /// Returns the `errno` of the first thread that cannot be started.
     private static func missingThreads() -> Int32? {
         let end = DispatchSemaphore(value: 0)
         var started = 0
@@ -66,7 +60,7 @@ enum ProcessResources {
         return code == 0 ? nil : code
     }
 
-    /// - Returns: The `errno` with which the address space is refused; 0 if it is available.
+    /// Returns the `errno` of the failed reservation; 0 if the address space is available.
     private static func missingAddressSpace() -> Int32 {
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
         let space = mmap(nil, laterAddressSpace, PROT_NONE, flags, -1, 0)
@@ -77,9 +71,7 @@ enum ProcessResources {
 }
 
 extension Program {
-    /// Reports a lack of threads or file descriptors, before anything needs them.
-    ///
-    /// - Returns: The exit code when the program cannot run; nil when it can.
+    /// Reports a lack of threads or file descriptors before anything needs them. Returns the exit code; nil if all is well.
     public static func refuseTooFewResources() -> Int32? {
         guard let shortage = ProcessResources.shortage() else { return nil }
         let isJSON = CommandLine.arguments.dropFirst().contains("--json")
@@ -90,26 +82,24 @@ extension Program {
     }
 }
 
-/// The descriptors 0 to 2 of a program that was started without some of them (`>&-`).
+/// Descriptors 0 to 2 of a program that was started without some of them (`>&-`).
 enum StandardStreams {
-    /// Fills the gaps, before anything else is opened: otherwise a socket or the journal gets the number of a standard
-    /// stream, and messages are written into it.
-    ///
-    /// A gap becomes `/dev/null`, opened for the opposite direction, so that reading or writing fails with EBADF as it
-    /// does on a closed descriptor.
+    /// Fills the gaps before anything else is opened. Otherwise a socket or the journal gets the number of a standard stream,
+    /// and messages are written into it. A gap becomes `/dev/null`, opened for the opposite direction, so that reading or
+    /// writing fails with EBADF as on a closed descriptor.
     static func fillGaps() {
         for (descriptor, direction) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
-            // The lowest free number is given, and all below are taken.
+            // open(2) returns the lowest free number, and all lower ones are taken.
             _ = open("/dev/null", direction)
         }
     }
 }
 
-/// What Swift's runtime shows when a program crashes.
+/// The crash reports of Swift's runtime.
 enum CrashReports {
-    /// Turns the runtime's backtraces off: they stop for questions on a terminal and print memory, which may hold a
-    /// password or a token. `SWIFT_BACKTRACE` in the environment, which the runtime has read by now, keeps them.
+    /// Disables the runtime's backtraces: they prompt on a terminal and print memory, which may contain a password or a token.
+    /// `SWIFT_BACKTRACE` in the environment, which the runtime has already read, keeps them.
     static func disable() {
         guard getenv("SWIFT_BACKTRACE") == nil else { return }
         for number in [SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP] {

@@ -2,21 +2,17 @@ internal import Outcomes
 internal import ArgumentParser
 internal import Foundation
 
-/// The program: from arguments to exit code. The only entry point of this module.
+/// The only entry point of this module.
 public enum Program {
-    /// Makes the process fit for running. Must come before anything that opens a descriptor.
+    /// Prepares the process. Must run before anything opens a descriptor.
     public static func prepareProcess() {
         StandardStreams.fillGaps()
         CrashReports.disable()
-        // The library below OpenSSL's tpm2 provider writes each refusal of a TPM to standard error; our own message says it.
+        // The library below OpenSSL's tpm2 provider prints each refusal of a TPM to standard error; our own message covers it.
         setenv("TSS2_LOG", "all+none", 0)
     }
 
-    /// Runs the command line of this process.
-    ///
-    /// Reads the process's arguments, environment and standard streams, and takes over its signals.
-    ///
-    /// - Returns: The exit code, as published in `docs/exit-codes.md`.
+    /// Runs the command line of this process and takes over its signals. Returns the exit code (`docs/exit-codes.md`).
     public static func run() async -> Int32 {
         guardHelpWidth()
         let interruption = Interruption()
@@ -27,7 +23,6 @@ public enum Program {
         return code.rawValue
     }
 
-    /// Runs a command line with given surroundings.
     static func run(_ arguments: [String], in context: CommandContext) async -> ExitCode {
         let command: any ParsableCommand
         do {
@@ -43,13 +38,13 @@ public enum Program {
         return await run(&runnable, in: context)
     }
 
-    /// Help and version are results as well: they are lost when they cannot be written.
+    /// Help and version are results as well: failing to write them is an error.
     private static func report(_ failure: ParseFailure, in context: CommandContext) -> ExitCode {
         let code = failure.report(in: context)
         return Console(context, schema: "mediactl.error/1", preferences: OutputPreferences()).exitCode(code)
     }
 
-    /// Help and the like: ArgumentParser answers by throwing.
+    /// Help and the like: ArgumentParser returns the text by throwing.
     private static func runBuiltIn(
         _ command: any ParsableCommand,
         arguments: [String],
@@ -87,11 +82,11 @@ public enum Program {
         }
     }
 
-    /// Ends the program from a signal. Work in flight that has been told to give up gets a moment to write its summary;
-    /// the journal is right whenever the program ends.
+    /// Ends the program after a signal. Canceled work in flight gets a moment to write its summary; the journal is
+    /// consistent whenever the program ends.
     private static func end(_ request: Interruption.Request, afterGrace: Bool, _ console: Console) {
         let leave: @Sendable () -> Void = {
-            // Nor does a reader that takes nothing keep the program from ending.
+            // A reader that takes nothing must not keep the program from ending either.
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500)) {
                 _exit(request.signal.exitCode.rawValue)
             }
@@ -112,7 +107,7 @@ public enum Program {
         DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(5), execute: leave)
     }
 
-    /// Help of ArgumentParser 1.8 traps on a width below 27 columns, whether `COLUMNS` or the terminal says so.
+    /// ArgumentParser 1.8 traps on help narrower than 27 columns, whether from `COLUMNS` or from the terminal.
     private static func guardHelpWidth() {
         let named = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) }
         let columns = named ?? Terminal.process().columns(STDOUT_FILENO)
@@ -121,7 +116,7 @@ public enum Program {
         }
     }
 
-    /// The arguments with every byte they have: `CommandLine.arguments` repairs what is not UTF-8.
+    /// `CommandLine.arguments` repairs what is not UTF-8; this keeps every byte.
     private static func processArguments() -> [String] {
         (0..<Int(CommandLine.argc)).compactMap { index in
             // The C runtime keeps argv alive and unchanged as long as the process lives.

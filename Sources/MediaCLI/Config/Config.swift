@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import MediaCore
 
-/// `mediactl config …`
 struct Config: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show settings, and where they come from.",
@@ -14,7 +13,6 @@ struct Config: ParsableCommand {
     )
 }
 
-/// `mediactl config show`
 struct ConfigShow: ContextCommand {
     static let schema = "mediactl.config-show/1"
     static let configuration = CommandConfiguration(
@@ -41,14 +39,12 @@ struct ConfigShow: ContextCommand {
     }
 }
 
-/// The members of the records of `config show`.
 extension JSONRenderer {
     static func setting(_ row: SettingsSession.Row) -> JSONObject {
         ["name": .string(row.name), "value": .string(row.value), "source": .string(row.source)]
     }
 }
 
-/// What `config show` says on standard output.
 extension TextRenderer {
     static func settings(_ rows: [SettingsSession.Row], width: Int?, style: Style) -> [String] {
         var table = Table(columns: [

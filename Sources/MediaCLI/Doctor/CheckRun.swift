@@ -5,7 +5,7 @@ internal import MediaCore
 internal import MediaTransport
 internal import Synchronization
 
-/// What `doctor` and `smoke` have in common.
+/// The options that `doctor` and `smoke` share.
 struct CheckOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Maximum time for all checks (default: 60s).", valueName: "time"))
     var timeout: String?
@@ -20,37 +20,29 @@ struct CheckOptions: ParsableArguments {
         guard junit != "" else { throw ValidationError("--junit: an empty path.") }
     }
 
-    /// The limit for the whole run.
-    ///
-    /// - Throws: `Diagnosis` for what is no duration.
     func limit() throws(Diagnosis) -> Duration {
         try FlagValue.read(timeout, "--timeout", SettingValue.timeout) ?? .seconds(60)
     }
 }
 
-/// Runs a list of checks within a time limit, tells each as it ends, and writes the JUnit report.
+/// Runs a list of checks within a time limit, reports each as it finishes, and writes the JUnit report.
 struct CheckRun: Sendable {
     typealias OnCheck = @Sendable (ServerCheck) -> Void
 
     let console: Console
-    /// The server's address.
     let server: String
     /// `doctor` or `smoke`.
     let suite: String
-    /// Where the JUnit report goes.
+    /// Path of the JUnit report.
     let junit: String?
 
-    /// What time and signals do to an upload whose last byte is out: its answer may take this much longer.
+    /// How long an upload whose last byte is sent may still wait for its response after the time limit or a signal.
     private static let finishTime = Duration.seconds(5)
 
-    /// Makes the checks.
+    /// Runs `body`, which must end soon after its task is canceled. Those of `names` that it does not report are reported
+    /// as skipped. Returns success if no check failed, otherwise the code of the first failure.
     ///
-    /// - Parameters:
-    ///   - names: All checks, so that those that time or a signal cuts off are told as skipped.
-    ///   - limit: For the whole run.
-    ///   - body: Makes the checks; must end soon after its task is cancelled.
-    /// - Returns: Success when none failed, else the code of the first failure.
-    /// - Throws: `Diagnosis` when the report cannot be written.
+    /// - Throws: `Diagnosis` if the report cannot be written.
     func run(
         names: [String],
         limit: Duration,
@@ -93,7 +85,7 @@ struct CheckRun: Sendable {
         return code
     }
 
-    /// Runs the checks in a task that time or a signal ends.
+    /// Runs the checks in a task that the time limit or a signal cancels.
     private func make(
         until deadline: Deadline,
         _ body: @escaping @Sendable (TransferControl) async -> [ServerCheck]
@@ -118,7 +110,6 @@ struct CheckRun: Sendable {
         clock.cancel()
     }
 
-    /// One code for the whole: that of the first check that failed.
     private func exitCode(_ checks: [ServerCheck], isOutOfTime: Bool) -> ExitCode {
         guard let failure = checks.first(where: { $0.status == .failed }) else {
             return isOutOfTime ? .network : .success
@@ -131,7 +122,6 @@ struct CheckRun: Sendable {
     private func report(_ check: ServerCheck) {
         var diagnosis = check.error.map { ErrorCatalogue.diagnosis(of: $0) }
         if let pin = check.facts["pinned_key"], check.error?.code != .pinnedKeyMismatch, diagnosis != nil {
-            // The command to run after the pin was verified.
             diagnosis?.hint =
                 "verify the pin with the operator, then: mediactl \(suite) --server \(ErrorCatalogue.clean(server)) "
                 + "--pinned-key '\(ErrorCatalogue.clean(pin))'"
@@ -160,7 +150,6 @@ struct CheckRun: Sendable {
     }
 }
 
-/// The time limit of a run.
 private final class Deadline: Sendable {
     let limit: Duration
     private let hasPassed = Mutex(false)
@@ -175,7 +164,7 @@ private final class Deadline: Sendable {
         hasPassed.withLock { $0 = true }
     }
 
-    /// A check that the limit broke off says so, and not that somebody cancelled it.
+    /// Reports a check that the limit canceled as timed out.
     func excused(_ check: ServerCheck) -> ServerCheck {
         guard isOver, check.error?.code == .cancelled else { return check }
         var check = check
@@ -185,7 +174,7 @@ private final class Deadline: Sendable {
 }
 
 extension Diagnosis {
-    /// A file that a smoke test could not delete, with the command to delete it; nil if there is none.
+    /// A file that a smoke test could not delete, with the command that deletes it; nil if there is none.
     fileprivate init?(remainsOf check: ServerCheck, on server: String) {
         guard let id = check.facts["left_file_id"] else { return nil }
         let event = [check.facts["left_event_date"], check.facts["left_org_name"]].compactMap { $0 }
@@ -198,7 +187,6 @@ extension Diagnosis {
     }
 }
 
-/// The members of the records of `doctor` and `smoke`.
 extension JSONRenderer {
     static func check(_ check: ServerCheck, _ diagnosis: Diagnosis?) -> JSONObject {
         let facts = check.facts.sorted { $0.key < $1.key }
@@ -211,7 +199,6 @@ extension JSONRenderer {
     }
 }
 
-/// What `doctor` and `smoke` say on standard output.
 extension TextRenderer {
     /// `ok    tls      CN=media.example.org, valid until …`
     static func check(
@@ -232,7 +219,7 @@ extension TextRenderer {
         let found = check.facts["role"] == nil ? diagnosis?.message : nil
         let detail = ErrorCatalogue.clean(found ?? check.detail)
         let indent = String(repeating: " ", count: 16)
-        // Below a dozen columns it is no column any more.
+        // Narrower than a dozen columns is not worth wrapping.
         let room = width.map { $0 - indent.count } ?? .max
         let parts = room > 12 ? WordWrap.lines(detail, width: room) : [detail]
         var lines = ["\(word)  \(name)  \(parts[0])"] + parts.dropFirst().map { indent + $0 }
@@ -243,16 +230,14 @@ extension TextRenderer {
     }
 }
 
-/// Checks as a JUnit XML report, in the form that CI servers read: one suite, one test case a check.
+/// Checks as a JUnit XML report in the form that CI servers read: one suite, one test case per check.
 struct JUnitReport: Sendable {
-    /// Name of the suite.
     var suite: String
-    /// The server's address, a property of the suite.
+    /// The server's address, written as a property of the suite.
     var server: String
     var checks: [ServerCheck]
     var duration: Duration
 
-    /// The document, UTF-8.
     var text: String {
         let failures = checks.count { $0.status == .failed }
         let skipped = checks.count { $0.status == .skipped }
@@ -290,9 +275,7 @@ struct JUnitReport: Sendable {
         }
     }
 
-    /// Writes the report, replacing an earlier one.
-    ///
-    /// - Throws: `Diagnosis`.
+    /// Replaces an existing report.
     func write(to path: String) throws(Diagnosis) {
         do {
             try NewFile(replacing: RawArguments.bytes(of: path)).write(text)

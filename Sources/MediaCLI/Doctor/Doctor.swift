@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import GigHive
 internal import MediaTransport
 
-/// `mediactl doctor`
 struct Doctor: ContextCommand {
     static let schema = "mediactl.doctor/1"
     static let configuration = CommandConfiguration(
@@ -28,7 +27,7 @@ struct Doctor: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let server = try settings.requireServer()
         let servers = try ServerSession(settings, credentials: credentials)
-        // The check reports a refusal.
+        // A check reports the refusal.
         try? await servers.contact(server)
         let (client, missingLogin) = try await client(for: server, servers, console)
         let checkup = ServerCheckup(
@@ -43,7 +42,7 @@ struct Doctor: ContextCommand {
         }
     }
 
-    /// Everything but login, role and tus can be checked without a login. A stored login that expired fails the check.
+    /// Everything but login, role and tus can be checked without a login. An expired stored login fails the check.
     private func client(
         for server: ServerURL,
         _ servers: ServerSession,

@@ -3,7 +3,6 @@ internal import GigHive
 internal import MediaStore
 internal import MediaTransport
 
-/// `mediactl smoke`
 struct Smoke: ContextCommand {
     static let schema = "mediactl.smoke/1"
     static let configuration = CommandConfiguration(
@@ -28,7 +27,6 @@ struct Smoke: ContextCommand {
     @OptionGroup(title: "Connection options") var connection: ConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    /// The two ways in.
     enum SmokeTransport: String, ExpressibleByArgument, CaseIterable {
         case multipart
         case tus

@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// What all commands of `hash-only` work with: the open stores, and a session for each server.
+/// What all commands of `hash-only` share: the open stores, and a session for each server.
 struct CaptureContext: Sendable {
     let settings: SettingsSession
     let library: LibraryStore
@@ -14,12 +14,8 @@ struct CaptureContext: Sendable {
 
     var console: Console { settings.console }
 
-    /// Opens the stores, and tells the user what was put right. Nothing is sent.
+    /// Opens the stores and warns about what was repaired. Sends nothing. `scratch` replaces the data directory.
     ///
-    /// - Parameters:
-    ///   - settings: Which directory.
-    ///   - scratch: Another directory of data, for what must leave nothing behind.
-    /// - Returns: The open stores.
     /// - Throws: `StoreError`, `TransportError`.
     static func open(_ settings: SettingsSession, in scratch: String? = nil) throws -> CaptureContext {
         let directory = try DataDirectory.open(scratch ?? settings.locations.dataDirectory)
@@ -35,7 +31,7 @@ struct CaptureContext: Sendable {
         )
     }
 
-    /// Opens settings and stores of a command, and finishes what processes that have died left. Nothing is sent.
+    /// Opens the settings and stores of a command, and completes what dead processes left unfinished. Sends nothing.
     ///
     /// - Throws: `SettingsError`, `StoreError`, `TransportError`, `ServerURLError`, `CaptureError`.
     static func open(
@@ -48,17 +44,15 @@ struct CaptureContext: Sendable {
         return context
     }
 
-    /// The captures of the server that flags and settings name.
+    /// The captures of the configured server.
     ///
-    /// - Throws: `Diagnosis` when nothing names one; `ServerURLError`.
+    /// - Throws: `Diagnosis` if none is configured; `ServerURLError`.
     func session() throws -> CaptureSession {
         guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
         return session(server, settings.settings.captureProfile.value)
     }
 
-    /// The captures of the server that a record names.
-    ///
-    /// - Throws: `ServerURLError`, `CaptureError` for a record that cannot be understood.
+    /// - Throws: `ServerURLError`; `CaptureError` if the record's profile is unknown.
     func session(for record: CaptureRecord) throws -> CaptureSession {
         guard let profile = CaptureProfile(rawValue: record.profile) else {
             throw CaptureError(.recordUnusable, detail: "its profile is not known", value: record.id)
@@ -66,18 +60,17 @@ struct CaptureContext: Sendable {
         return session(try ServerURL(record.server, allowingPath: true), profile)
     }
 
-    /// A session that may send: what is told about a capture is for the server alone.
+    /// A session that may send.
     ///
-    /// - Throws: `CredentialError` when it would travel in clear text.
+    /// - Throws: `CredentialError` if captures would be sent unencrypted.
     func confidential(_ session: CaptureSession) throws -> CaptureSession {
         try settings.refuseClearText(session.client.server.origin, .captureURL, of: "captures")
         return session
     }
 
-    /// A session for work on what is kept here, where it matters little which server it is: the one that is named, else
-    /// that of the newest capture.
+    /// A session for local work, where the server hardly matters: the configured one, else that of the newest capture.
     ///
-    /// - Throws: `StoreError`, `ServerURLError`; `Diagnosis` when there is neither.
+    /// - Throws: `StoreError`, `ServerURLError`; `Diagnosis` if there is neither.
     func anySession() throws -> CaptureSession {
         if let server = try settings.configuredCaptureServer {
             return session(server, settings.settings.captureProfile.value)
@@ -86,11 +79,11 @@ struct CaptureContext: Sendable {
         return try session(for: newest)
     }
 
-    /// Finishes what processes that have died left. Nothing is sent.
+    /// Completes what dead processes left unfinished. Sends nothing.
     ///
     /// - Throws: `StoreError`, `ServerURLError`, `CaptureError`.
     func adopt() async throws {
-        // A process may have died before its first record: then any server's session will do.
+        // A process may have died before its first record; then any server's session will do.
         if let newest = try library.captures().first {
             try await session(for: newest).adopt()
         } else if try settings.configuredCaptureServer != nil {
@@ -98,9 +91,7 @@ struct CaptureContext: Sendable {
         }
     }
 
-    /// The one record whose id begins like this.
-    ///
-    /// - Throws: `StoreError`; `CaptureError` when there is none, or more than one.
+    /// - Throws: `StoreError`; `CaptureError` if no record or several have this prefix.
     func record(_ idPrefix: String) throws -> CaptureRecord {
         let found = try library.captures(idPrefix: idPrefix.lowercased())
         guard let record = found.first, found.count == 1 else {
@@ -127,8 +118,7 @@ struct CaptureContext: Sendable {
 }
 
 extension SettingsSession {
-    /// Runs `body` with stores that leave nothing behind: those of the data directory where there is one, else empty ones
-    /// in a directory that goes away.
+    /// Runs `body` with the stores of the data directory if there is one, else with empty ones in a temporary directory.
     ///
     /// - Throws: What `body` throws, and `StoreError`, `TransportError`.
     func withReadOnlyCaptures<Value>(_ body: (CaptureContext) async throws -> Value) async throws -> Value {
@@ -146,33 +136,30 @@ extension SettingsSession {
         return try await body(CaptureContext.open(self, in: scratch))
     }
 
-    /// The privacy settings: a file of their own beside the settings file, so that a change of one cannot damage the other.
+    /// Separate from the settings file, so that changing one cannot damage the other.
     var privacyFile: String {
         let file = locations.configFile
         guard let slash = file.lastIndex(of: "/") else { return "hash-only.json" }
         return file[...slash] + "hash-only.json"
     }
 
-    /// The privacy settings that are kept.
-    ///
-    /// - Throws: `CaptureError` when they cannot be read: nobody's privacy is off by accident.
+    /// - Throws: `CaptureError` if they cannot be read: an unreadable file must not turn privacy off.
     func privacySettings() throws(CaptureError) -> PrivacySettings {
         try PrivacySettings.read(privacyFile)
     }
 
-    /// The relying party id of the server.
+    /// The server's relying party ID.
     var captureRPID: String {
         settings.captureRPID?.value ?? settings.captureProfile.value.usualRPID
     }
 
-    /// Where the vault's key comes from.
     var vaultKey: VaultKey {
         settings.vaultKeyCommand.map { .command($0.value) } ?? .file
     }
 }
 
 extension CaptureProfile {
-    /// What servers of this profile call themselves unless their operator has changed it (hash-only contract 3.1).
+    /// The relying party ID that servers of this profile use by default (hash-only contract 3.1).
     var usualRPID: String {
         switch self {
         case .mediactl1: "mediactl-1"

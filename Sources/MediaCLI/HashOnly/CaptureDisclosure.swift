@@ -2,15 +2,9 @@ internal import CaptureSubmission
 internal import HashCapture
 internal import MediaCore
 
-/// What a body tells, in words: one line for each thing that leaves, and one for what stays.
+/// Describes a request body: one line for each thing it discloses.
 enum CaptureDisclosure {
-    /// Says it.
-    ///
-    /// - Parameters:
-    ///   - payload: What would be sent.
-    ///   - profile: How the server reads it.
-    ///   - isTimeNamed: Whether the user said when it was taken.
-    /// - Returns: Lines to be shown as they are.
+    /// `isTimeNamed` means that the user specified the capture time. The lines may be printed without escaping.
     static func lines(_ payload: HashOnlyPayload, _ profile: CaptureProfile, isTimeNamed: Bool) -> [String] {
         var lines: [String?] = [
             "the SHA-256 of the \(payload.mediaType.rawValue), from which nobody can make the \(payload.mediaType.rawValue)",
@@ -39,7 +33,7 @@ enum CaptureDisclosure {
         }
     }
 
-    /// Where the time is from, when nobody has said it.
+    /// Where the time comes from if the user did not specify it.
     private static func source(of payload: HashOnlyPayload) -> String? {
         guard payload.flags.timestampLevel != .none else { return nil }
         return payload.metadata.timestamp == nil
@@ -69,7 +63,6 @@ enum CaptureDisclosure {
 }
 
 extension CaptureNotice {
-    /// Stable code for JSON.
     var code: String {
         switch self {
         case .noDepth: "no_depth"
@@ -87,7 +80,7 @@ extension CaptureNotice {
         }
     }
 
-    /// Whether it may be a mistake, and not only worth knowing.
+    /// Whether it may be a mistake, rather than only information.
     var isWarning: Bool {
         switch self {
         case .noDepth, .depthUnavailable, .recordedAsSuspicious, .captureTimeUnknown, .coordinatesArePublic,
@@ -97,7 +90,7 @@ extension CaptureNotice {
         }
     }
 
-    /// Whether `CaptureDisclosure` tells it in its own words.
+    /// Whether `CaptureDisclosure` already covers it.
     var isInDisclosure: Bool {
         switch self {
         case .capturedAtIsPublic, .captureTimeUnknown, .coordinatesArePublic: true
@@ -105,7 +98,6 @@ extension CaptureNotice {
         }
     }
 
-    /// One line: lower case, no full stop.
     var words: String {
         switch self {
         case .noDepth: "no depth map was given, so nothing shows that the scene was real; --depth FILE adds one"

@@ -6,31 +6,28 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Proves captures one after the other, since a server takes the counters of a device only in ascending order, and says
-/// what came of each.
+/// Submits captures one after the other, since a server accepts a device's counters only in ascending order, and
+/// reports the result of each.
 struct CaptureRun: Sendable {
-    /// What is being done now.
     private final class StageHolder: Sendable {
         private let stage = Mutex<Stage?>(nil)
 
         func withLock<Value>(_ body: (inout sending Stage?) -> sending Value) -> Value { stage.withLock(body) }
     }
 
-    /// What is being done, and how a signal reaches it.
+    /// The current job, and how a signal reaches it.
     private struct Stage {
         var work: Task<CaptureItem, any Error>
         var control: TransferControl
-        /// Whether the media is still being read: no request can be out before its end.
+        /// Whether the media is still being read. No request is sent before that ends.
         var isReading: Bool
     }
 
-    /// One thing to do.
     struct Job: Sendable {
-        /// Path as it was named.
+        /// The path as the user wrote it.
         var path: [UInt8]?
-        /// Whether it begins with reading media.
+        /// Whether it reads media before it sends anything.
         var readsMedia: Bool
-        /// Does it.
         var work:
             @Sendable (TransferControl, _ progress: @escaping @Sendable (Int64, Int64) -> Void) async throws ->
                 CaptureItem
@@ -48,12 +45,8 @@ struct CaptureRun: Sendable {
         finishTimeout = settings.settings.finishTimeout.value
     }
 
-    /// Does one job after the other. After a signal, or when nobody reads the results any more, no other is begun.
-    ///
-    /// - Parameters:
-    ///   - jobs: What to do.
-    ///   - tell: Renders how one ended, before the next begins.
-    /// - Returns: Whether all were done.
+    /// Runs one job after the other, and returns whether all ran. No further job starts after a signal or once standard
+    /// output is closed. `tell` runs for each result before the next job starts.
     func run(_ jobs: [Job], tell: (CaptureItem) -> Void) async -> Bool {
         let interruption = console.context.interruption
         return await interruption.handling({ heed($0) }) {
@@ -89,14 +82,13 @@ struct CaptureRun: Sendable {
         }
     }
 
-    /// Nobody reads the results any more.
     private var isUnread: Bool {
         console.context.output.noticeClosedPipe()
         return console.context.output.failure != nil
     }
 
-    /// What a signal does: reading ends at once; a request that is out waits for its answer, and a second signal gives it
-    /// up, which leaves its outcome unknown until `retry` asks.
+    /// A signal cancels reading at once. A request that is already sent waits for its response; a second signal abandons
+    /// it, and its outcome stays unknown until `retry` queries the server.
     private func heed(_ request: Interruption.Request) {
         guard let stage = stage.withLock({ $0 }) else { return }
         if request.isFinal || stage.isReading {
@@ -110,12 +102,7 @@ struct CaptureRun: Sendable {
 
     // MARK: The end
 
-    /// Says how many ended how, and ends the output.
-    ///
-    /// - Parameters:
-    ///   - isDone: Whether all were done.
-    ///   - members: The first members of the summary.
-    /// - Returns: How the program ends.
+    /// Prints the totals and writes the summary, which begins with `members`.
     func conclude(isDone: Bool, _ members: JSONObject) -> ExitCode {
         let code = console.exitCode(tally.exitCode(isStopped: !isDone))
         let words: [(state: CaptureItem.State, words: String)] = [
@@ -139,17 +126,16 @@ struct CaptureRun: Sendable {
     }
 }
 
-/// One capture of a run, and how it ended.
 struct CaptureItem: Sendable {
-    /// Where it has got to: the states of records, and those without a record.
+    /// The states of records, and those of captures without a record.
     enum State: String, Sendable, CaseIterable {
         case pending, queued, submitted, accepted, rejected
         case unknownOutcome = "unknown_outcome"
-        /// A dry run.
+        /// Dry run.
         case planned
-        /// There is no record.
+        /// No record was written.
         case failed
-        /// Stopped before there was a record.
+        /// Stopped before a record was written.
         case cancelled
 
         init(_ state: CaptureRecord.State) {
@@ -165,23 +151,22 @@ struct CaptureItem: Sendable {
         }
     }
 
-    /// Path as it was named; nil for a digest, or what a record says.
+    /// The path as the user wrote it or as the record has it; nil for a digest.
     var path: [UInt8]?
     var state: State
     var record: CaptureRecord?
     var preview: CapturePreview?
     var notices: [CaptureNotice] = []
     var error: Diagnosis?
-    /// Whether it was at the server before, and nothing had to be sent.
+    /// Whether the server already had it, so nothing was sent.
     var isKnown = false
 
-    /// A capture with a record.
     init(_ outcome: CaptureOutcome, path: [UInt8]?) {
         self.path = path
         record = outcome.record
         state = State(outcome.record.state)
         isKnown = outcome.isKnown
-        // Nothing was told this time.
+        // Nothing was disclosed this time.
         notices = isKnown ? [] : outcome.notices
         error = state == .accepted ? nil : Self.diagnosis(of: outcome)
         if let reason = reasonToRetry, let id = record?.id.prefix(8) {
@@ -190,7 +175,7 @@ struct CaptureItem: Sendable {
         }
     }
 
-    /// When retrying this very record leads further; nil where the error itself says what to do.
+    /// Why retrying this record helps; nil if the error has its own hint.
     private var reasonToRetry: String? {
         switch state {
         case .pending where error?.code == OutcomeCode.signingFailed.rawValue:
@@ -200,7 +185,6 @@ struct CaptureItem: Sendable {
         }
     }
 
-    /// What would be sent.
     init(_ preview: CapturePreview, path: [UInt8]?) {
         self.path = path
         self.preview = preview
@@ -208,7 +192,6 @@ struct CaptureItem: Sendable {
         notices = preview.notices
     }
 
-    /// Something without a record.
     init(failure: any Error, path: [UInt8]?, record: CaptureRecord? = nil) {
         let diagnosis = ErrorCatalogue.diagnosis(of: failure)
         self.path = path
@@ -217,7 +200,7 @@ struct CaptureItem: Sendable {
         error = diagnosis
     }
 
-    /// What keeps it from being accepted: this run's error, else the one that the record keeps.
+    /// This run's error, else the one stored in the record.
     private static func diagnosis(of outcome: CaptureOutcome) -> Diagnosis {
         if let error = outcome.error { return ErrorCatalogue.diagnosis(of: error) }
         let record = outcome.record
@@ -229,13 +212,12 @@ struct CaptureItem: Sendable {
         )
     }
 
-    /// How a program ends that made only this capture.
     var exitCode: ExitCode { error?.exitCode ?? .success }
 
-    /// What it is called in messages.
+    /// For messages.
     var name: String { (path ?? record?.path).map { ErrorCatalogue.quoted($0) } ?? digestName }
 
-    /// What it is called in results.
+    /// For results.
     var resultName: String { (path ?? record?.path).map { TerminalText.escaped($0) } ?? digestName }
 
     private var digestName: String {
@@ -245,8 +227,8 @@ struct CaptureItem: Sendable {
 }
 
 extension CaptureItem {
-    /// Whether only a deliberate resend can go on: the server cannot be asked (hash-only contract 1.3), or signing has
-    /// failed too often (section 8).
+    /// Whether only an explicit resend helps: the server cannot be queried (hash-only contract 1.3), or signing has failed
+    /// too often (section 8).
     var needsResend: Bool {
         switch state {
         case .unknownOutcome: record?.profile == CaptureProfile.reference.rawValue
@@ -256,14 +238,13 @@ extension CaptureItem {
     }
 }
 
-/// Where reading the media stands.
+/// How much of the media has been read.
 struct CaptureReading: RunReading {
-    /// Path as it was named.
     var path: [UInt8]
     var done: Int64
     var whole: Int64
 
-    /// Whether bytes of the media are still to be read: as long as that is so, no request has gone out.
+    /// While this is true, no request has been sent.
     var isReading: Bool { done < whole }
     var amount: Int64 { done }
     var percent: Int64? { Progress.percent(done, of: whole) }
@@ -285,7 +266,7 @@ struct CaptureReading: RunReading {
 }
 
 extension JSONRenderer {
-    /// One capture of `send` or `retry`. Keys are the same with and without `--dry-run`.
+    /// The keys are the same with and without `--dry-run`.
     static func captureItem(_ item: CaptureItem) -> JSONObject {
         let members: JSONObject
         if let preview = item.preview {
@@ -316,7 +297,6 @@ extension JSONRenderer {
         .array(notices.map { .object(["code": .string($0.code), "message": .string($0.words)]) })
     }
 
-    /// What a record keeps.
     static func capture(_ record: CaptureRecord?) -> JSONObject {
         [
             "capture_id": JSONValue(record?.id), "server": JSONValue(record?.server),
@@ -336,7 +316,7 @@ extension JSONRenderer {
     }
 }
 
-/// Failures are printed on standard error. Assertions, places and whole hashes are only in JSON (hash-only contract, trap 25).
+/// Failures go to standard error. Assertions, places and full hashes appear only in JSON (hash-only contract, trap 25).
 extension TextRenderer {
     static func capture(_ item: CaptureItem, style: Style) -> [String] {
         guard let record = item.record else {

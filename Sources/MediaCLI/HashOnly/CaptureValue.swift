@@ -6,7 +6,7 @@ internal import MediaCrypto
 internal import MediaStore
 internal import PhotoSync
 
-/// Turns what options of `hash-only` say into values, for `FlagValue`.
+/// Parses option values of `hash-only`, for `FlagValue`.
 enum CaptureValue {
     // MARK: Depth
 
@@ -22,7 +22,7 @@ enum CaptureValue {
         return (width, height)
     }
 
-    /// Metres per unit; more than nothing.
+    /// Meters per unit, above 0.
     static func depthScale(_ text: String) throws(InvalidValue) -> Double {
         guard let scale = decimal(text), scale > 0, scale.isFinite else {
             throw InvalidValue(
@@ -35,8 +35,8 @@ enum CaptureValue {
 
     // MARK: Facts
 
-    /// `52.5163,13.3777`: degrees, north and east positive. At most 15 significant digits each, which every reader of
-    /// JSON takes for the same number.
+    /// `52.5163,13.3777`: degrees, north and east positive. At most 15 significant digits each, so that every JSON reader
+    /// gets the same number.
     static func coordinates(_ text: String) throws(InvalidValue) -> (latitude: Double, longitude: Double) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard parts.count == 2, let latitude = decimal(parts[0]), let longitude = decimal(parts[1]),
@@ -85,7 +85,7 @@ enum CaptureValue {
         return Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }
 
-    /// Something that can be shown: not blank, one line.
+    /// Printable text: not blank, one line.
     static func words(_ text: String) throws(InvalidValue) -> String {
         let isBlank = text.allSatisfy(\.isWhitespace)
         guard !isBlank, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
@@ -107,7 +107,7 @@ enum CaptureValue {
         return digest
     }
 
-    /// The last digest of a camera's chain, a colon, and the number of its frames.
+    /// The last digest of a camera's hash chain, a colon, and its number of frames.
     static func hashChain(_ text: String) throws(InvalidValue) -> VideoMembers.HashChain {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let hash = SHA256Digest(hex: String(parts[0])), let length = positive(parts[1]),
@@ -121,7 +121,7 @@ enum CaptureValue {
         return VideoMembers.HashChain(finalHash: hash, chainLength: frames)
     }
 
-    /// A whole number above 0 that 31 bits hold.
+    /// From 1 to 2^31 - 1.
     static func amount(_ text: String) throws(InvalidValue) -> Int32 {
         guard let number = positive(text[...]), let amount = Int32(exactly: number) else {
             throw InvalidValue(rule: "is not a whole number from 1 to 2147483647")
@@ -144,12 +144,12 @@ enum CaptureValue {
         return number
     }
 
-    /// A number as people write it: no exponent, no infinity, no hexadecimal digits.
+    /// Plain decimal notation: no exponent, infinity or hexadecimal digits.
     private static func decimal(_ text: some StringProtocol) -> Double? {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count <= 2, parts.allSatisfy({ Digits.only($0) }) else { return nil }
-        // −0 would be written in another way than 0 (contract, trap 7).
+        // -0 would be serialized differently from 0 (contract, trap 7).
         return Double(text).map { $0 == 0 ? 0 : $0 }
     }
 

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 
-/// `mediactl hash-only …`
 struct HashOnly: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hash-only",
@@ -25,7 +24,7 @@ struct HashOnly: ParsableCommand {
     )
 }
 
-/// Which capture server, and how it is talked to. It knows its devices by their signatures.
+/// Has no credentials: capture servers identify devices by their signatures.
 struct CaptureConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
 

@@ -6,7 +6,6 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaSystem
 
-/// `mediactl hash-only export ID`
 struct HashOnlyExport: ContextCommand {
     static let schema = "mediactl.hash-only-export/1"
     static let configuration = CommandConfiguration(
@@ -94,7 +93,7 @@ struct HashOnlyExport: ContextCommand {
         return console.exitCode(.success)
     }
 
-    /// Looks at all of them first, so that no export is half done. Each is looked at again when it gets its name.
+    /// Checks all targets first, so that no export stops halfway. Each is checked again when the file gets its name.
     private func refuseExistingTargets() throws(CaptureError) {
         for target in [to, depthTo, bundle].compactMap({ $0 }) {
             let path = RawArguments.bytes(of: target)
@@ -106,8 +105,8 @@ struct HashOnlyExport: ContextCommand {
     }
 }
 
-/// What somebody needs to check a capture without this program and without the server: the exact body, the bytes that
-/// were signed, the signature and the public key. There is nothing secret in it, but time and place as they were told.
+/// What is needed to check a capture without this program or the server: the exact body, the signed bytes, the
+/// signature and the public key. Nothing in it is secret except the time and place that were disclosed.
 struct CaptureBundle: Sendable {
     private let record: CaptureRecord
     private let body: [UInt8]
@@ -115,9 +114,7 @@ struct CaptureBundle: Sendable {
     private let assertion: Assertion
     private let key: [UInt8]
 
-    /// Puts a bundle together.
-    ///
-    /// - Throws: `CaptureError` `.recordUnusable` for a record whose body is damaged; `Diagnosis` for one that is not signed.
+    /// - Throws: `CaptureError` `.recordUnusable` if the body is damaged; `Diagnosis` if the record is not signed.
     init(_ record: CaptureRecord) throws {
         guard let bytes = record.body, let key = record.publicKey else {
             throw Diagnosis(
@@ -140,7 +137,7 @@ struct CaptureBundle: Sendable {
         signedBytes = try payload.signedBytes(for: profile)
     }
 
-    /// The bundle, as `docs/schemas/hash-only-bundle-1.json` has it.
+    /// The format is `docs/schemas/hash-only-bundle-1.json`.
     var json: JSONValue {
         .object([
             "schema": "mediactl.hash-only-bundle/1", "capture_id": .string(record.id),
@@ -166,7 +163,7 @@ struct CaptureBundle: Sendable {
         return [0x30, UInt8(numbers.count)] + numbers
     }
 
-    /// A positive INTEGER without needless zeros (X.690, 8.3).
+    /// A positive INTEGER without redundant zeros (X.690, 8.3).
     private static func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var digits = Array(bytes.drop { $0 == 0 })
         if digits.first.map({ $0 >= 0x80 }) ?? true {

@@ -3,7 +3,6 @@ internal import Foundation
 internal import MediaCore
 internal import MediaStore
 
-/// `mediactl hash-only list`
 struct HashOnlyList: ContextCommand {
     static let schema = "mediactl.hash-only-list/1"
     static let configuration = CommandConfiguration(
@@ -46,7 +45,7 @@ struct HashOnlyList: ContextCommand {
 }
 
 extension CaptureRecord {
-    /// Whether `retry` may get it further. One without a mode waits for its owner's word.
+    /// Whether `retry` may advance it. One without a mode needs `--as-hash-only` first.
     var isOpen: Bool {
         guard mode != nil else { return false }
         return switch state {
@@ -57,7 +56,6 @@ extension CaptureRecord {
 }
 
 extension JSONRenderer {
-    /// One capture of `list` and `show`.
     static func captureRow(_ record: CaptureRecord) -> JSONObject {
         [
             "path": path(record.path), "state": .string(record.state.rawValue),
@@ -69,7 +67,6 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// The table of `hash-only list`.
     static func captures(_ records: [CaptureRecord], now: Date, width: Int?, style: Style) -> [String] {
         guard !records.isEmpty else { return [] }
         var table = Table(columns: [
@@ -84,7 +81,7 @@ extension TextRenderer {
                 TerminalText.escaped(record.keyLevel ?? "-"), brief(record.mediaHash),
                 record.mediaBytes.map { Formats.bytes($0) } ?? "-", Formats.age(of: record.createdAt, now: now),
                 record.path.map { TerminalText.escaped($0) } ?? (record.isObserved ? "-" : "not observed"),
-                // As in the list of uploads: the host.
+                // Only the host, as in `uploads list`.
                 TerminalText.escaped(record.server.replacing(/^https?:\/\//, with: "")),
             ]
         }

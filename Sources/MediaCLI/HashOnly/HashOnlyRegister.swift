@@ -8,7 +8,6 @@ internal import MediaCrypto
 internal import MediaStore
 internal import MediaTransport
 
-/// `mediactl hash-only register`
 struct HashOnlyRegister: ContextCommand {
     static let schema = "mediactl.hash-only-register/1"
     static let configuration = CommandConfiguration(
@@ -88,7 +87,7 @@ struct HashOnlyRegister: ContextCommand {
     }
 }
 
-/// Which key signs. Without any of these a new one is made, in a file.
+/// The signing key. Without any of these options a new key file is created.
 struct CaptureKeyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Sign with the key in this file: P-256, PKCS#8 in PEM.", valueName: "file"),
@@ -153,12 +152,12 @@ struct CaptureKeyOptions: ParsableArguments {
         guard signerCommand == nil || !words.isEmpty else { throw ValidationError("--signer-command: no program.") }
     }
 
-    /// Whether a key was named, so that none is made.
+    /// Whether an existing key was specified.
     var isNamed: Bool { key != nil || keyURI != nil || signerCommand != nil }
 
     private var words: [String] { signerCommand?.split(separator: " ").map(String.init) ?? [] }
 
-    /// Where the key is. Paths are made absolute, since they are kept.
+    /// Paths are made absolute, since they are stored.
     func source(in directory: String) -> DeviceEnrolment.Key {
         if let key { return .existing(.file(key.hasPrefix("/") ? key : directory + "/" + key)) }
         if let keyURI, let keyProvider { return .existing(.provider(uri: keyURI, provider: keyProvider)) }
@@ -167,7 +166,7 @@ struct CaptureKeyOptions: ParsableArguments {
 
     /// The public half of the signing program's key.
     ///
-    /// - Throws: `Diagnosis` for a file that holds none.
+    /// - Throws: `Diagnosis` if the file contains no such key.
     func verifyingKey() throws(Diagnosis) -> VerifyingKey? {
         guard let publicKey else { return nil }
         guard let key = VerifyingKey.reading(try EvidenceFile.bytes(publicKey)) else {
@@ -179,28 +178,22 @@ struct CaptureKeyOptions: ParsableArguments {
         return key
     }
 
-    /// The evidence of a TPM.
-    ///
-    /// - Throws: `Diagnosis` for a file that is not there.
+    /// - Throws: `Diagnosis` if a file is missing.
     func tpm2Evidence() throws(Diagnosis) -> TPM2Evidence? {
         guard let evidence else { return nil }
         return try TPM2Evidence.reading(evidence)
     }
 }
 
-/// Registers this machine, and says at which level.
 struct RegistrationRun: Sendable {
     let settings: SettingsSession
     let plan: DeviceEnrolment.Plan
-    /// A device that is enrolled already.
+    /// A device that is already enrolled.
     let deviceID: String?
 
     private var console: Console { settings.console }
     private var profile: CaptureProfile { settings.settings.captureProfile.value }
 
-    /// Says what would be done.
-    ///
-    /// - Returns: Success.
     /// - Throws: `Diagnosis`, `StoreError`, `CaptureError` for what `run` would refuse as well.
     func preview() async throws -> ExitCode {
         guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
@@ -218,9 +211,6 @@ struct RegistrationRun: Sendable {
         return .success
     }
 
-    /// Registers.
-    ///
-    /// - Returns: Success.
     /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError`.
     func run() async throws -> ExitCode {
         guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
@@ -230,7 +220,7 @@ struct RegistrationRun: Sendable {
         try await context.adopt()
         let enrolment = DeviceEnrolment(session)
         let (plan, deviceID) = (plan, deviceID)
-        // A server that has registered the device and a machine that does not know it would be the end of a torn request.
+        // Canceling at once could leave a device registered on the server that this machine does not know.
         let finishTimeout = settings.settings.finishTimeout.value
         let work = Task {
             if let deviceID { return try await enrolment.keep(deviceID: deviceID, plan) }
@@ -252,7 +242,6 @@ struct RegistrationRun: Sendable {
         return console.exitCode(.success)
     }
 
-    /// What the level is worth.
     private func explain(_ device: CaptureDeviceRecord) {
         switch KeyLevel(rawValue: device.level) {
         case .software:
@@ -295,9 +284,9 @@ struct RegistrationRun: Sendable {
 
 extension TPM2Evidence {
     /// Reads what tpm2-tools write: `key.pub` and `ak.pub` (`tpm2_create -u`, `tpm2_readpublic -o`), `certify.attest` and
-    /// `certify.sig` (`tpm2_certify -o -s`), and the certificates `ek-*.der` in the order of their names, the leaf first.
+    /// `certify.sig` (`tpm2_certify -o -s`), and the certificates `ek-*.der` in the order of their names, leaf first.
     ///
-    /// - Throws: `Diagnosis` for a file that is not there.
+    /// - Throws: `Diagnosis` if a file is missing.
     static func reading(_ directory: String) throws(Diagnosis) -> TPM2Evidence {
         func bytes(_ name: String) throws(Diagnosis) -> [UInt8] { try EvidenceFile.bytes(directory + "/" + name) }
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
@@ -321,20 +310,18 @@ extension TPM2Evidence {
         )
     }
 
-    /// A TPM2B structure without its size (TPM 2.0 Library Part 2, 10.4), anything else as it is.
+    /// Removes the size from a TPM2B structure (TPM 2.0 Library Part 2, 10.4); returns anything else unchanged.
     private static func unsized(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.count > 2, Int(bytes[0]) << 8 | Int(bytes[1]) == bytes.count - 2 else { return bytes }
         return Array(bytes.dropFirst(2))
     }
 }
 
-/// Small files that a registration takes.
+/// Small files that a registration reads.
 enum EvidenceFile {
-    /// Far more than a certificate ever has.
+    /// Far larger than any certificate.
     private static let limit = 64 << 10
 
-    /// The bytes of a file.
-    ///
     /// - Throws: `Diagnosis` (usage).
     static func bytes(_ path: String) throws(Diagnosis) -> [UInt8] {
         let bytes: [UInt8]

@@ -4,7 +4,6 @@ internal import HashCapture
 internal import MediaCore
 internal import MediaStore
 
-/// `mediactl hash-only retry ID…`
 struct HashOnlyRetry: ContextCommand {
     static let schema = "mediactl.hash-only-retry/1"
     static let configuration = CommandConfiguration(
@@ -69,12 +68,11 @@ struct HashOnlyRetry: ContextCommand {
                 "\(Formats.count(silent, "capture")) of before there were modes stays here; name it with --as-hash-only"
             )
         }
-        // The oldest first: they have waited longest.
+        // Oldest first: they have waited longest.
         return records.filter(\.isOpen).reversed()
     }
 }
 
-/// Goes on with captures, and says what came of each.
 struct RetryRun: Sendable {
     let context: CaptureContext
     let choice: CaptureSession.RetryChoice
@@ -82,9 +80,6 @@ struct RetryRun: Sendable {
 
     private var console: Console { context.console }
 
-    /// Writes every record, text and summary.
-    ///
-    /// - Returns: How the program ends.
     /// - Throws: `Diagnosis`.
     func run(_ records: [CaptureRecord]) async throws -> ExitCode {
         console.record(.start, ["items": JSONValue(records.count)])

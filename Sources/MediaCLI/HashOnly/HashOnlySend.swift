@@ -6,7 +6,6 @@ internal import MediaCore
 internal import MediaCrypto
 internal import MediaTransport
 
-/// `mediactl hash-only [send] FILE…`
 struct HashOnlySend: ContextCommand {
     static let schema = "mediactl.hash-only-send/1"
     static let configuration = CommandConfiguration(
@@ -100,7 +99,7 @@ struct HashOnlySend: ContextCommand {
         }
     }
 
-    /// A misspelt command, and what follows it, are files to the parser; it is told from one by there being none.
+    /// The parser takes a misspelled command for a file. A word is reported as misspelled only if no such file exists.
     private func refuseMistakenCommand() throws(Diagnosis) {
         guard let word = files.first, !word.contains("/"), !word.contains("."),
             !FileManager.default.fileExists(atPath: word)
@@ -113,7 +112,7 @@ struct HashOnlySend: ContextCommand {
     }
 }
 
-/// What the media is. What a video must have is known to the camera alone, and is never made up here.
+/// The kind of media. A video's hash chain, frame count and duration come from the camera and are never invented here.
 struct CaptureMediaOptions: ParsableArguments {
     enum Kind: String, ExpressibleByArgument, CaseIterable {
         case photo
@@ -156,24 +155,19 @@ struct CaptureMediaOptions: ParsableArguments {
         }
     }
 
-    /// Options that concern one file only, as they are written.
+    /// Options that apply to one file only, as written on the command line.
     var ofOneFile: [String] { isVideo ? ["--hash-chain"] : [] }
 
-    /// What kind was named.
     var kind: CaptureMediaType? {
         mediaType.flatMap { CaptureMediaType(rawValue: $0.rawValue) } ?? (isVideo ? .video : nil)
     }
 
-    /// The digest that was named.
-    ///
-    /// - Throws: `Diagnosis` for a value that is refused.
+    /// - Throws: `Diagnosis` for an invalid value.
     func namedDigest() throws(Diagnosis) -> SHA256Digest? {
         try FlagValue.read(digest, "--digest", CaptureValue.digest)
     }
 
-    /// What was said of a video.
-    ///
-    /// - Throws: `Diagnosis` for a value that is refused.
+    /// - Throws: `Diagnosis` for an invalid value.
     func video() throws(Diagnosis) -> VideoMembers? {
         guard let chain = try FlagValue.read(hashChain, "--hash-chain", CaptureValue.hashChain),
             let frames = try FlagValue.read(frameCount, "--frame-count", CaptureValue.amount),
@@ -183,7 +177,7 @@ struct CaptureMediaOptions: ParsableArguments {
     }
 }
 
-/// What a user says about a capture, in place of what the file says. How much of it is told is a matter of levels.
+/// What the user specifies about a capture, in place of what the file says. The levels decide how much is disclosed.
 struct CaptureFactOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
@@ -205,12 +199,10 @@ struct CaptureFactOptions: ParsableArguments {
     @Option(help: ArgumentHelp("What took it, as you would have it known.", valueName: "text"))
     var deviceModel: String?
 
-    /// Options that concern one file only, as they are written.
+    /// Options that apply to one file only, as written on the command line.
     var ofOneFile: [String] { capturedAt == nil ? [] : ["--captured-at"] }
 
-    /// What was said.
-    ///
-    /// - Throws: `Diagnosis` for a value that is refused.
+    /// - Throws: `Diagnosis` for an invalid value.
     func facts() throws(Diagnosis) -> CaptureFacts {
         let position = try FlagValue.read(location, "--location", CaptureValue.coordinates)
         let place = try FlagValue.read(place, "--place", CaptureValue.place)
@@ -225,7 +217,6 @@ struct CaptureFactOptions: ParsableArguments {
     }
 }
 
-/// What is known of the depth of a scene.
 struct CaptureDepthOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -262,14 +253,12 @@ struct CaptureDepthOptions: ParsableArguments {
         guard depth != "", !keyframeDepth.contains("") else { throw ValidationError("An empty path of a depth map.") }
     }
 
-    /// Options that concern one file only, as they are written.
+    /// Options that apply to one file only, as written on the command line.
     var ofOneFile: [String] {
         [(depth != nil, "--depth"), (!keyframeDepth.isEmpty, "--keyframe-depth")].filter(\.0).map(\.1)
     }
 
-    /// What was said.
-    ///
-    /// - Throws: `Diagnosis` for a value that is refused.
+    /// - Throws: `Diagnosis` for an invalid value.
     func choice() throws(Diagnosis) -> CaptureRequest.Depth {
         let size = try FlagValue.read(depthSize, "--depth-size", CaptureValue.depthSize)
         let scale = try FlagValue.read(depthScale, "--depth-scale", CaptureValue.depthScale)
@@ -284,7 +273,7 @@ struct CaptureDepthOptions: ParsableArguments {
     }
 }
 
-/// How much of what is known is told, for this run. The levels that are kept are those of `hash-only settings`.
+/// How much is disclosed in this run; `hash-only settings` stores the defaults.
 struct CapturePrivacyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -308,7 +297,6 @@ struct CapturePrivacyOptions: ParsableArguments {
     )
     var coarseCoordinates = false
 
-    /// Settings with what was said here.
     func overriding(_ settings: PrivacySettings) -> PrivacySettings {
         var settings = settings
         settings.location = locationLevel?.level ?? settings.location
@@ -318,7 +306,7 @@ struct CapturePrivacyOptions: ParsableArguments {
     }
 }
 
-/// Levels of the place, as they are written on the command line.
+/// Levels as written on the command line.
 enum LocationLevelName: String, ExpressibleByArgument, CaseIterable {
     case none, coarse, precise
 
@@ -331,7 +319,6 @@ enum LocationLevelName: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// Levels of the time.
 enum TimestampLevelName: String, ExpressibleByArgument, CaseIterable {
     case none
     case dayOnly = "day-only"
@@ -346,7 +333,6 @@ enum TimestampLevelName: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// Levels of the device.
 enum DeviceLevelName: String, ExpressibleByArgument, CaseIterable {
     case none
     case modelOnly = "model-only"
@@ -361,14 +347,12 @@ enum DeviceLevelName: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// What `hash-only send` does with files.
 struct SubmissionRun: Sendable {
-    /// What is done with each.
     enum Kind: Sendable {
         case proof
-        /// The media goes as well.
+        /// The media is sent as well.
         case media
-        /// Nothing goes.
+        /// Sends nothing.
         case preview
     }
 
@@ -380,10 +364,7 @@ struct SubmissionRun: Sendable {
     private var console: Console { settings.console }
     private var profile: CaptureProfile { settings.settings.captureProfile.value }
 
-    /// Writes every record, text and summary.
-    ///
-    /// - Returns: How the program ends.
-    /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError` for what ends the run as a whole.
+    /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError` for what ends the whole run.
     func run() async throws -> ExitCode {
         guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
         if kind == .media, requests.contains(where: { $0.settings.isPrivacyModeEnabled }) {
@@ -430,7 +411,7 @@ struct SubmissionRun: Sendable {
                     path: path
                 )
             case .media:
-                // Said before it goes: nobody sends media by accident.
+                // Printed before it is sent, so that nobody sends media by accident.
                 console.warning(
                     "\(path.map { ErrorCatalogue.quoted($0) } ?? "the media") itself leaves for "
                         + "\(ErrorCatalogue.clean(server)), with its depth map and metadata"
@@ -462,7 +443,7 @@ struct SubmissionRun: Sendable {
     private func lines(for item: CaptureItem) -> [String] {
         guard let preview = item.preview else { return TextRenderer.capture(item, style: console.outputStyle) }
         let body = String(decoding: preview.body.bytes, as: UTF8.self)
-        // On a terminal nothing in it may steer; elsewhere it is what is sent, byte for byte.
+        // Escaped on a terminal; elsewhere the exact bytes that would be sent.
         return [console.context.terminal.isOutputTerminal ? JSONText.escapedForTerminals(body) : body]
     }
 

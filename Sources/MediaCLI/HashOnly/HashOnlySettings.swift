@@ -3,7 +3,6 @@ internal import CaptureSubmission
 internal import HashCapture
 internal import MediaCore
 
-/// `mediactl hash-only settings …`
 struct HashOnlySettings: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settings",
@@ -21,7 +20,6 @@ struct HashOnlySettings: ParsableCommand {
     )
 }
 
-/// `mediactl hash-only settings show`
 struct HashOnlySettingsShow: ContextCommand {
     static let schema = "mediactl.hash-only-settings/1"
     static let configuration = CommandConfiguration(
@@ -45,7 +43,6 @@ struct HashOnlySettingsShow: ContextCommand {
     }
 }
 
-/// `mediactl hash-only settings set KEY VALUE`
 struct HashOnlySettingsSet: ContextCommand {
     static let schema = "mediactl.hash-only-settings/1"
     static let configuration = CommandConfiguration(
@@ -94,12 +91,12 @@ struct HashOnlySettingsSet: ContextCommand {
     }
 }
 
-/// A privacy setting, by the name it has on the command line.
+/// The raw values are the names on the command line.
 enum PrivacyKey: String, ExpressibleByArgument, CaseIterable {
     case privacyMode = "privacy-mode"
     case location, timestamp, device
 
-    /// Its value, as `set` takes it.
+    /// The value in the form that `set` accepts.
     func value(in settings: PrivacySettings) -> String {
         let raw =
             switch self {
@@ -111,9 +108,7 @@ enum PrivacyKey: String, ExpressibleByArgument, CaseIterable {
         return raw.replacing("_", with: "-")
     }
 
-    /// Sets it.
-    ///
-    /// - Throws: `Diagnosis` for a value that it cannot have.
+    /// - Throws: `Diagnosis` for an invalid value.
     func set(_ text: String, in settings: inout PrivacySettings) throws(Diagnosis) {
         let raw = text.replacing("-", with: "_")
         switch self {
@@ -148,7 +143,6 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// The table of `hash-only settings`, by the names that `set` takes.
     static func privacy(_ settings: PrivacySettings, style: Style) -> [String] {
         var table = Table(columns: [.init(title: "SETTING"), .init(title: "VALUE")])
         table.rows = PrivacyKey.allCases.map { [$0.rawValue, $0.value(in: settings)] }

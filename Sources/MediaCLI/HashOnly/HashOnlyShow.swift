@@ -3,7 +3,6 @@ internal import Foundation
 internal import MediaCore
 internal import MediaStore
 
-/// `mediactl hash-only show ID`
 struct HashOnlyShow: ContextCommand {
     static let schema = "mediactl.hash-only-show/1"
     static let configuration = CommandConfiguration(
@@ -44,12 +43,12 @@ struct HashOnlyShow: ContextCommand {
 }
 
 extension JSONRenderer {
-    /// JSON that the store keeps, as an object.
+    /// Inserts JSON from the store unchanged.
     static func kept(_ json: String?) -> JSONValue { json.map { .verbatim($0) } ?? .null }
 }
 
 extension TextRenderer {
-    /// Everything about one capture but its body.
+    /// Everything except the body.
     static func capture(_ record: CaptureRecord, now: Date, style: Style) -> [String] {
         let seen =
             record.isObserved

@@ -6,7 +6,6 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// `mediactl hash-only verify FILE`
 struct HashOnlyVerify: ContextCommand {
     static let schema = "mediactl.hash-only-verify/1"
     static let configuration = CommandConfiguration(
@@ -43,7 +42,7 @@ struct HashOnlyVerify: ContextCommand {
         try console.requireOutput()
         let verification = try await console.context.interruption.cancelling {
             let match = try await session.find(.file(path))
-            // The server that has it is asked, whichever is named in the settings today.
+            // Query the server that has the capture, whichever server is configured now.
             let session = try context.session(for: match.record)
             return try await (isOffline ? session : context.confidential(session)).verify(match, isOffline: isOffline)
         }
@@ -104,7 +103,6 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// What `hash-only verify` found.
     static func verification(_ verification: CaptureVerification, style: Style) -> [String] {
         verification.findings.map { check, finding in
             let name = check.rawValue.replacing("_", with: " ")

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import MediaCore
 
-/// `mediactl help [exit-codes | COMMAND…]`
 struct Help: ContextCommand {
     static let schema = "mediactl.help/1"
     static let configuration = CommandConfiguration(
@@ -68,15 +67,13 @@ struct Help: ContextCommand {
     }
 }
 
-/// Help as it is shown.
 enum HelpText {
-    /// The help of a command.
     static func of(_ command: any ParsableCommand.Type) -> String {
         tidied(MediactlCommand.helpMessage(for: command))
     }
 
-    /// The parser names up to a dozen options on the line of the usage, and just `<options>` where there are more. Here they
-    /// are `[<options>]` everywhere: the list below says it better, and the line stays short. What is required stays.
+    /// The parser lists up to a dozen options on the usage line, and only `<options>` if there are more. This replaces both
+    /// with `[<options>]`, since the list below has the details. Required arguments stay.
     static func tidied(_ help: String) -> String {
         let lines = help.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             line.hasPrefix("USAGE: mediactl ") ? usage(String(line)) : String(line)
@@ -90,7 +87,7 @@ enum HelpText {
             with: ""
         )
         guard short != line else { return line }
-        // The name of the command ends where its arguments begin.
+        // The command name ends where its arguments begin.
         let name = short.prefixMatch(of: /USAGE: mediactl(?: [a-z][a-z-]*)*/).map { String($0.0) } ?? short
         return name + " [<options>]" + short.dropFirst(name.count)
     }

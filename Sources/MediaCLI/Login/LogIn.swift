@@ -7,7 +7,6 @@ internal import MediaStore
 internal import MediaTransport
 internal import PhotoSync
 
-/// `mediactl login`
 struct LogIn: ContextCommand {
     static let schema = "mediactl.login/1"
     static let configuration = CommandConfiguration(
@@ -48,7 +47,6 @@ struct LogIn: ContextCommand {
     @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    /// A login by e-mail address.
     struct MailOptions: ParsableArguments {
         @Option(
             help: ArgumentHelp(
@@ -124,7 +122,6 @@ struct LogIn: ContextCommand {
         return try await run.run(email, flags, Confirmation(prompter: session.settings.prompter, isGiven: yes))
     }
 
-    /// The options of the connection and the user.
     private struct LogInFlags: ConnectionFlags {
         var flags: SettingsFlags
     }
@@ -138,11 +135,9 @@ struct UploadLoginRun: Sendable {
 
     private var console: Console { settings.console }
 
-    /// Whether the login is for an upload server: the user said so, the server is known to require a login, or, before a
-    /// prompt, it shows that it has logins.
+    /// Whether the login is for an upload server: `--user` was given, the server is known to require a login, or, before a
+    /// prompt, the server offers one.
     ///
-    /// - Parameter isNamed: Whether `--user` was given.
-    /// - Returns: Whether to log in to an upload server.
     /// - Throws: `SettingsError`, `StoreError`, `TransportError`.
     func isMeant(byUser isNamed: Bool) async throws -> Bool {
         guard !isNamed else { return true }
@@ -151,12 +146,12 @@ struct UploadLoginRun: Sendable {
         let environment = console.context.environment
         let hasKey = ["MEDIACTL_API_KEY", "MEDIACTL_API_KEY_FILE"].contains { environment[$0]?.isEmpty == false }
         guard !hasKey, settings.prompter.isAllowed else { return false }
-        // A server that does not respond is reported by the login itself.
+        // The login itself reports a server that does not respond.
         let anonymous = client(for: server, nil, try settings.httpClient(for: .uploadsURL))
         return (try? await anonymous.offersLogin()) ?? false
     }
 
-    /// Logs in. An earlier login stays until the new one is verified.
+    /// An earlier login stays until the new one is verified.
     ///
     /// - Throws: `CredentialError`, `GigHiveError`, `StoreError`, `SettingsError`, `Diagnosis`.
     func run() async throws -> ExitCode {
@@ -256,7 +251,7 @@ struct UploadLoginRun: Sendable {
     }
 }
 
-/// Makes this machine a device of a photo server, and keeps the key.
+/// Registers this machine with a photo server and stores the API key.
 struct LoginRun: Sendable {
     let session: SyncSession
     let deviceName: String
@@ -267,7 +262,7 @@ struct LoginRun: Sendable {
 
     // MARK: With an issued key
 
-    /// Proves the key, registers this machine, and keeps both.
+    /// Verifies the key, registers this machine, and stores both.
     ///
     /// - Throws: `CredentialError`, `PhotoSyncError`, `TransportError`.
     func run(_ flags: CredentialFlags) async throws -> ExitCode {
@@ -289,9 +284,9 @@ struct LoginRun: Sendable {
 
     // MARK: By e-mail
 
-    /// Logs in by e-mail address and password, which gives the user a new key: asks first.
+    /// Logs in by e-mail address and password, after confirmation, since it replaces the user's API key.
     ///
-    /// - Throws: `Diagnosis` when nobody can be asked; `CredentialError`, `PhotoSyncError`, `TransportError`.
+    /// - Throws: `Diagnosis` if confirmation is impossible; `CredentialError`, `PhotoSyncError`, `TransportError`.
     func run(_ email: String, _ flags: CredentialFlags, _ confirmation: Confirmation) async throws -> ExitCode {
         let warning =
             "This gives \(ErrorCatalogue.clean(email)) a new API key at \(ErrorCatalogue.clean(server)): every phone and "
@@ -312,7 +307,7 @@ struct LoginRun: Sendable {
             library: session.library,
             deviceName: deviceName
         )
-        // Torn, it would leave the user without any key.
+        // An interruption could leave the user without any key.
         let finishTimeout = session.settings.settings.finishTimeout.value
         let login = try await console.context.interruption.handling({
             console.outlast($0, for: "the new key", finishTimeout: finishTimeout)
@@ -327,7 +322,7 @@ struct LoginRun: Sendable {
         return finish(login, isKeyRotated: true)
     }
 
-    /// The key may be new although the login has failed: what came after it did not work, or the answer with it was lost.
+    /// The key may be new although the login failed: a later step failed, or the response with the key was lost.
     private func warn(of error: PhotoSyncError) {
         if let key = try? session.library.login(for: server)?.apiKey, key != session.login?.apiKey {
             console.warning(
@@ -370,7 +365,7 @@ struct LoginRun: Sendable {
 }
 
 extension PhotoSyncError {
-    /// Whether a login that failed with this may have been obeyed: it was sent, and the server did not refuse it.
+    /// Whether the server may have carried out a login that failed with this error: it was sent, and not refused.
     fileprivate var mayHaveRotatedKey: Bool {
         switch code {
         case .transport: transport?.metrics.bodyComplete ?? true
@@ -380,9 +375,8 @@ extension PhotoSyncError {
     }
 }
 
-/// What this machine calls itself.
 enum HostName {
-    /// gethostname(2); `mediactl` where there is none.
+    /// From gethostname(2); `mediactl` if it is not set.
     static var current: String {
         var bytes = [CChar](repeating: 0, count: 256)
         guard gethostname(&bytes, bytes.count - 1) == 0 else { return "mediactl" }

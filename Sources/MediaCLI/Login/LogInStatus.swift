@@ -4,7 +4,6 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// `mediactl login status`
 struct LogInStatus: ContextCommand {
     static let schema = "mediactl.login-status/1"
     static let configuration = CommandConfiguration(
@@ -69,9 +68,8 @@ struct LogInStatus: ContextCommand {
     }
 }
 
-/// The stored logins of upload servers and photo servers.
 struct LoginList: Sendable {
-    /// One login, without its secret.
+    /// Never contains the secret.
     struct Row: Sendable, Equatable {
         /// Address of a photo server, origin of an upload server.
         var server: String
@@ -87,18 +85,13 @@ struct LoginList: Sendable {
         /// Whether the upload server is known to require a login.
         var requiresLogin = false
 
-        /// Whether the login can be used.
         var isUsable: Bool { scheme != nil && !isExpired }
     }
 
     let logins: LoginStore
     let library: LibraryStore
 
-    /// Everything that is stored, by server. Sends nothing.
-    ///
-    /// - Parameter now: The wall clock.
-    /// - Returns: Upload servers, then photo servers.
-    /// - Throws: `StoreError`.
+    /// Upload servers, then photo servers. Sends nothing.
     func rows(now: Date) throws(StoreError) -> [Row] {
         let uploads = try logins.entries().sorted { $0.key < $1.key }.map { origin, entry in
             Row(

@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// `mediactl logout`
 struct LogOut: ContextCommand {
     static let schema = "mediactl.logout/1"
     static let configuration = CommandConfiguration(
@@ -70,9 +69,9 @@ struct LogOut: ContextCommand {
         return .success
     }
 
-    /// The server of the command line or the settings, as upload server and as photo server.
+    /// The configured server, as upload server and as photo server.
     ///
-    /// - Throws: `Diagnosis` when none is configured; `ServerURLError`.
+    /// - Throws: `Diagnosis` if none is configured; `ServerURLError`.
     static func places(_ settings: SettingsSession) throws -> Places {
         var places = Places(upload: (try? settings.configuredServer)?.origin.description)
         if places.upload == nil || settings.settings.syncURL != nil {
@@ -85,7 +84,7 @@ struct LogOut: ContextCommand {
         if row.service == "photo" {
             _ = try library.removeLogin(for: row.server)
         } else {
-            // That the server requires a login stays known: logging out must not permit passwords again.
+            // Keep that the server requires a login: logging out must not permit passwords again.
             try logins.update(try ServerURL(row.server).origin) { $0.login = nil }
         }
     }

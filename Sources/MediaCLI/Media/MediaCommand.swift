@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import GigHive
 internal import MediaTransport
 
-/// `mediactl media …`
 struct MediaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "media",
@@ -20,15 +19,14 @@ struct MediaCommand: ParsableCommand {
     )
 }
 
-/// A session with the server whose files an operator manages.
 struct MediaSession: Sendable {
     let settings: SettingsSession
     let server: ServerURL
     let client: GigHiveClient
 
-    /// Reads the settings and finds the credentials; nothing is sent.
+    /// Reads the settings and finds the credentials. Sends nothing.
     ///
-    /// - Throws: `SettingsError`, `CredentialError`; `Diagnosis` when no server is configured.
+    /// - Throws: `SettingsError`, `CredentialError`; `Diagnosis` if no server is configured.
     static func open(
         _ console: Console,
         global: GlobalOptions,
@@ -41,8 +39,7 @@ struct MediaSession: Sendable {
         return MediaSession(settings: settings, server: server, client: try await servers.client(for: server))
     }
 
-    /// The files that match, with what only a request for each file reports where that is wanted. A file that is deleted
-    /// meanwhile is left out.
+    /// The files that match. Details take one request per file; a file that is deleted meanwhile is omitted.
     ///
     /// - Throws: `GigHiveError`.
     func files(matching query: MediaQuery, withDetails: Bool) async throws -> [ServerMedia] {

@@ -4,7 +4,6 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// `mediactl media delete ID…`
 struct MediaDelete: ContextCommand {
     static let schema = "mediactl.media-delete/1"
     static let configuration = CommandConfiguration(
@@ -94,18 +93,16 @@ struct MediaDeletionRun: Sendable {
     let confirmation: Confirmation
     let isDryRun: Bool
 
-    /// The selected files.
     enum Choice: Sendable {
         case ids([Int64])
         case matching(MediaQuery)
     }
 
-    /// How the deletion of one file ended.
     struct Outcome: Sendable {
         var result: DeleteResult
-        /// The file as it was listed.
+        /// As listed before the deletion.
         var file: ServerMedia?
-        /// Why it failed, where `result` has no error.
+        /// Why it failed, if `result` has no error.
         var refusal: Diagnosis?
 
         var error: (any Error)? { refusal ?? result.error }
@@ -113,20 +110,18 @@ struct MediaDeletionRun: Sendable {
         var exitCode: ExitCode { refusal?.exitCode ?? result.exitCode }
     }
 
-    /// A file that was found, or an id that was not.
+    /// A file that was found, or an ID that was not.
     private struct Candidate: Sendable {
         var fileID: Int64
         var file: ServerMedia?
-        /// Why it must not be deleted.
         var refusal: Diagnosis?
     }
 
     private var host: String { session.server.scope }
 
-    /// Deletes, and writes every record, text and summary.
+    /// Returns the code of the batch; `.notFound` if no file matches.
     ///
-    /// - Returns: The code of the batch; `.notFound` when no file matches.
-    /// - Throws: `GigHiveError` when the files cannot be listed or the user is not an administrator.
+    /// - Throws: `GigHiveError` if the files cannot be listed or the user is not an administrator.
     func run(_ choice: Choice) async throws -> ExitCode {
         try console.requireOutput()
         // A dry run sends only read requests.
@@ -156,7 +151,7 @@ struct MediaDeletionRun: Sendable {
     // MARK: Finding
 
     private func candidates(_ choice: Choice) async throws -> [Candidate] {
-        // All events of a file are shown before it is deleted, so the whole listing is read.
+        // The prompt shows all events of a file, so the whole listing is read.
         let listed = try await session.client.media()
         let (ids, query): ([Int64], MediaQuery) =
             switch choice {
@@ -169,8 +164,8 @@ struct MediaDeletionRun: Sendable {
             if let asset = try await session.client.asset(id) {
                 let file = listed.first { $0.fileID == id } ?? ServerMedia(fileID: id)
                 candidate.file = file.adding(asset)
-                // A deletion removes a file from all its events; who chose one event has not chosen the others. Releases
-                // D1 and D2 also list a file in events that merely use its label.
+                // A deletion removes a file from all its events, but the user chose only one of them. Releases D1 and D2
+                // also list a file in events that merely use its label.
                 if let other = file.events.first(where: { !query.includes($0) }) {
                     candidate.refusal = .isInOtherEvent(id, other)
                 }
@@ -180,7 +175,7 @@ struct MediaDeletionRun: Sendable {
         return candidates
     }
 
-    /// A name that is compared with labels may match other files than the intended one, so `--yes` confirms only one.
+    /// A file name is compared with labels and may match other files than the intended one, so `--yes` confirms only one.
     private func requireOneGuess(_ choice: Choice, _ candidates: [Candidate]) throws(Diagnosis) {
         guard case .matching(let query) = choice, let name = query.fileName, query.guessesFileName,
             confirmation.isGiven, candidates.count > 1
@@ -217,7 +212,7 @@ struct MediaDeletionRun: Sendable {
         return outcomes
     }
 
-    /// A deletion in flight is never interrupted: the first signal only keeps the next from being started.
+    /// A signal never interrupts a deletion in flight; it only prevents the next one.
     private func process(_ candidate: Candidate, isConfirmed: Bool) async -> Outcome {
         guard let file = candidate.file else {
             return Outcome(
@@ -293,7 +288,7 @@ struct MediaDeletionRun: Sendable {
 }
 
 extension Diagnosis {
-    /// A file that the filters chose by one event, and that the server lists in another one as well.
+    /// A file that the filters selected by one event, and that the server also lists in another.
     static func isInOtherEvent(_ fileID: Int64, _ event: ServerMedia.Event) -> Diagnosis {
         let name = [event.date, event.orgName].compactMap(\.self).map(ErrorCatalogue.clean).joined(separator: " ")
         return Diagnosis(
@@ -303,7 +298,6 @@ extension Diagnosis {
         )
     }
 
-    /// An id that the server does not have.
     static func noSuchMedia(_ fileID: Int64) -> Diagnosis {
         Diagnosis(
             .notFound,

@@ -6,9 +6,7 @@ internal import MediaCrypto
 internal import MediaFiles
 internal import MediaSystem
 
-/// Filters for the files on a server.
 struct MediaFilterOptions: ParsableArguments {
-    /// What kind of media.
     enum Kind: String, ExpressibleByArgument, CaseIterable {
         case audio
         case video
@@ -70,7 +68,6 @@ struct MediaFilterOptions: ParsableArguments {
         try Self.validate(sha256: sha256)
     }
 
-    /// The query of the options.
     var query: MediaQuery {
         var query = MediaQuery()
         query.eventDate = eventDate
@@ -84,7 +81,6 @@ struct MediaFilterOptions: ParsableArguments {
         return query
     }
 
-    /// Rejects a value that is not a SHA-256.
     static func validate(sha256: String?) throws {
         guard let sha256, SHA256Digest(hex: sha256) == nil else { return }
         throw ValidationError("--sha256: not 64 hexadecimal digits.")
@@ -100,12 +96,10 @@ struct MediaFilterOptions: ParsableArguments {
     }
 }
 
-/// The SHA-256 of a local file.
 enum LocalChecksum {
-    /// Reads the file to its end.
+    /// Returns 64 lower-case hexadecimal characters.
     ///
-    /// - Returns: 64 lower-case hexadecimal characters.
-    /// - Throws: `SourceFileError`; `Diagnosis` when reading fails or the file changes meanwhile.
+    /// - Throws: `SourceFileError`; `Diagnosis` if reading fails or the file changes meanwhile.
     static func hex(of path: String) async throws -> String {
         let file = try SourceFile(path: RawArguments.bytes(of: path))
         let digest: SHA256Digest

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import GigHive
 
-/// `mediactl media find`
 struct MediaFind: ContextCommand {
     static let schema = "mediactl.media-find/1"
     static let configuration = CommandConfiguration(

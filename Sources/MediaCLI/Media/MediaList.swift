@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import GigHive
 
-/// `mediactl media list`
 struct MediaList: ContextCommand {
     static let schema = "mediactl.media-list/1"
     static let configuration = CommandConfiguration(

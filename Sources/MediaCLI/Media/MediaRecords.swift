@@ -3,14 +3,7 @@ internal import MediaCore
 internal import MediaTransport
 
 extension Console {
-    /// Writes a list of files and its summary.
-    ///
-    /// - Parameters:
-    ///   - files: What was found.
-    ///   - server: Where it was found.
-    ///   - withDetails: Whether sizes and upload times were requested.
-    ///   - emptyCode: How the program ends when nothing was found.
-    /// - Returns: How the program ends.
+    /// Writes a list of files and its summary. Returns `emptyCode` if the list is empty.
     func list(_ files: [ServerMedia], on server: ServerURL, withDetails: Bool, emptyCode: ExitCode) -> ExitCode {
         for file in files {
             record(.item, JSONRenderer.media(file, on: server))
@@ -47,7 +40,7 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// The table of `media list` and `media find`: a row for each event of a file.
+    /// The table of `media list` and `media find`: one row for each event of a file.
     static func media(_ files: [ServerMedia], withDetails: Bool, width: Int?, style: Style) -> [String] {
         guard !files.isEmpty else { return [] }
         var table = Table(columns: [
@@ -63,7 +56,7 @@ extension TextRenderer {
         }
         table.columns.append(.init(title: "SHA-256", isFlexible: !withDetails, minimumWidth: 9, dropOrder: 0))
         for file in files {
-            // A file without an event has a row too.
+            // A file without an event also gets a row.
             for event in file.events.isEmpty ? [nil] : file.events.map(Optional.some) {
                 table.rows.append(cells(of: file, event, withDetails: withDetails))
             }
@@ -82,7 +75,7 @@ extension TextRenderer {
         return cells + [optional(file.checksumSHA256)]
     }
 
-    /// A file of a server for questions: a line for it, and one for each further event.
+    /// A file in a prompt: one line for the first event, one for each further event.
     static func brief(_ file: ServerMedia) -> [String] {
         let size = file.sizeBytes.map { Formats.bytes($0) + ", " } ?? ""
         let facts = "(\(size)sha-256 \(optional(file.checksumSHA256)))"

@@ -3,7 +3,6 @@ internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 
-/// `mediactl media show ID`
 struct MediaShow: ContextCommand {
     static let schema = "mediactl.media-show/1"
     static let configuration = CommandConfiguration(
@@ -45,7 +44,6 @@ struct MediaShow: ContextCommand {
 }
 
 extension TextRenderer {
-    /// Everything that the server reports about a file.
     static func media(_ file: ServerMedia, on server: ServerURL, style: Style) -> [String] {
         let events = file.events.map { event in
             let names = [event.date, event.orgName, event.eventType].compactMap { $0 }

@@ -5,7 +5,6 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaSystem
 
-/// `mediactl store backup [FILE]`
 struct StoreBackup: ContextCommand {
     static let schema = "mediactl.store-backup/1"
     static let configuration = CommandConfiguration(

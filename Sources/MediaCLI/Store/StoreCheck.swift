@@ -3,7 +3,6 @@ internal import Foundation
 internal import MediaCore
 internal import MediaStore
 
-/// `mediactl store check`
 struct StoreCheckCommand: ContextCommand {
     static let schema = "mediactl.store-check/1"
     static let configuration = CommandConfiguration(

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 
-/// `mediactl store …`
 struct StoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",

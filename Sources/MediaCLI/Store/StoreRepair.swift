@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import MediaCore
 internal import MediaStore
 
-/// `mediactl store repair`
 struct StoreRepairCommand: ContextCommand {
     static let schema = "mediactl.store-repair/1"
     static let configuration = CommandConfiguration(

@@ -3,7 +3,6 @@ internal import ArgumentParser
 internal import MediaCore
 internal import MediaStore
 
-/// `mediactl store restore FILE`
 struct StoreRestoreCommand: ContextCommand {
     static let schema = "mediactl.store-restore/1"
     static let configuration = CommandConfiguration(

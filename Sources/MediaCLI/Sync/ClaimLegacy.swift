@@ -5,7 +5,6 @@ internal import MediaStore
 internal import MediaTransport
 internal import PhotoSync
 
-/// `mediactl claim-legacy`
 struct ClaimLegacy: ContextCommand {
     static let schema = "mediactl.claim-legacy/1"
     static let configuration = CommandConfiguration(
@@ -90,19 +89,18 @@ struct ClaimLegacy: ContextCommand {
     }
 }
 
-/// Claims photos of no device for this one, or lists them.
+/// Claims photos without a device for this machine, or lists them.
 struct ClaimRun: Sendable {
     let console: Console
     let account: SyncAccount
     let confirmation: Confirmation
     let isDryRun: Bool
 
-    /// What is asked before.
     static let question = "Claim them?"
 
     // MARK: Listing
 
-    /// Lists the legacy photos and changes nothing.
+    /// Lists the photos without a device. Changes nothing.
     ///
     /// - Throws: `PhotoSyncError`, `Diagnosis`.
     func list() async throws -> ExitCode {
@@ -129,9 +127,9 @@ struct ClaimRun: Sendable {
 
     // MARK: Claiming
 
-    /// Counts, asks, claims, and counts again.
+    /// Counts, prompts, claims, and counts again.
     ///
-    /// - Throws: `PhotoSyncError`, `Diagnosis` when nobody can be asked.
+    /// - Throws: `PhotoSyncError`; `Diagnosis` if no prompt is possible.
     func claim(_ selection: LegacyClaim.Selection) async throws -> ExitCode {
         try console.requireOutput()
         guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
@@ -181,7 +179,7 @@ struct ClaimRun: Sendable {
         }
     }
 
-    /// What a claim came to; nil when it was stopped.
+    /// nil if it was stopped.
     private func result(
         of claim: LegacyClaim,
         _ plan: ClaimPlan,
@@ -243,7 +241,7 @@ struct ClaimRun: Sendable {
 }
 
 extension ClaimPlan {
-    /// How a program ends that claimed nothing of this plan, or all that it could: unknown ids are failures.
+    /// The exit code if nothing, or all that is possible, was claimed: unknown IDs are failures.
     fileprivate var unclaimableCode: ExitCode {
         guard !unknown.isEmpty else { return .success }
         return count == 0 && alreadyClaimed.isEmpty ? .notFound : .partly
@@ -251,7 +249,6 @@ extension ClaimPlan {
 }
 
 extension ClaimResult {
-    /// How a program ends that has made this claim.
     func exitCode(of plan: ClaimPlan) -> ExitCode {
         guard failed > 0 else { return .success }
         guard claimed + alreadyClaimed == 0 else { return .partly }

@@ -3,10 +3,10 @@ internal import MediaCore
 internal import MediaStore
 internal import Synchronization
 
-/// A list of photos of any length, shown a block at a time in columns of fixed width, so that memory stays flat.
+/// A list of photos of any length, printed in blocks with columns of fixed width, so that memory use is constant.
 final class PhotoTable: Sendable {
     private let console: Console
-    /// The id of this machine's device.
+    /// ID of this machine's device.
     private let device: String?
     private let isGone: Bool
     private let shown = Mutex(0)
@@ -17,10 +17,8 @@ final class PhotoTable: Sendable {
         self.isGone = isGone
     }
 
-    /// Photos shown so far.
     var count: Int { shown.withLock { $0 } }
 
-    /// Shows a block.
     func show(_ photos: [PhotoRecord]) {
         let isFirst = shown.withLock { shown in
             defer { shown += photos.count }
@@ -50,20 +48,20 @@ final class PhotoTable: Sendable {
         return (isFirst ? [console.outputStyle.bold(header)] : []) + rows
     }
 
-    /// The widths of the columns that give way to the name on a narrow terminal; 0 for one that is left out.
+    /// The widths of the columns other than the name; 0 for an omitted column.
     private struct Layout {
-        /// That of a UUID.
+        /// The length of a UUID.
         var id = 36
         var time = 19
         var size = 8
         var device = 16
 
-        /// The widest that leaves room for a name.
+        /// The widest layout that leaves room for a name.
         static func fitting(_ width: Int?) -> Layout {
             let all = [
                 Layout(), Layout(time: 11), Layout(time: 11, device: 11), Layout(time: 11, size: 0, device: 11),
                 Layout(time: 11, size: 0, device: 0), Layout(time: 0, size: 0, device: 0),
-                // A name says more than an id without a name; --json has the ids.
+                // A name is more useful than an ID without a name; --json has the IDs.
                 Layout(id: 0, time: 11, device: 0), Layout(id: 0, time: 11, size: 0, device: 0),
             ]
             guard let width else { return Layout() }
@@ -107,11 +105,11 @@ final class PhotoTable: Sendable {
     }
 }
 
-/// Where a photo comes from, as seen from here.
+/// The origin of a photo, relative to this machine.
 struct PhotoOrigin: Sendable {
     /// `this`, `other` or `legacy`.
     var name: String
-    /// For people. May hold control characters.
+    /// For text. May contain control characters.
     var words: String
 
     init(_ photo: PhotoRecord, device: String?) {

@@ -5,7 +5,6 @@ internal import MediaStore
 internal import MediaTransport
 internal import PhotoSync
 
-/// `mediactl sync …`
 struct Sync: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Know, send and fetch the photos of a PhotoSync server.",
@@ -29,7 +28,7 @@ struct Sync: ParsableCommand {
     )
 }
 
-/// Which photo server, and how it is talked to. Its users are known by their keys.
+/// Has no user option: photo servers identify users by their keys.
 struct PhotoConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
     @OptionGroup var network: NetworkOptions
@@ -37,22 +36,20 @@ struct PhotoConnectionOptions: ParsableArguments, ConnectionFlags {
     var flags: SettingsFlags { network.adding(to: choice.flags) }
 }
 
-/// Which photo server, for commands that ask none.
+/// For commands that query no photo server.
 struct PhotoServerOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
 
     var flags: SettingsFlags { choice.flags }
 }
 
-/// A point in time on the command line.
 enum PointInTime {
-    /// Reads RFC 3339 with a zone, or a day, which begins at midnight of the local time zone.
+    /// Parses RFC 3339 with a zone, or a day, which begins at midnight of the local time zone. Returns UTC.
     ///
-    /// - Returns: The time in UTC.
     /// - Throws: `Diagnosis` for anything else.
     static func parse(_ text: String, flag: String) throws(Diagnosis) -> PhotoTime {
         let midnight = CivilTime(day: text).map { $0.localSecondsSince1970 * 1_000_000 }
-        // A zone other than Z would be dropped by the server (photosync contract, trap 4).
+        // The server would ignore a zone other than Z (photosync contract, trap 4).
         guard let microseconds = RFC3339.microseconds(text) ?? midnight,
             let time = PhotoTime(microseconds: microseconds)
         else {
@@ -65,21 +62,21 @@ enum PointInTime {
     }
 }
 
-/// One photo server as this machine knows it: login, stores, and the way to the server.
+/// One photo server from this machine's view: login, stores, and connection.
 struct SyncSession: Sendable {
     let settings: SettingsSession
     let server: ServerURL
     let library: LibraryStore
     let index: SyncIndex
-    /// The kept login; nil when there is none.
+    /// The stored login; nil without one.
     let login: Login?
 
     var console: Console { settings.console }
 
-    /// The key of the server in the stores.
+    /// Identifies the server in the stores.
     var address: String { server.description }
 
-    /// Opens the stores, and tells the user what was put right. Nothing is sent.
+    /// Opens the stores and warns about what was repaired. Sends nothing.
     ///
     /// - Throws: `StoreError`, `Diagnosis`, `ServerURLError`.
     static func open(_ settings: SettingsSession) throws -> SyncSession {
@@ -87,7 +84,7 @@ struct SyncSession: Sendable {
         let directory = try DataDirectory.open(settings.locations.dataDirectory)
         let library = try LibraryStore(in: directory)
         let index = try SyncIndex(in: directory)
-        // What concerns the directory is said by both.
+        // Both stores report warnings about the directory.
         for warning in library.warnings + index.warnings.filter({ !library.warnings.contains($0) }) {
             settings.console.warning(ErrorCatalogue.clean(warning))
         }
@@ -100,8 +97,6 @@ struct SyncSession: Sendable {
         )
     }
 
-    /// Opens settings and stores of a command.
-    ///
     /// - Throws: `SettingsError`, `StoreError`, `Diagnosis`, `ServerURLError`.
     static func open(
         _ console: Console,
@@ -111,9 +106,7 @@ struct SyncSession: Sendable {
         try open(await SettingsSession.open(console, global: global, connection: connection))
     }
 
-    /// The server, asked with a key or without one.
-    ///
-    /// - Throws: `TransportError`; `CredentialError` when the key would travel in clear text.
+    /// - Throws: `TransportError`; `CredentialError` if the key would be sent unencrypted.
     func client(key: String?) throws -> PhotoSyncClient {
         if key != nil {
             try settings.refuseClearText(server.origin, .syncURL)
@@ -126,9 +119,9 @@ struct SyncSession: Sendable {
         )
     }
 
-    /// The user of the server: by the key that flags or environment give, else by the login that is kept.
+    /// The user of the server: by the key from flags or environment, else by the stored login.
     ///
-    /// - Throws: `Diagnosis` without any key; `CredentialError`, `PhotoSyncError`, `TransportError`.
+    /// - Throws: `Diagnosis` without a key; `CredentialError`, `PhotoSyncError`, `TransportError`.
     func account(_ options: KeyOptions) async throws -> SyncAccount {
         let given = try await search(options.flags(noInput: settings.global.noInput)) { try await $0.givenKey() }
         guard let key = given ?? login?.apiKey else {
@@ -143,7 +136,7 @@ struct SyncSession: Sendable {
         )
     }
 
-    /// The kept device id. Another key may be another user's, who has other devices.
+    /// The stored device ID. Another key may belong to another user, who has other devices.
     private func deviceID(for key: String, _ client: PhotoSyncClient) async throws -> String? {
         guard let login, let id = login.deviceID, key != login.apiKey else { return login?.deviceID }
         let devices = try await console.context.interruption.cancelling { try await client.devices() }
@@ -152,7 +145,6 @@ struct SyncSession: Sendable {
         return nil
     }
 
-    /// Looks for a secret that belongs to this server.
     func search<Found: Sendable>(
         _ flags: CredentialFlags,
         _ find: @escaping @Sendable (CredentialSearch) async throws -> Found

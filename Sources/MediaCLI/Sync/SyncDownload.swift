@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
 
-/// `mediactl sync download [--missing | ID… | --since …] --to DIR`
 struct SyncDownload: ContextCommand {
     static let schema = "mediactl.sync-download/1"
     static let configuration = CommandConfiguration(
@@ -87,30 +86,23 @@ struct SyncDownload: ContextCommand {
         return missing ? .missing : .ids(ids)
     }
 
-    /// Where a relative target begins; empty for an absolute one.
+    /// The directory of a relative target; empty for an absolute one.
     private func base(in context: CommandContext) -> [UInt8] {
         target.hasPrefix("/") ? [] : Array("\(context.workingDirectory)/".utf8)
     }
 }
 
-/// Fetches photos, and says what came of each.
+/// Downloads photos, and reports the result of each.
 struct DownloadRun: Sendable {
     let console: Console
     let account: SyncAccount
     let hashes: HashCache
     let options: Download.Options
     let writesProgressRecords: Bool
-    /// Absolute path of the working directory when the target was named from there: text then tells paths as well from
-    /// there.
+    /// The absolute path of the working directory if the target is relative to it: text output then shows relative paths.
     var base: [UInt8] = []
 
-    /// Writes every record, text and summary.
-    ///
-    /// - Parameters:
-    ///   - selection: Which photos.
-    ///   - directory: Absolute path.
-    /// - Returns: How the program ends.
-    /// - Throws: `PhotoSyncError` for what ends the run as a whole, `Diagnosis`.
+    /// - Throws: `PhotoSyncError` for what ends the whole run, `Diagnosis`.
     func run(_ selection: Download.Selection, to directory: [UInt8]) async throws -> ExitCode {
         console.record(
             .start,
@@ -191,7 +183,6 @@ struct DownloadRun: Sendable {
 }
 
 extension DownloadItem {
-    /// How a program ends that fetched only this photo.
     var exitCode: ExitCode {
         switch state {
         case .verified, .rewritten, .present, .planned: .success
@@ -201,12 +192,11 @@ extension DownloadItem {
     }
 }
 
-/// Where a download stands.
 struct DownloadReading: RunReading {
     var progress: DownloadProgress
 
     var amount: Int64 { progress.bytesReceived }
-    /// By bytes; a server's files may differ a little from what was uploaded.
+    /// By bytes; files on a server may differ slightly in size from what was uploaded.
     var percent: Int64? { Progress.percent(progress.bytesReceived, of: progress.bytes) }
 
     func line(rate: Double?) -> String {
@@ -245,7 +235,7 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    // `base` is what paths are told without, `/` at its end.
+    // `base`, which ends with `/`, is omitted from paths.
     static func download(_ item: DownloadItem, below base: [UInt8] = [], style: Style) -> [String] {
         let name =
             item.path.map { TerminalText.escaped($0.starts(with: base) ? Array($0.dropFirst(base.count)) : $0) }

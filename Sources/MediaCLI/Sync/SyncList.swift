@@ -4,7 +4,6 @@ internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
 
-/// `mediactl sync list`
 struct SyncList: ContextCommand {
     static let schema = "mediactl.sync-list/1"
     static let configuration = CommandConfiguration(
@@ -80,7 +79,7 @@ struct SyncList: ContextCommand {
         }
     }
 
-    /// On a thread of its own, since the index may be long; it ends when nobody reads any more.
+    /// Runs on a separate thread, since the index may be long. Stops when standard output is closed.
     private func show(
         _ table: PhotoTable,
         _ filter: PhotoFilter,

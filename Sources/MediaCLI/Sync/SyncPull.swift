@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
 
-/// `mediactl sync [pull]`
 struct SyncPull: ContextCommand {
     static let schema = "mediactl.sync-pull/1"
     static let configuration = CommandConfiguration(
@@ -43,15 +42,13 @@ struct SyncPull: ContextCommand {
     }
 }
 
-/// Brings the index up to date, and says what came of it.
+/// Updates the index, and reports the result.
 struct PullRun: Sendable {
     let console: Console
     let account: SyncAccount
     let options: Pull.Options
     let writesProgressRecords: Bool
 
-    /// Writes every record, text and summary.
-    ///
     /// - Throws: `PhotoSyncError`, `Diagnosis`.
     func run() async throws -> ExitCode {
         console.record(
@@ -114,7 +111,6 @@ struct PullRun: Sendable {
     }
 }
 
-/// Where reading a listing stands.
 struct ListingReading: RunReading {
     var progress: PullProgress
 
@@ -183,7 +179,7 @@ extension TextRenderer {
         return shares.isEmpty ? photos : "\(photos): \(shares)"
     }
 
-    /// `3 new, 1 gone`: what there is none of goes unsaid.
+    /// `3 new, 1 gone`; omits zero counts.
     private static func facts(_ counts: [(number: Int64, words: String)]) -> String {
         counts.filter { $0.number != 0 }.map { "\($0.number) \($0.words)" }.joined(separator: ", ")
     }

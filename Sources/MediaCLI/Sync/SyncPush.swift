@@ -4,7 +4,6 @@ internal import MediaFiles
 internal import MediaStore
 internal import PhotoSync
 
-/// `mediactl sync push PATH…`
 struct SyncPush: ContextCommand {
     static let schema = "mediactl.sync-push/1"
     static let configuration = CommandConfiguration(
@@ -68,7 +67,7 @@ struct SyncPush: ContextCommand {
     }
 }
 
-/// Sends photos that the server has not, and says what came of each.
+/// Uploads photos that the server lacks, and reports the result of each.
 struct PushRun: Sendable {
     let console: Console
     let account: SyncAccount
@@ -76,11 +75,7 @@ struct PushRun: Sendable {
     let options: Push.Options
     let writesProgressRecords: Bool
 
-    /// Writes every record, text and summary.
-    ///
-    /// - Parameter paths: As they were named.
-    /// - Returns: How the program ends.
-    /// - Throws: `PhotoSyncError` for what ends the run as a whole, `Diagnosis`.
+    /// - Throws: `PhotoSyncError` for what ends the whole run, `Diagnosis`.
     func run(_ paths: [[UInt8]]) async throws -> ExitCode {
         console.record(
             .start,
@@ -150,7 +145,6 @@ struct PushRun: Sendable {
 }
 
 extension PushItem {
-    /// What went wrong with it, in words.
     var diagnosis: Diagnosis? {
         if state == .unconfirmed, error?.code == .cancelled {
             return Diagnosis(
@@ -173,8 +167,7 @@ extension PushItem {
         }
     }
 
-    /// How a program ends that pushed only this file. Files found that hold no photo are none of its business; photos
-    /// that the server would refuse are.
+    /// The exit code for this file alone. Files that are not photos are no failure; photos that the server would refuse are.
     var exitCode: ExitCode {
         switch state {
         case .uploaded, .present, .planned: .success
@@ -192,16 +185,15 @@ extension PushItem {
     private func exitCode(of error: PhotoSyncError) -> ExitCode { ErrorCatalogue.diagnosis(of: error).exitCode }
 }
 
-/// Where a push stands.
 struct PushReading: RunReading {
     var progress: PushProgress
 
-    /// Reading comes first, and then sending; the rate is that of what goes on.
+    /// Files are read before any is sent; the rate is that of the current phase.
     private var isSending: Bool { progress.bytesToSend > 0 && progress.filesHashed >= progress.filesFound }
     var amount: Int64 { isSending ? progress.bytesSent : progress.bytesHashed }
     var percent: Int64? { isSending ? Progress.percent(progress.bytesSent, of: progress.bytesToSend) : nil }
 
-    /// All is sent; what is left is to see it in the listing.
+    /// Everything is sent; what remains is to find it in the listing.
     private var isConfirming: Bool { isSending && progress.filesSent >= progress.filesToSend }
 
     func line(rate: Double?) -> String {

@@ -4,7 +4,7 @@ internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
 
-/// `mediactl sync status`; the server's answer is called SyncStatus.
+/// `mediactl sync status`; `SyncStatus` is the server's response.
 struct SyncStatusCommand: ContextCommand {
     static let schema = "mediactl.sync-status/1"
     static let configuration = CommandConfiguration(
@@ -70,7 +70,6 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// The facts and the table of `sync status`.
     static func report(
         _ report: SyncReport,
         _ account: SyncAccount,

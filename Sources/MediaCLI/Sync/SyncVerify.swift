@@ -4,7 +4,6 @@ internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
 
-/// `mediactl sync verify`
 struct SyncVerify: ContextCommand {
     static let schema = "mediactl.sync-verify/1"
     static let configuration = CommandConfiguration(
@@ -40,7 +39,7 @@ struct SyncVerify: ContextCommand {
     }
 }
 
-/// Compares index, copies and server, and says each difference.
+/// Compares index, copies and server, and reports each difference.
 struct VerifyRun: Sendable {
     let console: Console
     let account: SyncAccount
@@ -48,8 +47,6 @@ struct VerifyRun: Sendable {
     let readsContent: Bool
     let writesProgressRecords: Bool
 
-    /// Writes every record, text and summary.
-    ///
     /// - Throws: `PhotoSyncError`, `Diagnosis`.
     func run() async throws -> ExitCode {
         console.record(.start, ["server": .string(account.server), "read_content": .bool(readsContent)])
@@ -77,7 +74,7 @@ struct VerifyRun: Sendable {
         }
     }
 
-    /// Names the commands that repair what was found.
+    /// Prints the commands that repair the differences.
     private func advise(_ tally: ItemTally<SyncDifference.Kind>) {
         func has(_ kinds: SyncDifference.Kind...) -> Bool { kinds.contains { tally.count($0) > 0 } }
         if has(.notIndexed, .notOnServer, .changedOnServer, .originChanged) {
@@ -132,7 +129,7 @@ extension TextRenderer {
         return ["\(style.yellow(padded))  \(what)" + (values.isEmpty ? "" : "  (\(values.joined(separator: ", ")))")]
     }
 
-    /// What people can read of it: names and reasons, and no digests, which JSON has.
+    /// Names and reasons; digests are only in JSON.
     private static func values(of difference: SyncDifference) -> [String] {
         switch difference.kind {
         case .notIndexed, .notOnServer:

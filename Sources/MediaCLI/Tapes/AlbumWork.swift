@@ -2,16 +2,15 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// The album part of a command that is about a tape: trouble with it becomes one warning, never a failure (rule R9).
+/// The album part of a command about a tape: a failure becomes one warning, never an error (rule R9).
 struct AlbumWork: Sendable {
     let console: Console
     let service: AlbumService
     let display: RunDisplay<TapeReading>
 
-    /// Runs work on an album, which a signal ends.
+    /// Runs work on an album. Returns nil if a signal ended it; what the library has confirmed is kept.
     ///
-    /// - Returns: nil when it was ended; what the library has confirmed is kept.
-    /// - Throws: `TapesError` when the store cannot be used.
+    /// - Throws: `TapesError` if the store cannot be used.
     func run(
         _ body: @escaping @Sendable (AlbumService) async throws(TapesError) -> AlbumOutcome
     ) async throws -> AlbumOutcome? {
@@ -28,19 +27,19 @@ struct AlbumWork: Sendable {
 }
 
 extension AlbumOutcome {
-    /// That the tape has an album elsewhere as well: the settings may have led to another library unnoticed.
+    /// Reports that the tape also has an album in another library: the settings may have changed unnoticed.
     var noteOfChange: String? {
         guard let formerLink, let link else { return nil }
         let title = ErrorCatalogue.quoted(formerLink.titleAtCreation)
         return "the album \(title) in \(formerLink.libraryPlace) stays; a new one was made in \(link.libraryPlace)"
     }
 
-    /// Whether the album has everything that it is to have, or is not to be looked after.
+    /// Whether the album has everything it should have, or is not managed.
     var isComplete: Bool { state == .associated || state == .skipped }
 }
 
 extension AlbumLink {
-    /// The root of a folder, or the address of a server: what the user has chosen.
+    /// The root of a folder library, or the address of a server.
     fileprivate var libraryPlace: String {
         if let hint, let slash = hint.lastIndex(of: UInt8(ascii: "/")) {
             return TerminalText.escaped(Array(hint[..<slash]))
@@ -54,12 +53,8 @@ struct AlbumWarning: Sendable, Equatable {
     var text: String
     var hint: String?
 
-    /// What is to be said; nil when all went well.
-    ///
-    /// - Parameters:
-    ///   - saved: What is safe whatever became of the album, for example `3 clips`.
-    ///   - count: Number of those.
-    ///   - outcome: What became of it; nil when a signal ended the work.
+    /// nil if there is nothing to warn about. `saved` is what is safe in any case, for example `3 clips`; `count` is its
+    /// number. `outcome` is nil if a signal ended the work.
     init?(saved: String, count: Int, _ outcome: AlbumOutcome?) {
         let waits = "\(saved) saved; \(count == 1 ? "its" : "their") album was not updated"
         guard let outcome else {
@@ -102,15 +97,14 @@ struct AlbumWarning: Sendable, Equatable {
     }
 }
 
-/// What is said of albums beside the results.
+/// Messages about albums in addition to the results.
 extension Console {
-    /// Says the warning about an album, if there is one.
     func warn(_ warning: AlbumWarning?) {
         guard let warning else { return }
         self.warning(warning.text, hint: warning.hint)
     }
 
-    /// What happens to albums (rule R19): with -v tapes and albums by their ids, with -vv titles and paths as well.
+    /// Traces what happens to albums (rule R19): with -v the IDs of tapes and albums, with -vv titles and paths as well.
     func log(_ event: AlbumEvent) {
         guard verbosity > 0 else { return }
         var words = ["photos: \(event.kind.rawValue): tape \(ErrorCatalogue.clean(event.tapeID))"]
@@ -128,7 +122,7 @@ extension Console {
 }
 
 extension AssociationReason {
-    /// Why there is no album, or a clip is not in it: a few words, lower case.
+    /// Why there is no album, or why a clip is not in it: a few words, lower case.
     var words: String {
         switch self {
         case .neverTried: "never tried"
@@ -147,7 +141,6 @@ extension AssociationReason {
         }
     }
 
-    /// What helps.
     var hint: String? {
         switch self {
         case .accessNotDetermined: "mediactl tapes library init sets it up"
@@ -163,7 +156,7 @@ extension AssociationReason {
         }
     }
 
-    /// What happens next of itself; nil where nothing does.
+    /// What happens automatically; nil if nothing does.
     var prospect: String? {
         switch self {
         case .neverTried, .unreachable, .albumMissing, .originalUnavailable, .assetUnidentified, .quota: "will retry"
@@ -173,10 +166,10 @@ extension AssociationReason {
         }
     }
 
-    /// Whether the rights decide.
+    /// Whether permissions are the cause.
     var isOfAccess: Bool { [.accessNotDetermined, .accessDenied, .accessLimited].contains(self) }
 
-    /// How a command ends whose only purpose was the album.
+    /// The exit code of a command whose only purpose was the album.
     var exitCode: ExitCode {
         switch self {
         case .accessNotDetermined, .accessDenied, .accessLimited: .unauthorized
@@ -191,7 +184,7 @@ extension AssociationReason {
 }
 
 extension JSONRenderer {
-    /// What a command did to the album of a tape; all null when it did nothing.
+    /// What a command did to the album of a tape; all null if nothing.
     static func album(_ outcome: AlbumOutcome?) -> JSONObject {
         [
             "album": JSONValue(outcome?.state.rawValue), "album_id": JSONValue(outcome?.link?.albumID),
@@ -204,7 +197,7 @@ extension JSONRenderer {
         ]
     }
 
-    /// An album that is stored; all null without one.
+    /// A stored album; all null without one.
     static func link(_ link: AlbumLink?) -> JSONObject {
         [
             "album_id": JSONValue(link?.albumID), "library_id": JSONValue(link?.libraryID),
@@ -217,7 +210,7 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// What became of the album, when there is good news.
+    /// What was done to the album; empty if nothing.
     static func album(_ outcome: AlbumOutcome, style: Style) -> [String] {
         guard let link = outcome.link else { return [] }
         let title = ErrorCatalogue.quoted(link.titleAtCreation)
@@ -229,7 +222,6 @@ extension TextRenderer {
             : ["album \(title): \(clips) linked"] + video
     }
 
-    /// A stored album, as fields.
     static func album(_ link: AlbumLink) -> [(String, String)] {
         [("album id", link.albumID), ("album title", link.titleAtCreation), ("library", link.libraryID)]
             + (link.hint.map { [("place", TerminalText.escaped($0))] } ?? [])

@@ -3,9 +3,8 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// The members of the records of `tapes`.
 extension JSONRenderer {
-    /// A tape. One that a `--dry-run` would make has no id.
+    /// A tape that `--dry-run` would create has no ID.
     static func tape(_ tape: TapeRecord, isPlanned: Bool = false) -> JSONObject {
         [
             "tape_id": isPlanned ? .null : .string(tape.id), "title": .string(tape.title),
@@ -18,7 +17,6 @@ extension JSONRenderer {
         ]
     }
 
-    /// Everything about a clip.
     static func clip(_ clip: ClipRecord) -> JSONObject {
         [
             "clip_id": .string(clip.id), "tape_id": .string(clip.tapeID), "position": JSONValue(clip.position),
@@ -37,9 +35,9 @@ extension JSONRenderer {
     }
 }
 
-/// What `tapes` says on standard output. Failures are said on standard error.
+/// The text of `tapes` on standard output. Failures go to standard error.
 extension TextRenderer {
-    /// How a tape stands with its album.
+    /// The state of a tape's album.
     static func words(for tape: TapeRecord) -> String {
         switch tape.association {
         case .none: "none"
@@ -48,10 +46,10 @@ extension TextRenderer {
         }
     }
 
-    /// What a clip is called: its original, or its id without one.
+    /// The original's path, or the ID of a clip without one.
     static func name(of clip: ClipRecord) -> String { clip.source.map { TerminalText.escaped($0) } ?? brief(clip.id) }
 
-    /// A still is a picture to people, and an `image` to JSON.
+    /// The text calls a still a picture; JSON calls it `image`.
     static func words(for kind: ClipRecord.Kind) -> String {
         kind == .image ? "picture" : kind.rawValue.replacing("_", with: " ")
     }

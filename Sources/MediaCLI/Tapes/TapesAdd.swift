@@ -4,7 +4,6 @@ internal import MediaFiles
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes add TAPE FILE…`
 struct TapesAdd: TapeAddingCommand {
     static let schema = "mediactl.tapes-add/1"
     static let configuration = CommandConfiguration(
@@ -37,7 +36,7 @@ struct TapesAdd: TapeAddingCommand {
     }
 }
 
-/// What `tapes add` and `tapes insert` have in common.
+/// What `tapes add` and `tapes insert` share.
 protocol TapeAddingCommand: ContextCommand {
     var tape: String { get }
     var files: [String] { get }
@@ -51,12 +50,8 @@ extension TapeAddingCommand {
         try input.check(files, isStandardInputTaken: connection.key.apiKeyStdin)
     }
 
-    /// Adds the files.
+    /// `position` is the number of clips before the new ones; nil adds them at the end.
     ///
-    /// - Parameters:
-    ///   - position: How many clips stay before them; nil for all.
-    ///   - console: Where it is told.
-    /// - Returns: How the program ends.
     /// - Throws: `TapesError`, `Diagnosis`, `StoreError`, `CredentialError`, `TransportError`.
     func add(at position: Int?, in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
@@ -75,7 +70,6 @@ extension TapeAddingCommand {
     }
 }
 
-/// Which files become clips.
 struct TapeInputOptions: ParsableArguments {
     @OptionGroup var fileLists: FileListOptions
 
@@ -108,16 +102,13 @@ struct TapeInputOptions: ParsableArguments {
     @Flag(help: "Make a still and the video of the same name beside it one live picture, where both are given.")
     var live = false
 
-    /// The options that name inputs of their own, as they are written.
+    /// Options that list inputs, as written on the command line.
     var lists: [(flag: String, value: String)] {
         fileLists.lists + (fromUpload.map { [("--from-upload", $0)] } ?? [])
     }
 
-    /// Refuses what cannot be read.
+    /// Refuses invalid input. `isStandardInputTaken` means that a key is read from it.
     ///
-    /// - Parameters:
-    ///   - files: The arguments.
-    ///   - isStandardInputTaken: Whether a key comes from there.
     /// - Throws: `ValidationError`.
     func check(_ files: [String], isStandardInputTaken: Bool) throws {
         guard !files.isEmpty || !lists.isEmpty || !uploaded.isEmpty || uploadedLast else {
@@ -137,7 +128,6 @@ struct TapeInputOptions: ParsableArguments {
     }
 }
 
-/// What `add` and `insert` do with the album and the files.
 struct TapeAddingOptions: ParsableArguments {
     @Flag(help: "Leave the album alone this time; the clips wait for the next add or for tapes reconcile.")
     var noAlbum = false
@@ -161,19 +151,17 @@ struct TapeAddingOptions: ParsableArguments {
 /// `tapes add` and `insert`: the clips come first, then the album, then the checksums (rule R2).
 struct TapeAdditionRun: Sendable {
     let session: TapesSession
-    /// nil leaves the album alone.
+    /// nil skips the album.
     let service: AlbumService?
     let display: RunDisplay<TapeReading>
     let options: TapeAddingOptions
     let input: TapeInputOptions
-    /// Where the clips go; nil is the end.
+    /// Number of clips before the new ones; nil is the end.
     var position: Int?
 
     private var console: Console { session.console }
 
-    /// Adds files to a tape, and writes every record, text, warning and summary.
-    ///
-    /// - Throws: `TapesError` when the tape is gone or the store cannot be used.
+    /// - Throws: `TapesError` if the tape is gone or the store cannot be used.
     func run(_ tape: TapeRecord, _ paths: [[UInt8]]) async throws -> ExitCode {
         console.record(
             .start,
@@ -183,7 +171,7 @@ struct TapeAdditionRun: Sendable {
             ]
         )
         try console.requireOutput()
-        // A signal between two steps ends the work, not the program: what is committed is told.
+        // A signal between two steps ends the work, not the program, so that what is committed is reported.
         return try await console.context.interruption.handling({ _ in }) {
             let (clips, refused) = await inspect(paths)
             for item in refused { tell(item) }
@@ -245,7 +233,7 @@ struct TapeAdditionRun: Sendable {
         if let outcome {
             console.text(TextRenderer.album(outcome, style: console.outputStyle))
         }
-        // Its clips are told; now it is the store's turn.
+        // The clips are reported before the store's error.
         if let failure { throw failure }
         if !kept.isEmpty, service != nil {
             console.warn(AlbumWarning(saved: Formats.count(kept.count, "clip"), count: kept.count, outcome))
@@ -254,7 +242,7 @@ struct TapeAdditionRun: Sendable {
         return finish(tape, refused + items, outcome, isAlbumOwed: options.strictAlbums && isIncomplete)
     }
 
-    /// The clips as they are after the work on the album.
+    /// The clips in their state after the work on the album.
     private func items(_ kept: [ClipRecord], of tape: TapeRecord) -> [AddedClip] {
         let now = (try? session.store.clips(of: tape.id)) ?? []
         let byID = Dictionary(now.map { ($0.id, $0) }) { $1 }
@@ -297,10 +285,10 @@ struct TapeAdditionRun: Sendable {
 }
 
 extension TapesSession {
-    /// Reads the files of clips once, for `relink` to find them by. A file that cannot be read now is left for later, and a
-    /// signal ends it: the clips are there, and that is what was asked for.
+    /// Reads the files of clips once, so that `relink` can find them. An unreadable file is left for later. A signal ends it
+    /// without an error, since the clips are stored.
     ///
-    /// - Throws: `TapesError` when the store cannot be used.
+    /// - Throws: `TapesError` if the store cannot be used.
     func checksum(_ clips: [ClipRecord], showing display: RunDisplay<TapeReading>?) async throws {
         let (editor, interruption) = (editor, console.context.interruption)
         func work() async throws {
@@ -319,7 +307,6 @@ extension TapesSession {
     }
 }
 
-/// What became of one file of `tapes add`.
 struct AddedClip: Sendable {
     enum State: String, Sendable {
         case added, planned, failed
@@ -327,7 +314,7 @@ struct AddedClip: Sendable {
 
     var path: [UInt8]
     var state: State
-    /// The clip as it is kept; of a planned one only what the file tells counts.
+    /// The stored clip; for a planned one, only properties of the file are valid.
     var clip: ClipRecord?
     var error: TapesError?
 
@@ -337,7 +324,6 @@ struct AddedClip: Sendable {
 }
 
 extension JSONRenderer {
-    /// One file of `add` or `insert`.
     static func added(_ item: AddedClip) -> JSONObject {
         let clip = item.clip
         let isKept = item.state == .added

@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes album …`
 struct TapesAlbum: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "album",
@@ -17,7 +16,6 @@ struct TapesAlbum: ParsableCommand {
     )
 }
 
-/// `mediactl tapes album show TAPE`
 struct TapesAlbumShow: ContextCommand {
     static let schema = "mediactl.tapes-album-show/1"
     static let configuration = CommandConfiguration(
@@ -61,7 +59,6 @@ struct TapesAlbumShow: ContextCommand {
     }
 }
 
-/// `mediactl tapes album link TAPE ALBUM`
 struct TapesAlbumLink: ContextCommand {
     static let schema = "mediactl.tapes-album-link/1"
     static let configuration = CommandConfiguration(
@@ -117,7 +114,6 @@ struct TapesAlbumLink: ContextCommand {
     }
 }
 
-/// `mediactl tapes album unlink TAPE`
 struct TapesAlbumUnlink: ContextCommand {
     static let schema = "mediactl.tapes-album-unlink/1"
     static let configuration = CommandConfiguration(

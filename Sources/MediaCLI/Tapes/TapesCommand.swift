@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// `mediactl tapes …`; the module is called Tapes.
+/// `mediactl tapes`; the module is called Tapes.
 struct TapesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tapes",
@@ -25,7 +25,7 @@ struct TapesCommand: ParsableCommand {
     )
 }
 
-/// What commands of `tapes` say of their arguments.
+/// Help that several commands of `tapes` share.
 enum TapeHelp {
     static let tape = ArgumentHelp(
         "The tape: its id, the first 4 characters of it or more, or its title.",
@@ -38,9 +38,9 @@ enum TapeHelp {
 }
 
 extension RawArguments {
-    /// A title, which is text, not bytes.
+    /// A title, which is text, unlike paths.
     ///
-    /// - Throws: `Diagnosis` (usage) for one that is not UTF-8.
+    /// - Throws: `Diagnosis` (usage) if it is not UTF-8.
     static func title(_ argument: String) throws(Diagnosis) -> String {
         guard let title = String(validating: bytes(of: argument), as: UTF8.self) else {
             throw .usage("the title \(ErrorCatalogue.quoted(bytes(of: argument))) is not UTF-8")
@@ -49,7 +49,6 @@ extension RawArguments {
     }
 }
 
-/// Which library holds the albums of tapes.
 struct TapeLibraryOptions: ParsableArguments, ConnectionFlags {
     @Option(
         help: ArgumentHelp(
@@ -72,7 +71,6 @@ struct TapeLibraryOptions: ParsableArguments, ConnectionFlags {
     }
 }
 
-/// Which library holds the albums, and how it is talked to.
 struct TapeConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: TapeLibraryOptions
     @OptionGroup var key: KeyOptions

@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes create [TITLE]`
 struct TapesCreate: ContextCommand {
     static let schema = "mediactl.tapes-create/1"
     static let configuration = CommandConfiguration(

@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes delete TAPE… | --all`
 struct TapesDelete: ContextCommand {
     static let schema = "mediactl.tapes-delete/1"
     static let configuration = CommandConfiguration(
@@ -51,7 +50,7 @@ struct TapesDelete: ContextCommand {
         if !dryRun, !targets.isEmpty {
             try confirmation.requireSomebody(for: targets.count > 1 ? "Delete them?" : "Delete it?")
         }
-        // No library is asked as long as the albums stay (rule R11).
+        // No library is contacted if the albums stay (rule R11).
         let callsLibrary = session.settings.settings.deleteAssociatedAlbum.value && !keepAlbum && !dryRun
         let run = TapeDeletionRun(
             session: session,
@@ -64,7 +63,7 @@ struct TapesDelete: ContextCommand {
     }
 }
 
-/// `tapes delete`: asks once, deletes one after the other (rule R11, trap 9).
+/// `tapes delete`: prompts once, deletes one after the other (rule R11, trap 9).
 struct TapeDeletionRun: Sendable {
     struct Item: Sendable {
         enum State: String, Sendable {
@@ -93,9 +92,7 @@ struct TapeDeletionRun: Sendable {
 
     private var console: Console { session.console }
 
-    /// Deletes tapes, and writes every record, text and summary.
-    ///
-    /// - Throws: `Diagnosis` when nobody can be asked; `TapesError`.
+    /// - Throws: `Diagnosis` if no prompt is possible; `TapesError`.
     func run(_ tapes: [TapeRecord]) async throws -> ExitCode {
         console.record(.start, ["items": JSONValue(tapes.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()
@@ -145,7 +142,7 @@ struct TapeDeletionRun: Sendable {
         }
     }
 
-    /// Albums that are still there although they were to go (rule R11).
+    /// Albums that still exist although they were to be deleted (rule R11).
     private func warn(_ items: [Item]) {
         let owed = items.flatMap(\.albums).compactMap { album -> (AssociationReason, String)? in
             if case .owed(_, let reason, let detail) = album { (reason, detail) } else { nil }

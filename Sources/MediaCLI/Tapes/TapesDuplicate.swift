@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes duplicate TAPE`
 struct TapesDuplicate: ContextCommand {
     static let schema = "mediactl.tapes-duplicate/1"
     static let configuration = CommandConfiguration(
@@ -38,7 +37,7 @@ struct TapesDuplicate: ContextCommand {
             console.text(["\(title) would be copied"])
             return finish(tape, of: tape, nil, console)
         }
-        // The copy is made; a signal during the work on its album does not unmake it.
+        // The copy is already stored; a signal during the work on its album does not remove it.
         return try await console.context.interruption.handling({ _ in }) {
             let copy = try session.editor.duplicate(tape)
             console.text(["\(console.outputStyle.green("made")) \(ErrorCatalogue.quoted(copy.title)) as \(copy.id)"])

@@ -5,7 +5,6 @@ internal import MediaFiles
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes export TAPE`
 struct TapesExport: ContextCommand {
     static let schema = "mediactl.tapes-export/1"
     static let configuration = CommandConfiguration(
@@ -122,14 +121,14 @@ struct TapesExport: ContextCommand {
 
     private static let videoEndings = ["mp4", "mov", "mkv"]
 
-    /// In small letters; nil where the name has none.
+    /// In lower case; nil if the name has none.
     private var ending: String? {
         guard let name = output?.split(separator: "/").last, let dot = name.lastIndex(of: "."), dot != name.startIndex
         else { return nil }
         return name[name.index(after: dot)...].lowercased()
     }
 
-    /// What the ending says; a playlist without one. nil when it says nothing that is known.
+    /// The format for the file extension; a playlist without one, nil for an unknown one.
     private var namedFormat: TapeExport? {
         guard let ending, ending != "m3u" else { return .m3u8 }
         return TapeExport(rawValue: ending)
@@ -152,19 +151,17 @@ struct TapeExportRun: Sendable {
     }
 
     let session: TapesSession
-    /// nil leaves the album alone.
+    /// nil skips the album.
     let service: AlbumService?
     let display: RunDisplay<TapeReading>
     let form: Form
-    /// Where the file goes; nil is standard output.
+    /// nil is standard output.
     let target: [UInt8]?
     let isReplacing: Bool
     let isDryRun: Bool
 
     private var console: Console { session.console }
 
-    /// Exports, and writes text, warning and summary.
-    ///
     /// - Throws: `TapesError`, `Diagnosis`.
     func run(_ tape: TapeRecord) async throws -> ExitCode {
         let clips = try session.store.clips(of: tape.id)
@@ -188,7 +185,7 @@ struct TapeExportRun: Sendable {
 
     // MARK: Playlists and timelines
 
-    /// A tape without an album gets it now (rule R13); one that has it is left alone.
+    /// A tape without an album gets one now (rule R13); an existing album is not changed.
     private func write(_ format: TapeExport, _ tape: TapeRecord, _ clips: [ClipRecord]) async throws -> AlbumOutcome? {
         let bytes = try format.bytes(of: tape, clips: clips)
         await warnOfMissing(clips)
@@ -210,7 +207,7 @@ struct TapeExportRun: Sendable {
         return try await associate(tape)
     }
 
-    /// What is written names these files all the same: they may be back when it is read.
+    /// The output still contains these files: they may be back when it is read.
     private func warnOfMissing(_ clips: [ClipRecord]) async {
         let count = await BlockingWork.run { clips.count { $0.source != nil && !$0.isThere } }
         guard count > 0 else { return }
@@ -292,10 +289,8 @@ struct TapeExportRun: Sendable {
     }
 }
 
-/// A file for other programs, readable as any new file is: whole, or not there.
+/// A file for other programs with ordinary permissions: complete, or not created.
 enum ExportedFile {
-    /// Writes a file.
-    ///
     /// - Throws: `TapesError` `.targetExists`, `.targetUnusable`, `.diskFull`; nothing is left behind then.
     static func write(_ bytes: [UInt8], to path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
         do throws(FileWriteError) {

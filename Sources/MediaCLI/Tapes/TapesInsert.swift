@@ -1,6 +1,5 @@
 internal import ArgumentParser
 
-/// `mediactl tapes insert TAPE --at N FILE…`
 struct TapesInsert: TapeAddingCommand {
     static let schema = "mediactl.tapes-insert/1"
     static let configuration = CommandConfiguration(

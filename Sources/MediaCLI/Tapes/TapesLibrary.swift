@@ -4,7 +4,6 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes library …`
 struct TapesLibrary: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "library",
@@ -22,7 +21,6 @@ struct TapesLibrary: ParsableCommand {
     )
 }
 
-/// `mediactl tapes library status`
 struct TapesLibraryStatus: ContextCommand {
     static let schema = "mediactl.tapes-library-status/1"
     static let configuration = CommandConfiguration(
@@ -45,7 +43,6 @@ struct TapesLibraryStatus: ContextCommand {
     }
 }
 
-/// `mediactl tapes library init`
 struct TapesLibraryInit: ContextCommand {
     static let schema = "mediactl.tapes-library-init/1"
     static let configuration = CommandConfiguration(
@@ -96,7 +93,6 @@ struct TapesLibraryInit: ContextCommand {
     }
 }
 
-/// `mediactl tapes library grant`
 struct TapesLibraryGrant: ContextCommand {
     static let schema = "mediactl.tapes-library-grant/1"
     static let configuration = CommandConfiguration(
@@ -136,14 +132,14 @@ struct TapesLibraryGrant: ContextCommand {
     }
 }
 
-/// `tapes library …`: which library it is, and what it allows.
+/// `tapes library`: which library is in use, and what it allows.
 struct LibraryRun: Sendable {
     let session: TapesSession
     let service: AlbumService
 
     private var console: Console { session.console }
 
-    /// Shows the library as it is. Changes nothing.
+    /// Changes nothing.
     ///
     /// - Throws: `TapesError`.
     func status(extra: JSONObject = [:]) async throws -> ExitCode {
@@ -152,7 +148,7 @@ struct LibraryRun: Sendable {
         return finish(status, extra: extra)
     }
 
-    /// Asks for access: makes the root of a folder library, reads the rights of a key anew.
+    /// Requests access: creates the root of a folder library, reads the permissions of a key again.
     ///
     /// - Throws: `TapesError`.
     func request(_ level: AccessLevel) async throws -> LibraryStatus {
@@ -160,7 +156,6 @@ struct LibraryRun: Sendable {
         return try await console.context.interruption.cancelling { try await service.requestAccess(level) }
     }
 
-    /// Shows what came of it, and ends.
     func finish(_ status: LibraryStatus, needs level: AccessLevel = .addOnly, extra: JSONObject) -> ExitCode {
         console.text(TextRenderer.library(status, style: console.outputStyle))
         if !service.policy.isEnabled {
@@ -178,14 +173,14 @@ struct LibraryRun: Sendable {
         return code
     }
 
-    /// Whether tapes may be added to it as it is.
+    /// Success only if the library grants the needed access.
     private func exitCode(_ status: LibraryStatus, _ level: AccessLevel) -> ExitCode {
         if let reason = status.reason { return reason.exitCode }
         let access = level == .addOnly ? status.addOnly : status.readWrite
         return access?.state == .authorized ? .success : .unauthorized
     }
 
-    /// What to do next. A key cannot be widened from here.
+    /// Prints what to do next. A key's permissions cannot be extended from here.
     private func hint(_ status: LibraryStatus) {
         let missing = (status.addOnly?.state.missing ?? []) + (status.readWrite?.state.missing ?? [])
         if status.kind == "immich", !missing.isEmpty {
@@ -194,7 +189,7 @@ struct LibraryRun: Sendable {
                     + "mediactl tapes library init keeps it"
             )
         } else if let reason = status.reason {
-            // That of access leads to this very command.
+            // The hint about access is the command that was just run.
             let hint = reason.isOfAccess ? "mediactl tapes library grant asks again" : reason.hint
             if let hint { console.note(hint) }
         } else if status.addOnly?.state == .notDetermined, status.kind == "immich" {
@@ -231,7 +226,6 @@ extension JSONRenderer {
 }
 
 extension AlbumAccess.State {
-    /// Stable code for JSON.
     var code: String {
         switch self {
         case .notDetermined: "not_determined"
@@ -242,7 +236,7 @@ extension AlbumAccess.State {
         }
     }
 
-    /// The permissions that are missing, by the library's names.
+    /// The missing permissions, with the library's names.
     var missing: [String] {
         if case .limited(let missing) = self { missing } else { [] }
     }

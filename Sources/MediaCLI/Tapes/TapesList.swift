@@ -3,7 +3,6 @@ internal import Foundation
 internal import MediaCore
 internal import MediaStore
 
-/// `mediactl tapes list`
 struct TapesList: ContextCommand {
     static let schema = "mediactl.tapes-list/1"
     static let configuration = CommandConfiguration(
@@ -52,7 +51,6 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// The table of `tapes list`.
     static func tapes(_ tapes: [TapeSummary], now: Date, width: Int?, style: Style) -> [String] {
         guard !tapes.isEmpty else { return [] }
         var table = Table(columns: [

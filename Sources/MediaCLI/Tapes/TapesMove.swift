@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes move TAPE CLIP --to N`
 struct TapesMove: ContextCommand {
     static let schema = "mediactl.tapes-move/1"
     static let configuration = CommandConfiguration(

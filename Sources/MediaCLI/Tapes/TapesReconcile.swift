@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes reconcile`
 struct TapesReconcile: ContextCommand {
     static let schema = "mediactl.tapes-reconcile/1"
     static let configuration = CommandConfiguration(
@@ -49,7 +48,7 @@ struct TapesReconcile: ContextCommand {
     }
 }
 
-/// `tapes reconcile`: what is owed to albums (rule R13).
+/// `tapes reconcile`: pending album updates (rule R13).
 struct ReconcileRun: Sendable {
     struct Item: Sendable {
         enum Work: String, Sendable {
@@ -67,11 +66,11 @@ struct ReconcileRun: Sendable {
         var isCreated: Bool?
         var pendingClips: Int?
         var detail: String?
-        /// Whether the album is there and cannot be read; `detail` says what helps.
+        /// Whether the album exists but cannot be read; `detail` has a remedy.
         var isDamaged = false
     }
 
-    /// Tapes of one run, so that no library is flooded.
+    /// Tapes per run, so as not to flood a library.
     static let usualLimit = 20
     static let albumsAreOff = "albums are switched off; set albums.enabled: true"
 
@@ -83,7 +82,7 @@ struct ReconcileRun: Sendable {
 
     // MARK: Looking
 
-    /// Says what is owed. No library is asked.
+    /// Lists the pending updates. Contacts no library.
     ///
     /// - Throws: `TapesError`, `Diagnosis`.
     func plan() throws -> ExitCode {
@@ -124,9 +123,9 @@ struct ReconcileRun: Sendable {
         return finish(nil, items: plan.tapes.count + plan.tombstones.count, left: plan.tapes.count, .success)
     }
 
-    /// Looks whether the stored albums are there; makes none.
+    /// Checks whether the stored albums exist; creates none.
     ///
-    /// - Throws: `TapesError` when the library cannot be looked at.
+    /// - Throws: `TapesError` if the library cannot be read.
     func verify() async throws -> ExitCode {
         start()
         try console.requireOutput()
@@ -152,7 +151,7 @@ struct ReconcileRun: Sendable {
         return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : complain(tally))
     }
 
-    /// Says what could not be looked at: that an album was not seen to be missing does not mean that it is there.
+    /// Reports what could not be checked: an album that was not found missing may still not exist.
     private func complain(_ tally: ItemTally<String>) -> ExitCode {
         let damaged = tally.count("damaged")
         if damaged > 0 {
@@ -169,9 +168,9 @@ struct ReconcileRun: Sendable {
 
     // MARK: Working
 
-    /// Works off what is owed, one at a time.
+    /// Processes pending updates one at a time.
     ///
-    /// - Throws: `TapesError` when the store cannot be used.
+    /// - Throws: `TapesError` if the store cannot be used.
     func apply(limit: Int) async throws -> ExitCode {
         start()
         try console.requireOutput()
@@ -189,10 +188,9 @@ struct ReconcileRun: Sendable {
         return conclude(outcome)
     }
 
-    /// Works off what waits, after access was granted; only what could not be done is said.
+    /// Processes pending updates after access was granted, and returns the number of tapes. Reports only the total.
     ///
-    /// - Returns: How many tapes were worked on.
-    /// - Throws: `TapesError` when the store cannot be used.
+    /// - Throws: `TapesError` if the store cannot be used.
     func catchUp() async throws -> Int {
         let outcome = try await display.during {
             try await console.context.interruption.cancelling { [service] in
@@ -253,7 +251,6 @@ struct ReconcileRun: Sendable {
 }
 
 extension ReconcileRun.Item {
-    /// A tape that was worked on.
     fileprivate init(_ tape: TapeRecord, _ outcome: AlbumOutcome) {
         self.init(
             work: .tape,
@@ -271,7 +268,6 @@ extension ReconcileRun.Item {
         )
     }
 
-    /// An album that was looked for.
     fileprivate init(_ link: AlbumLink, _ presence: AlbumPresence, title: String?) {
         let state =
             switch presence {

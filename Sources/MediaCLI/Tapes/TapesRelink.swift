@@ -5,7 +5,6 @@ internal import MediaStore
 internal import MediaSystem
 internal import Tapes
 
-/// `mediactl tapes relink [TAPE…] --in DIR`
 struct TapesRelink: ContextCommand {
     static let schema = "mediactl.tapes-relink/1"
     static let configuration = CommandConfiguration(
@@ -60,7 +59,7 @@ struct TapesRelink: ContextCommand {
         return finish(results, console)
     }
 
-    /// - Throws: `Diagnosis` (usage) for what is no directory: a slip must not look like originals that are lost.
+    /// - Throws: `Diagnosis` (usage) for a path that is not a directory: a typo must not look like lost originals.
     private func places() throws(Diagnosis) -> [[UInt8]] {
         let places = directories.map { RawArguments.bytes(of: $0) }
         for place in places {

@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes remove TAPE CLIP…`
 struct TapesRemove: ContextCommand {
     static let schema = "mediactl.tapes-remove/1"
     static let configuration = CommandConfiguration(
@@ -39,7 +38,7 @@ struct TapesRemove: ContextCommand {
         try console.requireOutput()
         return try await console.context.interruption.handling({ _ in }) {
             guard !dryRun else { return finish(tape, named, nil, console) }
-            // Once begun it is short; torn between tape and album it would leave the album behind.
+            // Not interruptible, since it is short, and the album would otherwise be out of step with the tape.
             let (removed, outcome) = try await service.removeClips(named.map(\.id), of: tape.id)
             return finish(tape, removed, outcome, console)
         }

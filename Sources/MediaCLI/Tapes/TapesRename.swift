@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes rename TAPE TITLE`
 struct TapesRename: ContextCommand {
     static let schema = "mediactl.tapes-rename/1"
     static let configuration = CommandConfiguration(

@@ -4,7 +4,7 @@ internal import MediaStore
 internal import MediaTransport
 internal import Tapes
 
-/// What all commands of `tapes` work with: the open store, and the library of the settings. Opening it asks no library.
+/// What all commands of `tapes` share: the open store, and the configured library. Opening it contacts no library.
 struct TapesSession: Sendable {
     let settings: SettingsSession
     let directory: DataDirectory
@@ -12,10 +12,9 @@ struct TapesSession: Sendable {
 
     var console: Console { settings.console }
 
-    /// Changes tapes and clips.
     var editor: TapeEditor { TapeEditor(store: store, now: console.context.now) }
 
-    /// Opens the store, tells the user what was put right, and marks the tapes that never had an album tried (rule R13).
+    /// Opens the store, warns about what was repaired, and marks tapes with clips but no album as pending (rule R13).
     ///
     /// - Throws: `StoreError`.
     static func open(_ settings: SettingsSession) throws -> TapesSession {
@@ -28,8 +27,6 @@ struct TapesSession: Sendable {
         return TapesSession(settings: settings, directory: directory, store: store)
     }
 
-    /// Opens settings and store of a command.
-    ///
     /// - Throws: `SettingsError`, `StoreError`.
     static func open(
         _ console: Console,
@@ -39,28 +36,22 @@ struct TapesSession: Sendable {
         try open(await SettingsSession.open(console, global: global, connection: connection))
     }
 
-    /// The tape that the user means.
-    ///
-    /// - Throws: `TapesError`.
+    /// The tape with this ID, ID prefix or title.
     func tape(_ name: String) throws(TapesError) -> TapeRecord {
         try editor.tape(named: String(decoding: RawArguments.bytes(of: name), as: UTF8.self))
     }
 
     // MARK: Albums
 
-    /// The albums of the settings' library, for what makes no call to it: no key is looked for.
+    /// The albums of the configured library, for local work: no key is searched for.
     ///
     /// - Throws: `Diagnosis`, `ServerURLError`, `TransportError`.
     func localService() throws -> AlbumService {
         try service(library(key: nil, progress: nil))
     }
 
-    /// The albums of the settings' library.
+    /// The albums of the configured library. `key` is for a server; `progress` shows uploads to it.
     ///
-    /// - Parameters:
-    ///   - key: Where a server's key may come from.
-    ///   - progress: Shows what is sent.
-    /// - Returns: The rules of albums over that library.
     /// - Throws: `CredentialError`, `Diagnosis`, `ServerURLError`, `StoreError`, `TransportError`.
     func service(_ key: KeyOptions, progress: RunDisplay<TapeReading>? = nil) async throws -> AlbumService {
         guard settings.settings.albumsEnabled.value, settings.settings.albumsLibrary.value == .immich else {
@@ -69,7 +60,7 @@ struct TapesSession: Sendable {
         return try service(library(key: try await libraryKey(key), progress: progress))
     }
 
-    /// The same with the key that is kept: those of flags and environment are for another server.
+    /// Uses only the stored key: those from flags and environment are for another server.
     ///
     /// - Throws: `CredentialError`, `Diagnosis`, `ServerURLError`, `StoreError`, `TransportError`.
     func keptService(progress: RunDisplay<TapeReading>?) throws -> AlbumService {
@@ -93,7 +84,6 @@ struct TapesSession: Sendable {
         )
     }
 
-    /// The back-end that the settings name.
     func library(key: String?, progress: RunDisplay<TapeReading>?) throws -> any AlbumLibrary {
         switch settings.settings.albumsLibrary.value {
         case .folder: folderLibrary
@@ -142,9 +132,7 @@ struct TapesSession: Sendable {
         )
     }
 
-    /// The server of the library.
-    ///
-    /// - Throws: `Diagnosis` when nothing names one; `ServerURLError`.
+    /// - Throws: `Diagnosis` if no server is configured; `ServerURLError`.
     func libraryServer() throws -> ServerURL {
         guard let text = settings.settings.libraryURL?.value else {
             throw Diagnosis(
@@ -157,14 +145,13 @@ struct TapesSession: Sendable {
         return try ServerURL(text, allowingPath: true)
     }
 
-    /// The key that flags or environment give, else the one that is kept; nil when there is none.
+    /// The key from flags or environment, else the stored one; nil without a key.
     private func libraryKey(_ options: KeyOptions) async throws -> String? {
         let server = try libraryServer()
         if let given = try await search(options, at: server, { try await $0.givenKey() }) { return given }
         return try keptKey(at: server)
     }
 
-    /// Looks for the key of the library's server.
     func search<Found: Sendable>(
         _ options: KeyOptions,
         at server: ServerURL,
@@ -186,26 +173,25 @@ struct TapesSession: Sendable {
 }
 
 extension TapeEditor {
-    /// What `create` would make.
+    /// A preview of `create`.
     func planned(title: String) -> TapeRecord {
         let title = title.trimmingCharacters(in: .whitespacesAndNewlines)
         return TapeRecord(id: "", title: title.isEmpty ? TapeRecord.untitled : title, createdAt: now())
     }
 }
 
-/// Where work on the files of a tape stands.
+/// The progress of work on the files of a tape.
 struct TapeReading: RunReading {
     enum Phase: String, Sendable {
-        /// A library gets an original that it has not.
+        /// Uploading an original to a library.
         case sending
-        /// Checksums are made.
+        /// Computing checksums.
         case hashing
-        /// A video is made of the tape.
+        /// Rendering a video of the tape.
         case rendering
     }
 
     var phase: Phase
-    /// The file.
     var path: [UInt8]
     /// Bytes while sending, files while hashing, milliseconds while rendering.
     var done: Int64

@@ -3,7 +3,6 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// `mediactl tapes set TAPE …`
 struct TapesSet: ContextCommand {
     static let schema = "mediactl.tapes-set/1"
     static let configuration = CommandConfiguration(
@@ -72,16 +71,15 @@ struct TapesSet: ContextCommand {
     }
 }
 
-/// How clips of another shape fill the picture, as it is written on the command line.
+/// How clips of another shape fill the frame, as written on the command line.
 enum ScaleName: String, ExpressibleByArgument, CaseIterable {
     case fit, fill
-    /// As the tape says.
+    /// Follows the tape.
     case tape
 
     var mode: TapeRecord.ScaleMode? { TapeRecord.ScaleMode(rawValue: rawValue) }
 }
 
-/// How a tape is shown.
 struct TapeLookOptions: ParsableArguments {
     enum Orientation: String, ExpressibleByArgument, CaseIterable {
         case portrait, landscape
@@ -108,10 +106,8 @@ struct TapeLookOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: ArgumentHelp("How long that takes, 100 to 2000.", valueName: "ms"))
     var transitionMs: Int?
 
-    /// Whether any was given.
     var isGiven: Bool { orientation != nil || transition != nil || transitionMs != nil }
 
-    /// What is to be changed.
     func change(scale: ScaleName?) throws(Diagnosis) -> TapeChange {
         if let transitionMs, !(100...2000).contains(transitionMs) {
             throw .usage("--transition-ms: \(transitionMs) is not from 100 to 2000")
@@ -127,7 +123,6 @@ struct TapeLookOptions: ParsableArguments {
     }
 }
 
-/// How clips are shown.
 struct ClipLookOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Leave out this much at the beginning of a video.", valueName: "time"))
     var trimStart: String?
@@ -144,14 +139,11 @@ struct ClipLookOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long a picture is shown, 4s by default.", valueName: "time"))
     var imageDuration: String?
 
-    /// Whether any was given.
     var isGiven: Bool {
         trimStart != nil || trimEnd != nil || rotate != nil || volume != nil || imageDuration != nil
     }
 
-    /// What is to be changed.
-    ///
-    /// - Throws: `Diagnosis` for a value that is refused.
+    /// - Throws: `Diagnosis` for an invalid value.
     func change(scale: ScaleName?) throws(Diagnosis) -> ClipChange {
         var change = ClipChange()
         change.trimStartMilliseconds = try milliseconds(trimStart, "--trim-start")

@@ -6,7 +6,6 @@ internal import MediaStore
 internal import MediaSystem
 internal import Tapes
 
-/// `mediactl tapes show TAPE`
 struct TapesShow: ContextCommand {
     static let schema = "mediactl.tapes-show/1"
     static let configuration = CommandConfiguration(
@@ -49,16 +48,16 @@ struct TapesShow: ContextCommand {
     }
 }
 
-/// A tape as `show` has it. No library is asked.
+/// A tape as `show` prints it, without contacting a library.
 struct TapeView: Sendable {
     var tape: TapeRecord
     var clips: [ClipRecord]
-    /// The album that counts now.
+    /// The album in the configured library.
     var link: AlbumLink?
-    /// Ids of the clips whose originals are not there now (rule R14).
+    /// IDs of the clips whose originals cannot be found now (rule R14).
     var offline: Set<String>
 
-    /// Looks at a tape and at its originals.
+    /// Reads a tape, and checks for its originals.
     ///
     /// - Throws: `StoreError`, `TapesError`.
     init(_ tape: TapeRecord, session: TapesSession, service: AlbumService) async throws {
@@ -69,7 +68,7 @@ struct TapeView: Sendable {
         offline = await BlockingWork.run { Set(clips.filter { !$0.isThere }.map(\.id)) }
     }
 
-    /// Of all clips; nil when the length of one is not known.
+    /// The total length; nil if that of a clip is unknown.
     var milliseconds: Int64? {
         clips.reduce(0 as Int64?) { sum, clip in
             guard let sum, let length = clip.shownMilliseconds else { return nil }
@@ -79,7 +78,7 @@ struct TapeView: Sendable {
 }
 
 extension ClipRecord {
-    /// Whether there is something at the path of its original.
+    /// Whether something exists at the path of its original.
     var isThere: Bool {
         guard let source else { return false }
         var status = stat()
@@ -88,7 +87,7 @@ extension ClipRecord {
 }
 
 extension TextRenderer {
-    /// Everything about a tape, and the table of its clips.
+    /// All fields of a tape, and the table of its clips.
     static func tape(_ view: TapeView, now: Date, width: Int?, style: Style) -> [String] {
         let tape = view.tape
         let transition =
@@ -127,7 +126,6 @@ extension TextRenderer {
         return [""] + table.lines(fitting: width, style: style)
     }
 
-    /// How a clip differs from its original.
     private static func cut(of clip: ClipRecord) -> String {
         func seconds(_ milliseconds: Int64) -> String { "\(Double(milliseconds) / 1000)s" }
         let parts: [String?] = [

@@ -4,19 +4,19 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaSystem
 
-/// The files that uploads from here have sent: from their output, their report, or the journal.
+/// Files that were uploaded from this machine, from the upload's output, its report, or the journal.
 struct UploadedFiles: Sendable {
     let console: Console
     let store: TokenStore
 
-    /// Ends of an upload after which the server has the file.
+    /// States of an upload whose file is on the server.
     private static let onServer: Set<UploadState> = [.done, .linked, .duplicate, .tokenLost, .finalized]
 
     // MARK: The journal
 
-    /// The files of uploads by the server's number, or by their id in the journal.
+    /// The files of uploads by the server's number, or by their ID in the journal.
     ///
-    /// - Throws: `Diagnosis` for an upload that is not known or has no file; `StoreError`.
+    /// - Throws: `Diagnosis` for an unknown upload or one without a file; `StoreError`.
     func named(_ ids: [String]) throws -> [[UInt8]] {
         try ids.map { id in
             let record =
@@ -36,9 +36,9 @@ struct UploadedFiles: Sendable {
         }
     }
 
-    /// The file that was uploaded last.
+    /// The most recently uploaded file.
     ///
-    /// - Throws: `Diagnosis` when there is none; `StoreError`.
+    /// - Throws: `Diagnosis` if there is none; `StoreError`.
     func last() throws -> [[UInt8]] {
         guard let record = try store.uploads(states: Self.onServer, host: nil).first else {
             throw Diagnosis(.unknownUpload, "nothing was uploaded from here")
@@ -53,7 +53,7 @@ struct UploadedFiles: Sendable {
         guard let identity = record.identity else {
             throw .usage("\(ErrorCatalogue.quoted(record.path)) was standard input, which is no file")
         }
-        // The journal has the path as it was named, which leads to this very file from one directory only.
+        // The journal has the path as given; a relative one leads to this file from one directory only.
         guard record.path.first == UInt8(ascii: "/") || Self.is(record.path, identity) else {
             throw .usage(
                 "\(ErrorCatalogue.quoted(record.path)) is not the file that was uploaded, as seen from here",
@@ -75,13 +75,10 @@ struct UploadedFiles: Sendable {
         item.state.flatMap(UploadState.init(rawValue:)).map { onServer.contains($0) } ?? false
     }
 
-    /// The files that a report of `--report`, or the records of `upload --json`, say to be on the server.
+    /// The files on the server according to a report of `--report`, or the records of `upload --json`. `name` is for messages.
+    /// Relative paths are relative to the current directory.
     ///
-    /// - Parameters:
-    ///   - bytes: The report or the records.
-    ///   - name: Where they are from, for messages.
-    /// - Returns: Paths, relative ones as seen from the current directory.
-    /// - Throws: `Diagnosis` (usage) for anything else; `StoreError`.
+    /// - Throws: `Diagnosis` (usage) for other input; `StoreError`.
     func read(_ bytes: [UInt8], name: String) throws -> [[UInt8]] {
         if let report = ReportDocument(bytes) {
             return try report.items.filter(Self.isOnServer).compactMap {
@@ -104,7 +101,7 @@ struct UploadedFiles: Sendable {
         return paths
     }
 
-    /// A text cannot say every path: where the journal knows the upload, it has the bytes.
+    /// Text cannot represent every path; the journal has the bytes of the uploads it knows.
     private func path(of item: ReportedUpload, from directory: String?) throws -> [UInt8]? {
         guard let text = item.path, text != "-" else {
             console.warning("standard input was uploaded and is no file; it is left out")
@@ -128,7 +125,7 @@ struct UploadedFiles: Sendable {
 }
 
 extension UploadedFiles {
-    /// All files that the options of `add` and `insert` name.
+    /// All files from the options of `add` and `insert`.
     ///
     /// - Throws: `Diagnosis` for a list that cannot be read; `StoreError`.
     static func paths(
@@ -142,7 +139,7 @@ extension UploadedFiles {
         guard input.fromUpload != nil || !input.uploaded.isEmpty || input.uploadedLast else { return paths }
         let source: [UInt8]? =
             if let name = input.fromUpload {
-                // What comes through a pipe ends with the upload, whose journal is opened only then.
+                // A pipe ends with the upload, so the journal is opened only after it.
                 try await InputFile.bytes(name, flag: "--from-upload", in: console.context)
             } else { nil }
         let uploads = UploadedFiles(console: console, store: try await StoreSession.open(session.settings).store)

@@ -1,21 +1,21 @@
 internal import MediaCore
 
-/// The command that continues a run which a failure of the login, the connection or the server has ended.
+/// The command that continues a run which ended with a failure of the login, the connection or the server.
 struct Continuation: Sendable {
     /// A longer command line is not repeated in a hint.
     static let maximumPaths = 8
     private static let again = "run the same command again"
 
-    /// The command line, without the name of the program.
+    /// The command line, without the program name.
     var arguments: [String]
-    /// How many files or uploads it lists.
+    /// Number of files or uploads on it.
     var pathCount = 0
-    /// Whether it cannot be repeated in a message: it has a secret in it, or reads what is gone after one run.
+    /// Whether it must not be repeated in a message: it contains a secret, or its input cannot be read twice.
     var isPrivate = false
-    /// The report of the run, which `--retry-failed` reads.
+    /// The report of the run, for `--retry-failed`.
     var report: String?
 
-    /// The hint, on one line.
+    /// One line.
     var hint: String {
         guard !isPrivate, !arguments.isEmpty else { return Self.again }
         guard pathCount > Self.maximumPaths else { return Self.line(arguments) }
@@ -37,7 +37,7 @@ struct Continuation: Sendable {
         "--password-stdin", "--insecure", "--allow-http", "--http2", "--accept-terms", "--no-input",
     ]
 
-    /// The options about server and login, as they were given.
+    /// The server and login options as given.
     private var connection: [String] {
         var kept: [String] = []
         var rest = arguments[...]
@@ -52,7 +52,7 @@ struct Continuation: Sendable {
     }
 }
 
-/// Words of a POSIX shell command line.
+/// Quotes words of a POSIX shell command line.
 enum ShellWord {
     private static let plain = Set(
         Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-".utf8)
@@ -71,7 +71,7 @@ enum ShellWord {
 
     private static func dollarQuoted(_ word: [UInt8]) -> String {
         let digits = Array("01234567")
-        // Octal escapes end after three digits; hexadecimal ones take what follows.
+        // Octal escapes end after three digits; hexadecimal ones would include following digits.
         let escaped = word.map { byte -> String in
             if plain.contains(byte) || byte == 0x20 { return String(UnicodeScalar(byte)) }
             return "\\" + [byte >> 6, byte >> 3 & 7, byte & 7].map { String(digits[Int($0)]) }.joined()

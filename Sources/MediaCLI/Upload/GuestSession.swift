@@ -3,7 +3,7 @@ internal import Foundation
 internal import GigHive
 internal import MediaTransport
 
-/// How somebody uploads who has an event link instead of a login.
+/// For uploads with an event link instead of a login.
 struct GuestOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -34,7 +34,6 @@ struct GuestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Name shown to the organizer (maximum: 100 characters).", valueName: "name"))
     var displayName: String?
 
-    /// Whether an event link is to be used.
     var isGuest: Bool { eventLinkFile != nil || eventLink != nil || uploadTokenFile != nil }
 
     func validate() throws {
@@ -50,21 +49,16 @@ struct GuestOptions: ParsableArguments {
     }
 }
 
-/// What an event link gives: the server, a client without login, and the event.
+/// The event of an event link, and a client without a login for its server.
 struct GuestSession: Sendable {
     let client: GigHiveClient
     let access: GuestAccess
 
-    /// Reads the link, asks its server what it stands for, and has the terms accepted.
+    /// Reads the link, queries its server for the event, and if `needsTerms` gets the terms accepted, which is required for
+    /// sending.
     ///
-    /// - Parameters:
-    ///   - options: Where the link is, and what the guest says.
-    ///   - settings: Server and rules.
-    ///   - servers: Makes the client.
-    ///   - needsTerms: Whether something will be sent.
-    /// - Returns: The event, with its client.
-    /// - Throws: `Diagnosis` for a link that cannot be read and terms that are not accepted; `GigHiveError` for a link that
-    ///   the server does not take; `CredentialError` when it would travel in clear text.
+    /// - Throws: `Diagnosis` if the link cannot be read or the terms are not accepted; `GigHiveError` if the server rejects
+    /// the link; `CredentialError` if it would be sent unencrypted.
     static func open(
         _ options: GuestOptions,
         settings: SettingsSession,
@@ -131,7 +125,7 @@ struct GuestSession: Sendable {
         }
     }
 
-    /// The server of the link, else the one of the settings. The secret in a link goes nowhere else.
+    /// The server of the link, else the configured one. The secret in a link is sent nowhere else.
     private static func server(ofLink text: String, settings: SettingsSession) throws -> ServerURL {
         guard let address = EventToken.server(ofLink: text) else { return try settings.requireServer() }
         let server = try ServerURL(address)

@@ -4,26 +4,26 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Shows how uploads get on: drawn again and again on a terminal, a plain line now and then elsewhere, or not at all.
-/// In JSON with `--progress-events` it writes records as well.
+/// Shows the progress of uploads: redrawn on a terminal, plain lines every few seconds elsewhere, or nothing. In JSON with
+/// `--progress-events` it also writes records.
 ///
-/// A single file has one line. In a run of many each running upload has one, as far as the terminal is high enough, and
-/// below them stands the total; plain lines are of the total only.
+/// A single file has one line. In a batch each running upload has one, as far as the terminal has rows, followed by the
+/// total; plain lines show only the total.
 final class ProgressDisplay: Sendable {
     private struct State {
         var running: [Int: RunningUpload] = [:]
         var total: TotalProgress
         var rate = TransferRate()
         var passing = TransferRate()
-        /// Bytes that were sent in this run, those of tries that failed included.
+        /// Bytes sent in this run, including failed attempts.
         var bytesSent: Int64 = 0
-        /// Bytes of the files that have ended.
+        /// Bytes of the finished files.
         var bytesEnded: Int64 = 0
         var throttle: Throttle
         var lastDrawing: Duration?
-        /// When it was last looked whether anything is due.
+        /// When `tick` last checked what is due.
         var lastLook: Duration?
-        /// How long a stop waits for the token; nil for as long as it takes.
+        /// How long a stop waits for the token; nil for no limit.
         var waitLimit: Duration?
         var hasSaidLimits = false
         var hasSaidWaiting = false
@@ -31,7 +31,6 @@ final class ProgressDisplay: Sendable {
         var indices: [Int] { running.keys.sorted() }
     }
 
-    /// What is due to be shown.
     private struct Due {
         var records: [UploadProgress] = []
         var drawing: (files: [UploadProgress], total: TotalProgress)?
@@ -44,7 +43,7 @@ final class ProgressDisplay: Sendable {
     private let fileCount: Int?
     private let state: Mutex<State>
 
-    /// A display for a run of `fileCount` files, nil when nobody knows, that hold `byteCount` bytes together.
+    /// A display for `fileCount` files, nil if unknown, with `byteCount` bytes in total.
     init(_ console: Console, mode: DisplayMode, writesRecords: Bool, fileCount: Int? = 1, byteCount: Int64 = 0) {
         self.console = console
         self.mode = mode
@@ -62,7 +61,7 @@ final class ProgressDisplay: Sendable {
 
     // MARK: What happens
 
-    /// An upload is begun; `index` is its place in the run, from 0.
+    /// `index` is the position in the run, from 0.
     func begin(_ index: Int, path: [UInt8], byteCount: Int64) {
         let now = console.context.elapsed()
         let progress = UploadProgress(path: path, byteCount: byteCount, position: index + 1, total: fileCount ?? 1)
@@ -75,7 +74,7 @@ final class ProgressDisplay: Sendable {
         tick()
     }
 
-    /// An upload has ended, or was refused.
+    /// An upload has finished, or was refused.
     func end(_ index: Int, byteCount: Int64, isGood: Bool) {
         state.withLock { state in
             state.running[index] = nil
@@ -89,13 +88,12 @@ final class ProgressDisplay: Sendable {
         tick()
     }
 
-    /// An upload was not started after all.
     func withdraw(_ index: Int) {
         state.withLock { $0.running[index] = nil }
         tick()
     }
 
-    /// The run is over: nothing is left on the screen.
+    /// Clears the screen at the end of the run.
     func close() {
         state.withLock { $0.running = [:] }
         console.screen.above {}
@@ -131,12 +129,12 @@ final class ProgressDisplay: Sendable {
         tick()
     }
 
-    /// A few words: the line has a countdown too.
+    /// A few words, since the line also has a countdown.
     private static func reason(_ error: GigHiveError) -> String {
         error.code.rawValue.replacing("_", with: " ") + (error.httpStatus.map { ", \($0)" } ?? "")
     }
 
-    /// What is worth a line of its own.
+    /// Prints events that deserve their own line.
     private func tell(_ index: Int, _ event: UploadEvent) {
         var name: String { isBatch ? self.name(index).map { "\($0): " } ?? "" : "" }
         switch event {
@@ -171,7 +169,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Before the first upload over tus to a server that does not support everything.
+    /// Prints, once, what a tus server does not support, before the first upload to it.
     private func printOnce(_ limits: TusLimits) {
         let isFirst = state.withLock { state in
             defer { state.hasSaidLimits = true }
@@ -195,14 +193,12 @@ final class ProgressDisplay: Sendable {
 
     // MARK: Stopping
 
-    /// Whether the last byte of an upload is out and its answer is due, so that a stop means waiting.
+    /// Whether an upload has sent its last byte and waits for the response, so that a stop waits for it too.
     var isPastLastByte: Bool {
         state.withLock { $0.running.values.contains { $0.progress.phase.isPastLastByte } }
     }
 
-    /// A stop was heard.
-    ///
-    /// - Parameter limit: How long the token is waited for when the last byte is out; nil for as long as it takes.
+    /// Handles a stop. After the last byte, it waits for the token for `limit`; nil is no limit.
     func stop(waitingFor limit: Duration?) {
         state.withLock { $0.waitLimit = limit }
         if isPastLastByte {
@@ -210,7 +206,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Says once what is waited for. While the server is asked about a lost answer, no token can come any more.
+    /// Prints once what a stop waits for. During a query about a lost response, no token can arrive any more.
     private func sayWaiting() {
         let now = console.context.elapsed()
         let message: String? = state.withLock { state in
@@ -234,11 +230,11 @@ final class ProgressDisplay: Sendable {
 
     // MARK: Showing
 
-    /// Draws, writes a line or a record, when it is time. Called with each event and four times a second.
+    /// Draws, and writes a line or a record if due. Called for each event and four times a second.
     func tick() {
         let now = console.context.elapsed()
         let due: Due = state.withLock { state in
-            // In a run of many small files most events come too soon after the last look to show anything.
+            // In a batch of many small files most events follow too soon after the last check to show anything.
             if isBatch, !writesRecords, let last = state.lastLook, now - last < .milliseconds(100) { return Due() }
             state.lastLook = now
             return self.due(&state, at: now)
@@ -284,7 +280,7 @@ final class ProgressDisplay: Sendable {
         let descriptor = console.context.errors.descriptor
         let columns = terminal.columns(descriptor) - 1
         let ellipsis = console.errorStyle.ellipsis
-        // One row stays for the cursor, and one for the total.
+        // One row is reserved for the cursor, and one for the total.
         let room = max(1, terminal.rows(descriptor) - 2)
         var lines = files.prefix(isBatch ? room : 1).map { ProgressLine.text($0, columns: columns, ellipsis: ellipsis) }
         if isBatch {
@@ -293,7 +289,7 @@ final class ProgressDisplay: Sendable {
         console.screen.draw(lines)
     }
 
-    /// SIGUSR1: the status now, whatever the mode.
+    /// SIGUSR1: prints the status now, in any mode.
     func showStatus() {
         let now = console.context.elapsed()
         let (files, total) = state.withLock { state in
@@ -306,7 +302,7 @@ final class ProgressDisplay: Sendable {
         console.announce(lines.isEmpty && !isBatch ? ["mediactl: no upload is running"] : lines + last)
     }
 
-    /// One record a second for each upload, and one for each change of phase.
+    /// One record per second for each upload, and one for each change of phase.
     private func dueRecords(_ state: inout State, _ now: Duration) -> [UploadProgress] {
         var records: [UploadProgress] = []
         for index in state.indices where state.running[index]?.lastRecord.map({ now - $0 >= .seconds(1) }) ?? true {
@@ -318,7 +314,7 @@ final class ProgressDisplay: Sendable {
         return records
     }
 
-    /// A line of the total, or of the only file.
+    /// A line for the total, or for the only file.
     private func dueLine(_ state: inout State, _ files: [UploadProgress], _ now: Duration) -> String? {
         let percent = isBatch ? state.total.percent : files.first?.percent ?? 0
         let isSending = isBatch || files.first?.phase == .sending

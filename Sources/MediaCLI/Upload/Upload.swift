@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import GigHive
 internal import MediaStore
 
-/// `mediactl upload PATH… | -`
 struct Upload: ContextCommand {
     static let schema = "mediactl.upload/1"
     static let configuration = CommandConfiguration(
@@ -143,7 +142,7 @@ struct Upload: ContextCommand {
     }
 }
 
-/// What the flags of an upload may not say together.
+/// Checks which options of an upload can be combined.
 struct UploadUsage {
     private let command: Upload
 
@@ -218,26 +217,24 @@ struct UploadUsage {
     }
 }
 
-/// How `mediactl upload` was asked to send, its inputs aside.
+/// The options of `mediactl upload`, apart from its inputs.
 struct UploadRequest: Sendable {
     var details: DetailPlan
     var sending: SendingOptions
-    /// The part of the inputs that these are.
+    /// The shard that the inputs belong to.
     var shard: ShardChoice?
     var writesProgressRecords: Bool
     /// Number of paths on the command line.
     var pathCount = 0
-    /// Whether the command line has an event link in it, or reads standard input.
+    /// Whether the command line contains an event link, or reads standard input.
     var isUnrepeatable = false
 
-    /// How the run is continued after a failure that ended it.
     func continuation(_ arguments: [String]) -> Continuation {
         Continuation(arguments: arguments, pathCount: pathCount, isPrivate: isUnrepeatable, report: sending.report)
     }
 }
 
 extension SendingOptions {
-    /// The order as the batch knows it.
     var batchOrder: UploadBatch.Order {
         switch order {
         case .given: .asGiven

@@ -1,26 +1,23 @@
 internal import GigHive
 internal import MediaFiles
 
-/// Puts together what an upload was asked to send: paths, directories, lists, a manifest, a report.
+/// Collects the inputs of an upload: paths, directories, lists, a manifest, a report.
 struct InputCollection: Sendable {
     let paths: [String]
     let options: InputOptions
-    /// The part that is wanted; nil for all.
+    /// nil for all inputs.
     let shard: ShardChoice?
-    /// Whether files that are no media are wanted as well.
+    /// Whether to include non-media files.
     let takesEverything: Bool
     let console: Console
 
-    /// What was collected.
     struct Inputs: Sendable {
-        /// In the order they are named; of a directory in the order of their names.
+        /// In the given order; files of a directory are sorted by name.
         var list: [UploadInput]
-        /// What the manifest says that cannot be read; what it says of its files is checked with them.
+        /// Unreadable rows of the manifest; its files are checked later.
         var manifestFaults: [ManifestFaults.Fault] = []
     }
 
-    /// Reads lists and directories.
-    ///
     /// - Throws: `Diagnosis` for a list that cannot be read.
     func inputs() async throws -> Inputs {
         let filter = try options.filter()
@@ -99,7 +96,7 @@ struct InputCollection: Sendable {
         return inputs
     }
 
-    /// What a report names: a directory that could not be read then is walked now, as it was to be.
+    /// A file of a report. A directory that could not be read in that run is walked now.
     private func retried(_ input: UploadInput, _ filter: PathFilter) -> [UploadInput] {
         guard options.recursive, FileWalk.isDirectory(input.path) else { return [input] }
         return expanded(input.path, filter)
@@ -115,36 +112,34 @@ struct InputCollection: Sendable {
     }
 }
 
-/// One thing to upload, before anything about it has been checked.
 struct UploadInput: Sendable, Equatable {
-    /// What is read.
     enum Source: Sendable, Equatable {
         case file([UInt8])
         case standardInput(name: String)
     }
 
-    /// Where the input was named.
+    /// Where the input comes from.
     enum Origin: Sendable, Equatable {
-        /// On the command line or in a list.
+        /// The command line or a list.
         case named
-        /// In a directory.
+        /// A directory.
         case found
-        /// At this line of a manifest.
+        /// A line of a manifest.
         case manifest(line: Int)
-        /// In the report of an earlier run.
+        /// The report of an earlier run.
         case report
     }
 
     var source: Source
     var origin = Origin.named
-    /// Number among all inputs, those of other shards included, from 1; the `{n}` of labels.
+    /// Number among all inputs, including those of other shards, from 1; the `{n}` of labels.
     var number = 0
-    /// What a manifest or a report tells about it, by the upload's field names.
+    /// Details from a manifest or a report, by the upload's field names.
     var fields: [String: String] = [:]
-    /// The system's words for a directory that could not be read; there is nothing to send then.
+    /// The system's error for a directory that could not be read; nothing is sent then.
     var unreadable: String?
 
-    /// The path as given.
+    /// As given.
     var path: [UInt8] {
         switch source {
         case .file(let path): path
@@ -160,12 +155,12 @@ struct UploadInput: Sendable, Equatable {
         }
     }
 
-    /// Whether what the command line says comes before what the input's own fields say: a report holds what was told the
-    /// last time, which may have been the fault.
+    /// Whether flags take precedence over the input's own fields: a report has the details of the earlier run, which may have
+    /// been the cause of its failure.
     var prefersFlags: Bool { origin == .report }
 }
 
-/// Everything that is wrong with a manifest, so that it is put right in one go.
+/// All errors of a manifest, so that they can be fixed at once.
 struct ManifestFaults: Sendable {
     struct Fault: Sendable, Equatable {
         var line: Int

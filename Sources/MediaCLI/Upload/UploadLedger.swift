@@ -3,11 +3,11 @@ internal import MediaCore
 internal import MediaStore
 internal import Synchronization
 
-/// What became of each file of a run.
+/// The results of the files of a run.
 final class UploadLedger: Sendable {
     private struct State {
         var entries: [Int: UploadPlan.Entry] = [:]
-        /// Lines of the report, so that the results need not be kept.
+        /// Lines of the report, kept instead of the results.
         var lines: [Int: String] = [:]
         var counts = UploadCounts()
         var codes: Set<ExitCode> = []
@@ -28,11 +28,9 @@ final class UploadLedger: Sendable {
     private let endsWithRunFailure: Bool
     private let state: Mutex<State>
 
-    /// - Parameters:
-    ///   - entries: The files.
-    ///   - keepsLines: Whether `lines` is used; a directory may be watched for months.
-    ///   - keepsStored: Whether `stored` is used.
-    ///   - endsWithRunFailure: Whether all files are for one server, whose failure decides how the program ends.
+    /// `keepsLines` must be true to use `lines`, which would grow for months while a directory is watched; `keepsStored`
+    /// likewise for `stored`. `endsWithRunFailure` means that all files are for one server, whose failure decides the exit
+    /// code.
     init(
         _ entries: [UploadPlan.Entry?] = [],
         keepsLines: Bool = true,
@@ -48,9 +46,7 @@ final class UploadLedger: Sendable {
         }
     }
 
-    /// A file more.
-    ///
-    /// - Returns: Its index.
+    /// Returns the index of the file.
     func add(_ entry: UploadPlan.Entry?) -> Int {
         state.withLock { state in
             let index = state.counts.items
@@ -62,7 +58,6 @@ final class UploadLedger: Sendable {
         }
     }
 
-    /// A file has ended.
     func end(_ index: Int, _ result: UploadResult) {
         state.withLock { state in
             state.counts.add(result)
@@ -84,7 +79,7 @@ final class UploadLedger: Sendable {
         state.withLock { _ = $0.codes.insert(code) }
     }
 
-    /// Every file's line of the report in the order given, also of those that were never begun.
+    /// The report line of each file in the given order, including files that were not started.
     var lines: [String] {
         state.withLock { state in
             state.entries.sorted { $0.key < $1.key }.map { index, entry in
@@ -94,23 +89,21 @@ final class UploadLedger: Sendable {
         }
     }
 
-    /// The files that the server confirmed, if they were kept.
+    /// The files that the server confirmed; empty unless `keepsStored`.
     var stored: [StoredFile] { state.withLock { $0.stored } }
 
-    /// The result of verifying them against the server's listing, once it was read.
+    /// The result of comparing them with the server's listing; nil until it was read.
     var verification: UploadVerification? { state.withLock { $0.verification } }
 
-    /// The run was compared with the server's listing.
     func note(_ verification: UploadVerification) {
         state.withLock { $0.verification = verification }
     }
 
     var counts: UploadCounts { state.withLock { $0.counts } }
 
-    /// The failure that ended the run.
     var runFailure: Diagnosis? { state.withLock { $0.runFailure } }
 
-    /// How the program ends: as the failure that ended the run, otherwise as its files, when they ended alike.
+    /// The code of the failure that ended the run, otherwise that of the files as a batch.
     var exitCode: ExitCode {
         state.withLock { state in
             guard state.verification?.missing.isEmpty ?? true else { return .partly }
@@ -120,14 +113,14 @@ final class UploadLedger: Sendable {
     }
 }
 
-/// How many files of a run ended how.
+/// The number of files by result.
 struct UploadCounts: Sendable, Equatable {
     var items = 0
     var ended = 0
     var states: [UploadState: Int] = [:]
-    /// Of those that are on the server: those that nothing was sent of.
+    /// Files on the server for which nothing was sent.
     var skipped = 0
-    /// Those that went on from an earlier run.
+    /// Files that resumed an earlier run.
     var resumed = 0
     var bytesSent: Int64 = 0
 
@@ -143,7 +136,7 @@ struct UploadCounts: Sendable, Equatable {
 
     func count(_ state: UploadState) -> Int { states[state, default: 0] }
 
-    /// Those that are on the server with nothing left to do.
+    /// Files on the server with nothing left to do.
     var good: Int { count(.done) + count(.linked) + count(.duplicate) }
 }
 

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import GigHive
 internal import MediaFiles
 
-/// What is told about the files of an upload.
+/// Details of the files of an upload.
 struct DetailOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Date of the event (default: today).", valueName: "yyyy-mm-dd"))
     var eventDate: String?
@@ -39,7 +39,7 @@ struct DetailOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Notes on the event.", valueName: "text"))
     var notes: String?
 
-    /// The flags that were given, by the names of the fields.
+    /// Keyed by the names of the fields.
     var given: [String: String] {
         let all: [String: String?] = [
             "event_date": eventDate, "org_name": orgName, "event_type": eventType, "label": label,
@@ -48,7 +48,7 @@ struct DetailOptions: ParsableArguments {
         return all.compactMapValues { $0 }
     }
 
-    /// A file name without its last extension; `.hidden` and `name.` keep theirs.
+    /// A file name without its last extension; `.hidden` and `name.` stay as they are.
     static func stem(of fileName: String) -> String {
         guard let dot = fileName.lastIndex(of: "."), dot != fileName.startIndex,
             fileName.index(after: dot) != fileName.endIndex
@@ -57,7 +57,6 @@ struct DetailOptions: ParsableArguments {
     }
 }
 
-/// Which files an upload takes.
 struct InputOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Recurse into directories; non-media files are skipped.")
     var recursive = false
@@ -118,23 +117,21 @@ struct InputOptions: ParsableArguments {
     @Option(help: ArgumentHelp("File name for standard input on the server.", valueName: "name"))
     var stdinName: String?
 
-    /// The options that name inputs of their own, as they are written.
+    /// Options that list inputs, as written on the command line.
     var lists: [(flag: String, value: String)] {
         fileLists.lists
             + [("--manifest", manifest), ("--retry-failed", retryFailed)]
             .compactMap { flag, value in value.map { (flag, $0) } }
     }
 
-    /// Which files found in directories are wanted.
-    ///
-    /// - Throws: `Diagnosis` for a pattern that cannot be read.
+    /// - Throws: `Diagnosis` for an invalid pattern.
     func filter() throws -> PathFilter {
         try PathFilter.reading(includes: include, excludes: exclude)
     }
 
-    /// The part of the inputs that is this run's, and where that is said; nil for all of them.
+    /// This run's shard of the inputs; nil for all of them.
     ///
-    /// - Throws: `Diagnosis` when it cannot be read, or no scheduler says it.
+    /// - Throws: `Diagnosis` for an invalid value, or if no scheduler variable is found.
     func part(environment: [String: String]) throws(Diagnosis) -> ShardChoice? {
         try shard.map { text throws(Diagnosis) in try ShardChoice(text, environment: environment) }
     }
@@ -151,9 +148,9 @@ struct InputOptions: ParsableArguments {
 }
 
 extension PathFilter {
-    /// Reads the patterns of `--include` and `--exclude`.
+    /// Parses the patterns of `--include` and `--exclude`.
     ///
-    /// - Throws: `Diagnosis` for one that cannot be read.
+    /// - Throws: `Diagnosis` for an invalid pattern.
     static func reading(includes: [String], excludes: [String]) throws(Diagnosis) -> PathFilter {
         PathFilter(
             includes: try includes.map { text throws(Diagnosis) in try pattern(text, "--include") },
@@ -170,15 +167,13 @@ extension PathFilter {
     }
 }
 
-/// The part of the inputs that one of several machines takes, and who said so.
+/// The shard of one of several machines, and its source.
 struct ShardChoice: Sendable, Equatable {
     var shard: Shard
-    /// The variable that told it; nil for the command line.
+    /// The scheduler's variable; nil for the command line.
     var variable: String?
 
-    /// Reads `I/N`, `auto` or `auto/N`. A scheduler is asked only then: its variables may be set for other reasons.
-    ///
-    /// - Throws: `Diagnosis`.
+    /// Parses `I/N`, `auto` or `auto/N`. Only `auto` reads a scheduler's variables, which may be set for other reasons.
     init(_ text: String, environment: [String: String]) throws(Diagnosis) {
         let words = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard words[0] == "auto" else {
@@ -211,13 +206,12 @@ struct ShardChoice: Sendable, Equatable {
         variable = environment["JOB_COMPLETION_INDEX"] != nil ? "JOB_COMPLETION_INDEX" : "SLURM_ARRAY_TASK_ID"
     }
 
-    /// `part 2 of 4 (from 0), told by SLURM_ARRAY_TASK_ID`.
+    /// `part 2/4, from SLURM_ARRAY_TASK_ID`.
     var words: String {
         "part \(shard.index)/\(shard.count)" + (variable.map { ", from \($0)" } ?? "")
     }
 }
 
-/// How the files of an upload are sent.
 struct SendingOptions: ParsableArguments, Sendable {
     enum Order: String, ExpressibleByArgument, CaseIterable {
         case given

@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaStore
 
 extension TextRenderer {
-    /// What standard output says about one upload. Failures are said on standard error.
+    /// The result of one upload on standard output. Failures go to standard error.
     ///
     /// With `namesServer`, the command that deletes the file includes `--server`, like this command: credentials in the
     /// environment then apply only to a server that the command itself specifies.
@@ -13,7 +13,7 @@ extension TextRenderer {
         let number = result.fileID.map { " as \($0)" } ?? ""
         switch result.state {
         case _ where result.error?.code == .notResumable:
-            // Its state is that of an earlier command, which has told it.
+            // Its state is that of an earlier command, which has reported it.
             return []
         case .done:
             var facts = [Formats.bytes(result.sizeBytes)]
@@ -108,7 +108,6 @@ extension TextRenderer {
 }
 
 extension PlannedTransport {
-    /// Why this transport is used.
     var reason: String {
         switch self {
         case .multipartAsSet, .tusAsSet: "set with --transport or in the settings"
@@ -120,7 +119,7 @@ extension PlannedTransport {
 }
 
 extension JSONRenderer {
-    /// With `diagnosis` in place of what the result alone says about its error.
+    /// `diagnosis` replaces the error of the result.
     static func upload(_ result: UploadResult, contact: String, diagnosis: Diagnosis? = nil) -> JSONObject {
         [
             "path": path(result.path), "upload_id": JSONValue(result.uploadID),
@@ -144,7 +143,7 @@ extension JSONRenderer {
         ]
     }
 
-    /// The details that the server stored; before its response, the ones sent.
+    /// The details that the server stored; before its response, those that were sent.
     private static func event(of result: UploadResult) -> JSONObject {
         let (stored, details) = (result.stored, result.details)
         let sent = stored == nil ? details : nil
@@ -162,7 +161,7 @@ extension JSONRenderer {
 
     static func error(of result: UploadResult) -> JSONValue { error(ErrorCatalogue.diagnosis(of: result)) }
 
-    /// Null for a file that was never sent, or of which nobody knows yet how it would be.
+    /// Null for a file that was not sent.
     static func transport(of result: UploadResult) -> JSONValue {
         result.attempts > 0 ? .string(result.transport.rawValue) : .null
     }
@@ -181,7 +180,7 @@ extension JSONRenderer {
 }
 
 extension UploadResult {
-    /// How a program ends that made only this upload.
+    /// The exit code for this upload alone.
     var exitCode: ExitCode {
         if let error {
             return ExitCode(error.code)
@@ -198,7 +197,6 @@ extension UploadResult {
 }
 
 extension UploadWarning {
-    /// Stable code for JSON.
     var code: String {
         switch self {
         case .notVerified: "not_verified"
@@ -220,11 +218,11 @@ extension UploadWarning {
     }
 }
 
-/// What the user is told when an upload succeeded without a delete token.
+/// The message for an upload that succeeded without a delete token.
 struct NoTokenMessage: Sendable {
     var contact: String
 
-    /// The required sentence (issue's wording; the address is the profile's).
+    /// The sentence that the issue requires; the contact is from the settings.
     var sentence: String {
         "File uploaded successfully, but no delete token was discovered. This upload can't be deleted from the server "
             + "via the app. Contact \(contact) to request a manual deletion. You will need to submit the following "

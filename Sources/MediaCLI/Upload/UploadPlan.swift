@@ -5,20 +5,20 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Checks inputs before anything is sent, and makes the items of a batch of them.
+/// Checks inputs before anything is sent, and makes the items of a batch.
 struct UploadPlan: Sendable {
     let console: Console
     let store: StoreSession
     let uploader: Uploader
     let details: DetailPlan
-    /// Largest standard input that is kept, in bytes.
+    /// Maximum size of standard input, in bytes.
     let maximumBytes: Int64
 
-    /// An input and what came of checking it.
+    /// An input and the result of checking it.
     struct Entry: Sendable {
         var input: UploadInput
         var item: UploadBatch.Item
-        /// What is told about it; nil when that is what is wrong.
+        /// nil if they are invalid.
         var details: UploadDetails?
 
         var sizeBytes: Int64 {
@@ -33,14 +33,9 @@ struct UploadPlan: Sendable {
         }
     }
 
-    /// Checks all inputs, those of the manifest of this name among them.
+    /// Checks all inputs, and returns an entry for each, in their order.
     ///
-    /// - Parameters:
-    ///   - inputs: What was collected.
-    ///   - manifest: Name of the manifest, when there is one.
-    /// - Returns: An entry for each input, in their order.
-    /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept; `Diagnosis` with all faults of a
-    ///   manifest.
+    /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored; `Diagnosis` with all errors of `manifest`.
     func entries(of inputs: InputCollection.Inputs, manifest: String?) async throws -> [Entry] {
         SpoolFile.sweep(in: store.directory) { Uploader.needsSpool($0, in: store.store) }
         var entries: [Entry] = []
@@ -52,14 +47,12 @@ struct UploadPlan: Sendable {
         return entries
     }
 
-    /// Removes spooled standard input that is not needed for resuming. To be called when nothing is sent any more.
+    /// Removes spooled standard input that is not needed for resuming. Call it when nothing is sent any more.
     static func release(_ entries: [Entry]) {
         for case .ready(let upload) in entries.map(\.item) { upload.releaseSpool() }
     }
 
-    /// Checks one input.
-    ///
-    /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept.
+    /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored.
     func entry(for input: UploadInput) async throws -> Entry {
         var checked: UploadDetails?
         do {
@@ -108,7 +101,7 @@ struct UploadPlan: Sendable {
         }
     }
 
-    /// Copies standard input to the data directory, on a thread of its own, since a pipe may be slow.
+    /// Copies standard input to the data directory, on a separate thread, since a pipe may be slow.
     private func spool() async throws -> SpoolFile {
         let input = console.context.standardInput
         let directory = store.directory
@@ -133,8 +126,8 @@ struct UploadPlan: Sendable {
     }
 }
 
-/// Decides what is told about each file: what its manifest row says, then the flags, then the file itself, then the
-/// settings. With an event link the server says most of it.
+/// Decides the details of each file: from its manifest row, then the flags, then the file itself, then the settings. With
+/// an event link most of them come from the server.
 struct DetailPlan: Sendable {
     private let options: DetailOptions
     private let settings: Settings
@@ -145,13 +138,9 @@ struct DetailPlan: Sendable {
     private let guest: GuestAccess?
     private let isDateFromMedia: Bool
 
-    /// - Parameters:
-    ///   - options: The flags.
-    ///   - settings: Defaults.
-    ///   - today: The date when nothing else says one.
-    ///   - isDateFromMedia: Whether the file's own time is the date.
-    ///   - guest: The event of a guest.
-    /// - Throws: `Diagnosis` for a label template that cannot be read.
+    /// `today` is the date if nothing else specifies one. With `isDateFromMedia` the file's own time is the date.
+    ///
+    /// - Throws: `Diagnosis` for an invalid label template.
     init(
         _ options: DetailOptions,
         settings: Settings,
@@ -175,8 +164,6 @@ struct DetailPlan: Sendable {
         }
     }
 
-    /// What is told about a file, checked.
-    ///
     /// - Throws: `GigHiveError` with code `.invalidDetail`.
     func details(of input: UploadInput) throws(GigHiveError) -> UploadDetails {
         let told = { (name: String, flag: String?) in
@@ -211,8 +198,8 @@ struct DetailPlan: Sendable {
         return input.fields["event_date"] ?? recordingDate(of: input) ?? options.eventDate ?? today
     }
 
-    /// The local day of the recording, when that is asked for and the file tells it. A file that cannot be read is
-    /// refused elsewhere, in better words.
+    /// The local day of the recording, if requested and present in the file. An unreadable file gets a better error
+    /// elsewhere.
     private func recordingDate(of input: UploadInput) -> String? {
         guard isDateFromMedia, case .file(let path) = input.source,
             let file = try? SourceFile(path: path)
@@ -229,7 +216,7 @@ struct DetailPlan: Sendable {
             ?? DetailOptions.stem(of: input.labelPath.fileName)
     }
 
-    /// A guest's label is counted in bytes (gighive contract section 6).
+    /// The limit of a guest's label is in bytes (gighive contract section 6).
     private func short(_ label: String) throws(GigHiveError) -> String {
         guard label.utf8.count <= 255 else {
             throw GigHiveError(
@@ -245,8 +232,7 @@ struct DetailPlan: Sendable {
 }
 
 extension UploadInput {
-    /// What the label, `{stem}` and the like are taken from: the path with a space for each control character, which file
-    /// names may hold and labels may not.
+    /// The path for labels, `{stem}` and the like: with spaces for control characters, which labels must not contain.
     fileprivate var labelPath: [UInt8] {
         let path =
             switch source {

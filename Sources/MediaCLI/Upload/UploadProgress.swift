@@ -2,21 +2,20 @@ internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 
-/// Where one upload stands, with everything a display needs.
+/// The progress of one upload, with everything a display needs.
 struct UploadProgress: Sendable, Equatable {
-    /// The stages that are shown.
     enum Phase: String, Sendable, CaseIterable {
         case connecting
-        /// What was sent by an earlier run is compared with the file.
+        /// Comparing what an earlier run has sent with the file.
         case proving
         case sending
         case processing
         case receiving
         case retrying
         case resolving
-        /// The server is told what the bytes are that it has.
+        /// Sending the details of an upload whose bytes the server has.
         case finalizing
-        /// An earlier request may still be at work.
+        /// Waiting, since an earlier request may still be running.
         case quiet
         case waiting
 
@@ -31,7 +30,7 @@ struct UploadProgress: Sendable, Equatable {
                 }
         }
 
-        /// Whether every byte is out and an answer is due, so that a stop means waiting.
+        /// Whether every byte is sent and a response is due, so that a stop waits for it.
         var isPastLastByte: Bool {
             switch self {
             case .processing, .receiving, .finalizing, .waiting: true
@@ -44,31 +43,31 @@ struct UploadProgress: Sendable, Equatable {
     var phase = Phase.connecting
     /// Whether the server's response will have no delete token.
     var isWithoutToken = false
-    /// Bytes of the body that the peer's kernel has.
+    /// Bytes of the body that the peer's kernel has acknowledged.
     var bytesAcknowledged: Int64 = 0
-    /// Length of the body, or of the file as long as the body is not known.
+    /// Length of the body; until it is known, of the file.
     var byteCount: Int64
     var attempt = 1
-    /// The number of the attempt that is waited for.
+    /// The attempt that `.retrying` waits for.
     var nextAttempt = 2
-    /// Why it is waited for.
+    /// The reason of that wait.
     var reason: String?
     /// Since the upload began.
     var elapsed = Duration.zero
     /// Since the phase began.
     var phaseElapsed = Duration.zero
-    /// How long the phase may still take, where that is known.
+    /// Maximum duration of the phase; nil if unknown.
     var phaseLimit: Duration?
-    /// Over the last seconds; nil as long as too little is known.
+    /// Over the last seconds; nil until it is known.
     var bytesPerSecond: Double?
-    /// Place in the batch, from 1.
+    /// Position in the batch, from 1.
     var position = 1
     var total = 1
 
-    /// Whole percent, never 100 before the last byte is acknowledged.
+    /// Never 100 before the last byte is acknowledged.
     var percent: Int64 { Progress.percent(bytesAcknowledged, of: byteCount) ?? 0 }
 
-    /// Time until the last byte at the present rate.
+    /// Time to the last byte at the current rate.
     var remaining: Duration? {
         guard let bytesPerSecond, bytesPerSecond >= 1 else { return nil }
         return .seconds(Double(byteCount - bytesAcknowledged) / bytesPerSecond)
@@ -85,13 +84,13 @@ extension JSONRenderer {
     }
 }
 
-/// One upload that is running, as the display follows it.
+/// A running upload as the display tracks it.
 struct RunningUpload: Sendable {
     private(set) var progress: UploadProgress
     private var began: Duration
     private var phaseBegan: Duration
     private var rate = TransferRate()
-    /// When its last record was written; nil when one is due.
+    /// When its last record was written; nil if one is due.
     var lastRecord: Duration?
 
     init(_ progress: UploadProgress, at time: Duration) {
@@ -100,7 +99,6 @@ struct RunningUpload: Sendable {
         phaseBegan = time
     }
 
-    /// What the server's response will have.
     mutating func expect(token: Bool) { progress.isWithoutToken = !token }
 
     mutating func enter(_ phase: UploadProgress.Phase, at time: Duration, limit: Duration? = nil) {
@@ -111,7 +109,7 @@ struct RunningUpload: Sendable {
         lastRecord = nil
     }
 
-    /// Waits for an attempt; each wait has its own countdown.
+    /// Each wait has its own countdown.
     mutating func waitFor(_ attempt: Int, because reason: String, at time: Duration, limit: Duration) {
         enter(.retrying, at: time)
         progress.nextAttempt = attempt
@@ -120,9 +118,7 @@ struct RunningUpload: Sendable {
         phaseBegan = time
     }
 
-    /// Takes a reading of the transfer.
-    ///
-    /// - Returns: How many bytes more than at the last reading the other side has.
+    /// Adds a reading, and returns the number of newly acknowledged bytes.
     mutating func take(_ transfer: TransferProgress, at time: Duration) -> Int64 {
         let phase = UploadProgress.Phase(transfer.phase)
         if let wait = transfer.wait, progress.phase != .waiting {
@@ -142,7 +138,7 @@ struct RunningUpload: Sendable {
         return gain
     }
 
-    /// Bytes that need no sending, because an earlier run has sent them.
+    /// Skips the bytes that an earlier run has sent.
     mutating func begin(from offset: Int64) {
         progress.bytesAcknowledged = offset
     }
@@ -153,7 +149,6 @@ struct RunningUpload: Sendable {
         progress.byteCount = count
     }
 
-    /// As it stands at a time.
     mutating func reading(at time: Duration) -> UploadProgress {
         progress.elapsed = time - began
         progress.phaseElapsed = time - phaseBegan
@@ -162,34 +157,33 @@ struct RunningUpload: Sendable {
     }
 }
 
-/// Where a run of many files stands.
+/// The progress of a batch.
 struct TotalProgress: Sendable, Equatable {
-    /// Files of the run; nil as long as more may come.
+    /// nil while more files may come.
     var fileCount: Int?
     var ended = 0
     var failed = 0
-    /// Bytes of all files; those that are known so far when more may come.
+    /// Bytes of all files known so far.
     var byteCount: Int64
-    /// Bytes of the files that have ended, and what the running ones have sent.
+    /// Bytes of the finished files, and those that running uploads have sent.
     var bytesPassed: Int64 = 0
-    /// What was sent over the last seconds; nil as long as too little is known.
+    /// Bytes sent per second over the last seconds; nil until it is known.
     var bytesPerSecond: Double?
-    /// What was passed over the last seconds, with the files that needed no sending.
+    /// As `bytesPerSecond`, but including skipped files.
     var passedPerSecond: Double?
 
-    /// Whole percent of the bytes.
     var percent: Int64 { Progress.percent(bytesPassed, of: byteCount) ?? 0 }
 
-    /// Time until the last byte at the present rate; nil when it is out.
+    /// Time to the last byte at the current rate; nil after it.
     var remaining: Duration? {
         guard fileCount != nil, bytesPassed < byteCount, let passedPerSecond, passedPerSecond >= 1 else { return nil }
         return .seconds(Double(byteCount - bytesPassed) / passedPerSecond)
     }
 }
 
-/// The words of a progress line.
+/// The text of progress lines.
 enum ProgressLine {
-    /// One line of at most `columns` columns; the name gives way first.
+    /// One line of at most `columns` columns; the name is truncated first.
     static func text(_ progress: UploadProgress, columns: Int, ellipsis: Character = "…") -> String {
         let place = progress.total > 1 ? "[\(progress.position)/\(progress.total)] " : ""
         let facts = facts(progress)
@@ -235,7 +229,7 @@ enum ProgressLine {
         isWithoutToken ? "the server's response" : "the delete token"
     }
 
-    /// The remaining time of a wait, if known.
+    /// The remaining time of a wait; the elapsed time if there is no limit.
     private static func countdown(_ progress: UploadProgress) -> String {
         guard let limit = progress.phaseLimit, limit > .zero else {
             return " (\(Formats.clock(progress.phaseElapsed)))"

@@ -4,7 +4,7 @@ internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 
-/// The report of a run: every file with its end, also those that were never begun (`docs/json.md`).
+/// The report of a run: every file with its result, including files that were not started (`docs/json.md`).
 struct UploadReport: Sendable {
     static let schema = "mediactl.upload-report/1"
 
@@ -13,10 +13,10 @@ struct UploadReport: Sendable {
     var createdAt: Date
     var shard: ShardChoice?
     var summary: JSONObject
-    /// The items, as `line` makes them.
+    /// The items, from `line`.
     var lines: [String]
 
-    /// One JSON document, an item a line.
+    /// One JSON document, with one item per line.
     var text: String {
         let head: JSONObject = [
             "schema": .string(Self.schema), "created_at": JSONRenderer.time(createdAt),
@@ -26,17 +26,12 @@ struct UploadReport: Sendable {
         return head.json(isForTerminals: true).dropLast() + ",\"items\":[\n" + lines.joined(separator: ",\n") + "\n]}\n"
     }
 
-    /// The item of a file.
-    ///
-    /// - Parameters:
-    ///   - entry: The file.
-    ///   - result: Its end; nil when it was never begun.
-    /// - Returns: A JSON object without line breaks.
+    /// The item of a file, a JSON object without line breaks. `result` is nil if it was not started.
     static func line(_ entry: UploadPlan.Entry, _ result: UploadResult?) -> String {
         item(entry, result).json(isForTerminals: true)
     }
 
-    /// The item with `verified`: whether the listing has the file, null if it was not read; `line` is an item as above.
+    /// Adds `verified` to an item: whether the listing has the file, null if it was not read.
     static func line(_ line: String, isVerified: Bool?) -> String {
         String(line.dropLast()) + ",\"verified\":\(JSONValue(isVerified).json())}"
     }
@@ -65,18 +60,16 @@ struct UploadReport: Sendable {
     }
 }
 
-/// The report of an earlier run, as `--retry-failed` reads it.
+/// The report of an earlier run, for `--retry-failed`.
 struct PastReport: Sendable {
     /// States with nothing left to do: the event has the file. Uploading it again does not restore a lost token.
     private static let goodEnds: Set<String> = ["done", "linked", "duplicate", "token_lost"]
 
     private let document: ReportDocument
 
-    /// Reads a report.
-    ///
-    /// - Throws: `Diagnosis` (usage) when it is none.
+    /// - Throws: `Diagnosis` (usage) if it is not a report.
     init(reading bytes: [UInt8], name: String) throws(Diagnosis) {
-        // What has no path or no end was not written by us.
+        // A report of mediactl has a path and a state for each item.
         guard let document = ReportDocument(bytes), document.items.allSatisfy({ $0.path != nil && $0.state != nil })
         else {
             throw .usage(
@@ -87,15 +80,14 @@ struct PastReport: Sendable {
         self.document = document
     }
 
-    /// Number of files of that run.
     var itemCount: Int { document.items.count }
 
     private var failed: [ReportedUpload] { document.items.filter { !Self.goodEnds.contains($0.state ?? "") } }
 
-    /// Address of the server that the run uploaded to.
+    /// Address of the server of that run.
     var server: String { document.server ?? "" }
 
-    /// The files that the run reported as stored, each with its path.
+    /// The files that the run reported as stored.
     var storedItems: [(path: [UInt8], upload: StoredUpload)] {
         document.items.compactMap { item in
             guard Self.goodEnds.contains(item.state ?? ""), let path = item.bytes, let fileID = item.fileID,
@@ -107,10 +99,10 @@ struct PastReport: Sendable {
         }
     }
 
-    /// How many of those that failed were standard input.
+    /// Number of failed uploads of standard input.
     var unreadableCount: Int { failed.count { $0.path == "-" } }
 
-    /// The files that did not end well. Relative paths of another directory than the present one are completed.
+    /// The files that failed. Relative paths are completed if `directory` is not the directory of that run.
     func inputs(from directory: String) -> [UploadInput] {
         failed.compactMap { item in
             guard item.path != "-", let path = item.bytes else { return nil }
@@ -136,7 +128,7 @@ struct ReportedUpload: Sendable {
 
     private let members: JSONObject
 
-    /// Nil for anything but an object whose members have the types of an upload.
+    /// nil unless it is an object whose members have the types of an upload.
     init?(_ value: JSONValue?) {
         guard let members = value?.members,
             (Self.texts + Self.fieldNames).allSatisfy({ members[$0] ?? .null == .null || members[$0]?.text != nil })
@@ -155,7 +147,7 @@ struct ReportedUpload: Sendable {
     var fileID: Int64? { members["file_id"]?.wholeNumber }
     var checksumSHA256: String? { members["checksum_sha256"]?.text }
 
-    /// The path with every byte it has; nil without one.
+    /// The exact path; nil without one.
     var bytes: [UInt8]? { exactBytes ?? path.map { Array($0.utf8) } }
 
     /// The bytes of a path that is not valid UTF-8.
@@ -163,19 +155,19 @@ struct ReportedUpload: Sendable {
         members["path_base64"]?.text.flatMap { Data(base64Encoded: $0) }.map(Array.init)
     }
 
-    /// Its details, by the upload's field names.
+    /// Keyed by the upload's field names.
     var fields: [String: String] {
         Dictionary(uniqueKeysWithValues: Self.fieldNames.compactMap { name in members[name]?.text.map { (name, $0) } })
     }
 }
 
-/// A report of `upload --report`, as `UploadReport` has written it.
+/// A parsed report of `upload --report`.
 struct ReportDocument: Sendable {
     var server: String?
     var workingDirectory: String
     var items: [ReportedUpload]
 
-    /// Reads a report; nil for anything else.
+    /// nil for other input.
     init?(_ json: [UInt8]) {
         guard let members = JSONValue.object(in: json[...]), members["schema"]?.text == UploadReport.schema,
             let workingDirectory = members["working_directory"]?.text, case .array(let elements)? = members["items"]

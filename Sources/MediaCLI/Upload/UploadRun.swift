@@ -6,18 +6,17 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Uploads of one command: several at a time.
+/// The parallel uploads of one command.
 struct UploadRun: Sendable {
     let console: Console
     let settings: SettingsSession
     let store: StoreSession
     let uploader: Uploader
-    /// Makes another of the same kind, which knows nothing yet of what the server has.
+    /// Makes an equivalent uploader without cached knowledge of the server's files.
     let anotherUploader: @Sendable () -> Uploader
     let request: UploadRequest
-    /// Number of parallel uploads.
     let jobs: Int
-    /// The tape that is filled.
+    /// The tape to fill.
     var tape: UploadTape?
 
     var sending: SendingOptions { request.sending }
@@ -33,11 +32,9 @@ struct UploadRun: Sendable {
         )
     }
 
-    /// Runs the batch and writes every record, text, report and summary of it.
+    /// Runs the batch and writes its records, text, report and summary.
     ///
-    /// - Parameter entries: The files, checked.
-    /// - Returns: How the program ends.
-    /// - Throws: `Diagnosis` for a report that cannot be written, and when results cannot be written.
+    /// - Throws: `Diagnosis` if the report or the results cannot be written.
     func run(_ entries: [UploadPlan.Entry]) async throws -> ExitCode {
         let began = console.context.elapsed()
         let report = try begin(items: entries.count)
@@ -53,7 +50,7 @@ struct UploadRun: Sendable {
             namesServer: settings.flags[.server] != nil,
             continuation: request.continuation(console.context.arguments)
         )
-        // A signal between two files, or before a result is told, ends the loop and not the program.
+        // A signal between two files, or before a result is printed, ends the loop and not the program.
         return await console.context.interruption.handling({ _ in }) {
             if sending.dryRun {
                 rehearse(entries, ledger, teller)
@@ -67,7 +64,7 @@ struct UploadRun: Sendable {
         }
     }
 
-    /// Compares the files of the run with the server's listing, unless a signal asks for the end.
+    /// Compares the files of the run with the server's listing, unless there was a signal.
     private func verify(_ ledger: UploadLedger) async {
         let stored = ledger.stored
         guard !stored.isEmpty, console.context.interruption.signal == nil else { return }
@@ -88,11 +85,9 @@ struct UploadRun: Sendable {
 
     // MARK: The frame of a run
 
-    /// Writes the start record, after what must be known before the first byte.
+    /// Checks that the results can be written, and writes the start record. `items` is nil if unknown. Returns the report file.
     ///
-    /// - Parameter items: Number of files; nil when nobody knows.
-    /// - Returns: Where the report goes.
-    /// - Throws: `Diagnosis` when neither results nor report could be written.
+    /// - Throws: `Diagnosis` if results or report cannot be written.
     func begin(items: Int?) throws(Diagnosis) -> NewFile? {
         console.record(
             .start,
@@ -107,7 +102,7 @@ struct UploadRun: Sendable {
         return try NewFile(replacing: RawArguments.bytes(of: path))
     }
 
-    /// Writes report and summary.
+    /// Writes the report and the summary.
     func finish(_ ledger: UploadLedger, _ teller: UploadTeller, _ report: NewFile?, began: Duration) -> ExitCode {
         let counts = ledger.counts
         let duration = console.context.elapsed() - began
@@ -194,7 +189,7 @@ struct UploadRun: Sendable {
         }
     }
 
-    /// The first signal stops what is being sent, and waits for the tokens of what is sent; the second gives up.
+    /// The first signal stops unsent uploads and waits for the tokens of sent ones; the second abandons them.
     func stop(_ control: BatchControl, _ display: ProgressDisplay, _ request: Interruption.Request) {
         guard !request.isFinal else { return control.abandon() }
         let limit = request.signal == .interrupt ? nil : settings.settings.finishTimeout.value
@@ -204,14 +199,14 @@ struct UploadRun: Sendable {
 }
 
 extension UploadBatch.Event {
-    /// The item's place in the batch.
+    /// Its position in the batch.
     var index: Int {
         switch self {
         case .began(let index), .upload(let index, _), .withdrew(let index), .ended(let index, _): index
         }
     }
 
-    /// The same about an item of another number.
+    /// The same event for another item.
     func at(_ index: Int) -> UploadBatch.Event {
         switch self {
         case .began: .began(index)
@@ -223,13 +218,9 @@ extension UploadBatch.Event {
 }
 
 extension UploadRun {
-    /// Sends what appears in a directory and is complete, until a signal comes or the directory goes.
+    /// Uploads files that are complete in a directory, until there is a signal or the directory disappears.
     ///
-    /// - Parameters:
-    ///   - directory: What is watched.
-    ///   - filter: Which files are wanted.
-    /// - Returns: How the program ends.
-    /// - Throws: `Diagnosis` when the directory cannot be watched; otherwise as `run`.
+    /// - Throws: `Diagnosis` if the directory cannot be watched; otherwise as `run`.
     func watch(_ directory: [UInt8], filter: PathFilter) async throws -> ExitCode {
         let began = console.context.elapsed()
         let watch = try Self.watch(of: directory, filter: filter)
@@ -284,7 +275,7 @@ extension UploadRun {
             tape: tape,
             isOpenEnded: true,
             drain: {
-                // Nobody is told any more what is sent.
+                // Results can no longer be printed.
                 control.drain()
                 close()
             }
@@ -304,8 +295,8 @@ extension UploadRun {
         watching.cancel()
     }
 
-    /// Sends files as they come, as many at a time as there are jobs. One that is written again while it is being sent comes
-    /// once more through `again`, when its sending has ended.
+    /// Uploads files as they arrive, at most `jobs` in parallel. A file that is rewritten during its upload is queued again
+    /// through `again` after it.
     private func send(
         _ arrivals: AsyncStream<[UInt8]>,
         again: @escaping @Sendable ([UInt8]) -> Void,
@@ -327,7 +318,7 @@ extension UploadRun {
                 }
                 let index = ledger.add(entry)
                 let file = UploadEvents.File(entry, uploader)
-                // What the server had when the last file came may be gone by now.
+                // The server's files may have changed since the last one.
                 let batch = UploadBatch(uploader: anotherUploader(), options: .init())
                 if running >= jobs {
                     await group.next()
@@ -342,15 +333,15 @@ extension UploadRun {
         }
     }
 
-    /// A file that appeared, checked; nil for one that is none of ours.
+    /// A checked new file; nil if it is to be ignored.
     private func entry(for path: [UInt8], number: Int) async -> UploadPlan.Entry? {
         let input = UploadInput(source: .file(path), origin: .found, number: number)
         if let shard = request.shard, !shard.shard.contains(path) {
             return nil
         }
-        // Only standard input has more to throw, and no path is that here.
+        // Only standard input can throw, and this is a path.
         guard let entry = try? await plan.entry(for: input) else { return nil }
-        // Gone again, or no media: somebody else's business in that directory.
+        // Gone again, or not media: of no concern in a watched directory.
         switch entry.error?.code {
         case .unknownExtension, .fileNotFound:
             console.trace("left out \(ErrorCatalogue.quoted(path))")
@@ -360,11 +351,11 @@ extension UploadRun {
     }
 }
 
-/// Files that are being sent, and which of them have been written again meanwhile.
+/// Files that are being uploaded, and which of them were rewritten meanwhile.
 private final class PathsUnderWay: Sendable {
     private let isWrittenAgain = Mutex<[[UInt8]: Bool]>([:])
 
-    /// - Returns: Whether it is to be sent now; false when it is being sent, and is noted to come once more.
+    /// Returns whether to upload it now. If it is being uploaded, it is marked to be uploaded again.
     func begin(_ path: [UInt8]) -> Bool {
         isWrittenAgain.withLock { paths in
             let isUnderWay = paths[path] != nil
@@ -373,16 +364,16 @@ private final class PathsUnderWay: Sendable {
         }
     }
 
-    /// - Returns: Whether it has been written again since `begin`.
+    /// Returns whether it was rewritten since `begin`.
     func end(_ path: [UInt8]) -> Bool {
         isWrittenAgain.withLock { $0.removeValue(forKey: path) ?? false }
     }
 }
 
-/// File descriptors for parallel uploads. An upload that cannot open its file, its lock or its connection would fail in the
-/// middle of a run.
+/// File descriptors for parallel uploads. Without a check, an upload that cannot open its file, its lock or its connection
+/// would fail in the middle of a run.
 struct DescriptorBudget: Sendable {
-    /// The soft limit is not raised beyond this: child processes inherit it.
+    /// The soft limit is not raised beyond this, since child processes inherit it.
     static let highestLimit: rlim_t = 4096
     /// Descriptors of a run besides its uploads: databases, connections for queries, host names and certificates.
     static let baseCount = 16
@@ -415,18 +406,13 @@ struct DescriptorBudget: Sendable {
         return DescriptorBudget(limit: count, free: count - max(0, names.count - 1))
     }
 
-    /// Number of descriptors that parallel uploads require.
     static func need(jobs: Int, parts: Int) -> Int {
         let each = jobs == 1 ? singleCount : parallelCount
         return baseCount + jobs * (each + (parts - 1) * partCount)
     }
 
-    /// The number of parallel uploads for which the descriptors suffice.
+    /// The number of parallel uploads for which the descriptors suffice, at most `wanted`. `parts` is per upload.
     ///
-    /// - Parameters:
-    ///   - wanted: The requested number.
-    ///   - parts: Parallel parts of each upload.
-    /// - Returns: At most `wanted`.
     /// - Throws: `Diagnosis` if they do not suffice for one upload.
     func jobs(wanted: Int, parts: Int) throws(Diagnosis) -> Int {
         for jobs in stride(from: wanted, through: 1, by: -1) where Self.need(jobs: jobs, parts: parts) <= free {
@@ -442,12 +428,8 @@ struct DescriptorBudget: Sendable {
 }
 
 extension Console {
-    /// The number of parallel uploads of a command, with a note if it is reduced.
+    /// The number of parallel uploads of a command, at most `wanted`, with a note if it is reduced. `parts` is per upload.
     ///
-    /// - Parameters:
-    ///   - wanted: The requested number.
-    ///   - parts: Parallel parts of each upload.
-    /// - Returns: At most `wanted`.
     /// - Throws: `Diagnosis` if not even one upload is possible.
     func affordableJobs(_ wanted: Int, parts: Int) throws(Diagnosis) -> Int {
         let budget = DescriptorBudget.raised()

@@ -4,19 +4,19 @@ internal import MediaStore
 internal import Synchronization
 internal import Tapes
 
-/// The tape that an upload fills: each file that the server has becomes a clip, once. Trouble with tape or album is a
-/// warning; how the upload ends is its own matter.
+/// The tape that an upload fills: each file on the server becomes a clip, once. Failures of tape or album are warnings and
+/// do not affect the result of the upload.
 final class UploadTape: Sendable {
     private struct State {
-        /// nil until the first clip makes it.
+        /// nil until the first clip creates it.
         var tape: TapeRecord?
-        /// Clips that were there before.
+        /// Number of clips that it had before.
         var firstPosition = 0
-        /// Originals that are in the tape.
+        /// Originals in the tape.
         var sources: Set<[UInt8]> = []
-        /// Numbers of the files that became clips.
+        /// Indices of the files that became clips.
         var indices: [Int] = []
-        /// Those of them that the album knows nothing of.
+        /// New clips that are not in the album yet.
         var fresh: [ClipRecord] = []
         var hasFailed = false
     }
@@ -35,13 +35,10 @@ final class UploadTape: Sendable {
         )
     }
 
-    /// Finds the tape; one that is not there is made with its first clip.
+    /// Finds the tape; a missing one is created with its first clip. Returns nil if `name` is nil, and, with a warning, if the
+    /// store cannot be used.
     ///
-    /// - Parameters:
-    ///   - name: Id or title; nil when no tape was named.
-    ///   - settings: Where the store is.
-    /// - Returns: nil when no tape was named, and when the store cannot be used, which is said.
-    /// - Throws: `TapesError` for a name that may be any of several tapes; `Diagnosis` for one that is no text.
+    /// - Throws: `TapesError` if several tapes match; `Diagnosis` if the name is not UTF-8.
     static func open(_ name: String?, _ settings: SettingsSession) throws -> UploadTape? {
         guard let name else { return nil }
         let title = try RawArguments.title(name)
@@ -67,11 +64,7 @@ final class UploadTape: Sendable {
 
     // MARK: Clips
 
-    /// Makes a clip of a file that the server has. Clips stand in the order of the files, whichever was sent first.
-    ///
-    /// - Parameters:
-    ///   - index: Number of the file in the run.
-    ///   - result: How its upload ended.
+    /// Adds an uploaded file as a clip. Clips are in the order of the files, regardless of the order of upload.
     func take(_ index: Int, _ result: UploadResult) async {
         guard [.done, .linked, .duplicate].contains(result.state) else { return }
         guard result.path != Array("-".utf8) else {
@@ -115,7 +108,7 @@ final class UploadTape: Sendable {
         }
     }
 
-    /// Said once: the same trouble would come with every file.
+    /// Warns once, since every file would fail the same way.
     private func complain(_ error: TapesError, of path: [UInt8]) {
         let diagnosis = ErrorCatalogue.diagnosis(of: error)
         guard diagnosis.exitCode != .usage else {
@@ -134,7 +127,6 @@ final class UploadTape: Sendable {
 
     // MARK: The album
 
-    /// What a `--dry-run` has to say.
     func rehearse() {
         let isKnown = state.withLock { $0.tape != nil }
         console.note(
@@ -142,9 +134,8 @@ final class UploadTape: Sendable {
         )
     }
 
-    /// Brings the clips into the album, unless a signal has ended the run: then they wait for the next add.
-    ///
-    /// - Parameter showsProgress: Whether nothing else is drawn on the terminal.
+    /// Adds the clips to the album, unless a signal has ended the run; then they stay pending until the next add.
+    /// `showsProgress` requires that nothing else is drawn on the terminal.
     func conclude(showsProgress: Bool = true) async {
         let (tape, fresh) = state.withLock { state in
             defer { state.fresh = [] }

@@ -3,24 +3,23 @@ internal import MediaCore
 internal import MediaStore
 internal import Synchronization
 
-/// Tells the ends of uploads. In a run of many files what is alike is said once: hints, warnings, and files that were
-/// not sent because the server has them.
+/// Reports the results of uploads. In a batch, repeated messages are printed once: hints, warnings, and skipped files.
 final class UploadTeller: Sendable {
     private struct State {
         var hints: Set<String> = []
-        /// How often each kind of warning came.
+        /// Number of warnings of each kind.
         var warnings: [String: Int] = [:]
         var unsaidSkips = 0
         /// Codes of failures that end the run: the other files in progress fail the same way.
         var runFailures: Set<String> = []
     }
 
-    /// In a run of more files each has one line, and those that were skipped are only counted.
+    /// In a larger batch each file has one line, and skipped files are only counted.
     private static let crowd = 20
 
     private let console: Console
     private let contact: String
-    /// Files of the run; nil when nobody knows, as long as a directory is watched.
+    /// nil if unknown, while a directory is watched.
     private let fileCount: Int?
     /// Whether the command line specified the server.
     private let namesServer: Bool
@@ -46,7 +45,7 @@ final class UploadTeller: Sendable {
 
     // MARK: Ends
 
-    /// One upload has ended; the warnings that were `said` were told before it began.
+    /// Reports a result. The warnings in `said` were printed before the upload.
     func tell(_ result: UploadResult, said: [UploadWarning] = []) {
         let diagnosis = diagnosis(of: result)
         func record() -> JSONObject {
@@ -75,7 +74,7 @@ final class UploadTeller: Sendable {
         showAsLastResort(result)
     }
 
-    /// What went wrong with an upload. A run continues with the command line itself: a batch says so at its end.
+    /// The hint to repeat the command line is printed with each upload, but in a batch only at its end.
     private func diagnosis(of result: UploadResult) -> Diagnosis? {
         var diagnosis = ErrorCatalogue.diagnosis(of: result, isOneOfMany: isBatch)
         if result.error?.code == .serverUnavailable, result.error?.field == nil {
@@ -98,8 +97,7 @@ final class UploadTeller: Sendable {
         console.error(diagnosis)
     }
 
-    /// A token that neither the store nor a rescue file holds is shown to the person at the terminal, and to nobody
-    /// else: the log of a CI run is public.
+    /// A token that neither the store nor a rescue file has is shown on a terminal only: the log of a CI run is public.
     private func showAsLastResort(_ result: UploadResult) {
         guard let token = result.unstoredToken, result.error?.rescuePath == nil,
             console.context.terminal.isErrorTerminal
@@ -117,7 +115,7 @@ final class UploadTeller: Sendable {
         }
     }
 
-    /// Whether a warning is said: those that name something to look after always are, others for the first few files.
+    /// Whether to print a warning: those that require action always, others for the first few files.
     private func isNews(_ warning: UploadWarning) -> Bool {
         switch warning {
         case .rescued, .tokenKept, .responseKept, .unusableToken, .tokenLostEarlier, .tokenMayBeLost, .keptByServer,
@@ -134,12 +132,12 @@ final class UploadTeller: Sendable {
         }
     }
 
-    /// How often the same kind of warning is said.
+    /// How often the same kind of warning is printed.
     private static let sameWarnings = 3
 
     // MARK: The end of the run
 
-    /// What was only counted, and how many files are on the server.
+    /// Prints what was only counted, and the number of files on the server.
     func conclude(_ counts: UploadCounts, _ verification: UploadVerification? = nil) {
         let (skips, warnings) = state.withLock { ($0.unsaidSkips, $0.warnings) }
         for (code, count) in warnings.sorted(by: { $0.key < $1.key })
@@ -158,7 +156,7 @@ final class UploadTeller: Sendable {
         }
         let comparison = verification.flatMap { $0.failure == nil ? $0 : nil }
         let confirmed = comparison.map { ", \($0.confirmedCount) verified by its listing" } ?? ""
-        // The listing contradicts the responses about those that it does not have.
+        // The listing overrides the responses about files that it does not have.
         let present = max(0, counts.good - (comparison?.missing.count ?? 0))
         console.note(
             "\(present) of \(Formats.count(counts.items, "file")) on the server\(confirmed), "
@@ -173,25 +171,25 @@ final class UploadTeller: Sendable {
 
 /// Passes the events of uploads to display, ledger and teller.
 ///
-/// Results are told by a task of their own: a reader of standard output that takes its time must not keep the transfers
-/// waiting, which the server would cut off.
+/// Results are reported in a separate task, so that a slow reader of standard output does not stall the transfers, which
+/// the server would abort.
 struct UploadEvents: Sendable {
     let console: Console
     let display: ProgressDisplay
     let ledger: UploadLedger
     let teller: UploadTeller
-    /// Gets the files that the server has.
+    /// Receives the uploaded files.
     var tape: UploadTape?
-    /// Whether the album of the tape is brought up to date after each file, and not at the end.
+    /// Whether to update the tape's album after each file, instead of at the end.
     var isOpenEnded = false
-    /// Called when nobody reads the results any more: nothing new is to be begun.
+    /// Called if standard output is closed: nothing new may start.
     let drain: @Sendable () -> Void
 
-    /// What is said of a file while it is on its way.
+    /// What is reported about a running upload.
     struct File: Sendable {
         var path: [UInt8]
         var sizeBytes: Int64
-        /// What was noticed before anything is sent, and is said before.
+        /// Warnings from before the upload, which are also printed before it.
         var warnings: [UploadWarning] = []
     }
 
@@ -202,7 +200,7 @@ struct UploadEvents: Sendable {
         case end(Int, UploadResult, said: [UploadWarning])
     }
 
-    /// Runs `work`, which announces events with the files they are about. Returns when all of them have been told.
+    /// Runs `work`, which announces events with their files. Returns when all of them are reported.
     func run(_ work: (_ announce: @escaping Announce) async -> Void) async {
         let (sayings, voice) = AsyncStream<Saying>.makeStream()
         let telling = Task {
@@ -231,7 +229,7 @@ struct UploadEvents: Sendable {
             ledger.end(index, result)
             display.end(index, byteCount: file.sizeBytes, isGood: result.exitCode == .success)
             voice.yield(.end(index, result, said: file.warnings))
-            // At once, so that nothing is begun between this end and its telling.
+            // Checked at once, so that nothing starts between this event and its report.
             console.context.output.noticeClosedPipe()
             drainIfUnread()
         }

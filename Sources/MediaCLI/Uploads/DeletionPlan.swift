@@ -3,26 +3,26 @@ internal import GigHive
 internal import MediaStore
 internal import MediaTransport
 
-/// Finds out which server and which scope each deletion concerns.
+/// Determines the server and scope of each deletion.
 struct DeletionPlan: Sendable {
-    /// One id on one host.
+    /// One ID on one host.
     struct Target: Sendable, Equatable {
         var fileID: Int64
         /// The scope whose entries are used.
         var host: String
-        /// The address that is asked.
+        /// The address for requests.
         var server: ServerURL
     }
 
     let store: TokenStore
-    /// The server that flags or settings name.
+    /// The configured server.
     let server: ServerURL?
     /// Whether a flag specifies it. Its scope is then that of the whole command (`requireOneScope`).
     let isServerNamed: Bool
     /// `--host`.
     let host: String?
 
-    /// The scope of all ids; nil when each id tells its own.
+    /// The scope of all IDs; nil if each ID has its own.
     private var scope: String? { host ?? server?.scope }
 
     /// Refuses `--host` and `--server` of two servers: a delete token is sent only to the server that issued it.
@@ -37,9 +37,9 @@ struct DeletionPlan: Sendable {
         )
     }
 
-    /// The newest entry's id, for `--last`.
+    /// The newest entry, for `--last`.
     ///
-    /// - Throws: `StoreError`; `Diagnosis` when there is no entry.
+    /// - Throws: `StoreError`; `Diagnosis` if there is no entry.
     func last() throws -> TokenEntry {
         guard let entry = try store.newestToken(host: scope) else {
             throw Diagnosis(
@@ -50,9 +50,9 @@ struct DeletionPlan: Sendable {
         return entry
     }
 
-    /// The newest entry of a file with this content; nil when there is none and none is required.
+    /// The newest entry of a file with this content; nil if there is none and none is required.
     ///
-    /// - Throws: `StoreError`; `Diagnosis` when there is no entry, or several hosts have one.
+    /// - Throws: `StoreError`; `Diagnosis` if there is no entry, or several hosts have one.
     func entry(checksumSHA256: String, isRequired: Bool) throws -> TokenEntry? {
         let entries = try store.tokens(checksumSHA256: checksumSHA256, host: scope)
         if entries.isEmpty, isRequired {
@@ -73,10 +73,10 @@ struct DeletionPlan: Sendable {
         return entries.first
     }
 
-    /// The scope and address for an administrator when no entry has them: those of the configured server, otherwise
-    /// of the only host whose journal has the id.
+    /// The scope and address for an administrator if no entry has them: those of the configured server, otherwise of the
+    /// only host whose journal has the ID; nil if neither is known.
     ///
-    /// - Throws: `StoreError`, `ServerURLError`; nil when neither is known.
+    /// - Throws: `StoreError`, `ServerURLError`.
     func adminTarget(for fileID: Int64?) throws -> (host: String, server: ServerURL)? {
         if let server, host == nil || server.scope == host {
             return (server.scope, server)
@@ -98,10 +98,8 @@ struct DeletionPlan: Sendable {
         return try store.uploads(fileID: fileID, host: host)
     }
 
-    /// The target of an id.
-    ///
-    /// - Throws: `StoreError`; `GigHiveError` with code `.noDeleteToken`; `Diagnosis` when several hosts know the id;
-    ///   `ServerURLError` for an entry whose address cannot be used.
+    /// - Throws: `StoreError`; `GigHiveError` with code `.noDeleteToken`; `Diagnosis` if several hosts have the ID;
+    /// `ServerURLError` for an entry with an invalid address.
     func target(for fileID: Int64) throws -> Target {
         let entries = try store.tokens(fileID: fileID, host: nil)
         let hosts = Set(entries.map(\.host)).sorted()
@@ -138,11 +136,10 @@ struct DeletionPlan: Sendable {
 
 /// A file without a local entry that an administrator wants to delete.
 struct AdminCandidate: Sendable {
-    /// The scope of its local entries.
+    /// The scope of its server.
     var host: String
     /// The file on the server, shown before the prompt.
     var file: ServerMedia
-    /// What is deleted.
     var target: AdminDeletion
     var deleter: Deleter
 
@@ -161,9 +158,9 @@ struct AdminSearch: Sendable {
     let isConfirmed: Bool
     let isDryRun: Bool
 
-    /// The ids of the file with the checksum, from the listing.
+    /// The IDs of the file with the checksum, from the listing.
     ///
-    /// - Throws: `GigHiveError`; `Diagnosis` when there is no such file.
+    /// - Throws: `GigHiveError`; `Diagnosis` if there is no such file.
     func ids() async throws -> [Int64] {
         guard let checksumSHA256 else { return [] }
         guard let (_, server) = try plan.adminTarget(for: nil) else { throw Self.noServer }
@@ -227,10 +224,10 @@ extension DeletionPlan {
         try !store.tokens(fileID: fileID, host: scopeName.isEmpty ? nil : scopeName).isEmpty
     }
 
-    /// The scope of all ids; empty when each id has its own.
+    /// As `scope`, but empty if each ID has its own.
     var scopeName: String { host ?? server?.scope ?? "" }
 
-    /// A guest's upload with this number, when it is the newest that is known of it.
+    /// The guest upload with this number, if it is the newest known upload with it.
     ///
     /// - Throws: `StoreError`.
     func guestUpload(for fileID: Int64) throws -> GuestHiding? {
@@ -240,7 +237,7 @@ extension DeletionPlan {
             let upload = KeptUpload(guest: record, try store.guestStandings()[record.uploadID])
         else { return nil }
         let others = try store.tokens(fileID: fileID, host: scope)
-        // A guest may have been given a token too, but has no login to use it with.
+        // A guest may have received a token too, but has no login to use it with.
         let isNewest = others.allSatisfy {
             $0.host == record.host && ($0.checksumSHA256 == record.checksumSHA256 || $0.createdAt < record.createdAt)
         }
@@ -257,7 +254,6 @@ struct GuestHiding: Sendable {
         case failed
     }
 
-    /// With its last known state.
     var upload: KeptUpload
     var record: UploadRecord
     var state = State.planned
@@ -271,7 +267,6 @@ struct GuestHiding: Sendable {
         }
     }
 
-    /// The same with an end.
     func ending(_ state: State, _ error: (any Error)? = nil) -> GuestHiding {
         var hiding = self
         hiding.state = state
@@ -279,7 +274,7 @@ struct GuestHiding: Sendable {
         return hiding
     }
 
-    /// The same, refused if its last known state does not allow hiding it.
+    /// Fails it if its last known state does not allow hiding.
     func judged() -> GuestHiding {
         guard let known = upload.guestState, !known.mayBeHidden else { return self }
         return ending(.failed, refusal(known))
@@ -306,7 +301,7 @@ struct GuestHiding: Sendable {
         }
     }
 
-    /// Hides it. It is sent once; a repeat could not be told from a refusal.
+    /// Hides it. The request is sent once: the response to a repetition would look like a refusal.
     func perform(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
         do {
             guard let receipt = try store.guestReceipt(record.uploadID) else {

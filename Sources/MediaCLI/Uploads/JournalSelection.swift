@@ -4,15 +4,13 @@ internal import MediaStore
 internal import MediaTransport
 internal import Tus
 
-/// Uploads of the journal that a command is about.
+/// Selects uploads of the journal.
 struct JournalSelection: Sendable {
     let store: StoreSession
-    /// Only uploads to this host; nil for all.
+    /// nil for all hosts.
     let host: String?
 
-    /// Refuses what cannot be an id of the journal.
-    ///
-    /// - Throws: `ValidationError`.
+    /// - Throws: `ValidationError` if one of them cannot be an ID of the journal.
     static func check(_ ids: [String]) throws {
         for id in ids where !id.hasPrefix("u-") {
             throw ValidationError(
@@ -21,9 +19,9 @@ struct JournalSelection: Sendable {
         }
     }
 
-    /// The uploads with these ids, each once.
+    /// The uploads with these IDs, without duplicates.
     ///
-    /// - Throws: `Diagnosis` for an id that the journal does not know; `StoreError`.
+    /// - Throws: `Diagnosis` for an unknown ID; `StoreError`.
     func named(_ ids: [String]) throws -> [UploadRecord] {
         return try ids.uniqued { $0 }.map { id in
             guard let record = try store.store.upload(id), host == nil || record.host == host else {
@@ -38,7 +36,7 @@ struct JournalSelection: Sendable {
         }
     }
 
-    /// The uploads that can go on, oldest first; only one unless `all`.
+    /// The resumable uploads, oldest first; at most one unless `all`.
     ///
     /// - Throws: `Diagnosis` (usage) for several; `StoreError`, `GigHiveError`.
     func resumable(all: Bool) throws -> [UploadRecord] {
@@ -59,7 +57,7 @@ struct JournalSelection: Sendable {
         try Uploader.isResumable(record, in: store.store) && !isBeingSent(record, in: store)
     }
 
-    /// The same for the current state of an upload in the journal.
+    /// Reads the current state of the upload from the journal.
     static func isResumable(_ uploadID: String, in store: StoreSession) throws -> Bool {
         try store.store.upload(uploadID).map { try isResumable($0, in: store) } ?? false
     }
@@ -79,13 +77,11 @@ struct UploaderSource: Sendable {
     let store: StoreSession
     let servers: ServerSession
     var guest: GuestOptions?
-    /// The command for the hint when there are no credentials for a server.
+    /// The command for the hint if there are no credentials for a server.
     var command = "mediactl uploads resume"
 
-    /// An uploader for a row.
-    ///
-    /// - Throws: `CredentialError`, `ServerURLError`; for a guest's row what `GuestSession` throws, and `GigHiveError` when
-    ///   no event link was given.
+    /// - Throws: `CredentialError`, `ServerURLError`; for a guest's upload what `GuestSession` throws, and `GigHiveError` if
+    /// no event link was given.
     func uploader(for record: UploadRecord, needsTerms: Bool) async throws -> Uploader {
         guard record.isGuest else {
             let server = try ServerURL(record.baseURL)
@@ -103,7 +99,7 @@ struct UploaderSource: Sendable {
         return make(session.client, guest: session.access)
     }
 
-    /// An uploader that has no access to the server, for what needs none.
+    /// An uploader without credentials, for what needs none.
     ///
     /// - Throws: `ServerURLError`.
     func anonymousUploader(for record: UploadRecord) async throws -> Uploader {
@@ -122,14 +118,7 @@ struct UploaderSource: Sendable {
 }
 
 extension SettingsSession {
-    /// The rules of uploads.
-    ///
-    /// - Parameters:
-    ///   - anyExtension: Whether files with unknown extensions are sent.
-    ///   - again: Whether files that are already in the event are uploaded.
-    ///   - parallelParts: Parts of a file that are sent at once.
-    ///   - guest: The event of a guest.
-    /// - Returns: What flags and settings say.
+    /// Combines the arguments with the settings. `parallelParts` are those of one file.
     func uploadOptions(
         anyExtension: Bool = false,
         again: Bool = false,

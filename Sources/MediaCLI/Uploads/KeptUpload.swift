@@ -19,9 +19,9 @@ struct KeptUpload: Sendable {
     var sizeBytes: Int64
     var server: String
     var isSuperseded: Bool
-    /// Nil for what a guest has uploaded.
+    /// nil for a guest upload without a token.
     var token: DeleteToken?
-    /// How its bytes went; nil when the journal was not asked or does not know.
+    /// nil if the journal was not read or does not have it.
     var transport: UploadTransport?
     var isGuest = false
     /// The last known state of a guest upload; nil if its server was never queried.
@@ -41,7 +41,7 @@ struct KeptUpload: Sendable {
         (event.eventDate ?? "") == eventDate && (event.orgName ?? "") == orgName
     }
 
-    /// The label, or the file's name when there is none.
+    /// The label, or the file name without one.
     var title: String { label.flatMap { $0.isEmpty ? nil : $0 } ?? fileName }
 
     init(_ entry: TokenEntry) {
@@ -61,7 +61,7 @@ struct KeptUpload: Sendable {
         token = entry.token
     }
 
-    /// A guest's upload of the journal; nil when the server has given it no number.
+    /// A guest upload of the journal; nil if the server has assigned it no number.
     init?(guest record: UploadRecord, _ standing: GuestStanding? = nil) {
         guard let fileID = record.fileID else { return nil }
         let fields = Dictionary(record.fields.map { ($0.name, $0.value) }) { $1 }
@@ -99,7 +99,7 @@ struct KeptUpload: Sendable {
     }
 }
 
-/// The state of a guest's upload: what the organizer decided, and whether it was hidden from here.
+/// The organizer's decision, and whether the upload was hidden from here.
 enum GuestState: String, Sendable {
     case pending
     case approved
@@ -117,13 +117,13 @@ enum GuestState: String, Sendable {
             }
     }
 
-    /// Whether hiding it can succeed. The server refuses it for an upload that is not approved (gighive contract section
-    /// 6); of an expired link it does not tell whether the upload was.
+    /// Whether hiding it can succeed. The server refuses it for an upload that is not approved, and does not report whether
+    /// an upload of an expired link was approved (gighive contract section 6).
     var mayBeHidden: Bool { self == .approved || self == .expired }
 }
 
 extension StoreSession {
-    /// What is known of a number, older entries included, with the way its bytes went.
+    /// The uploads with a number, including older entries, with their transport.
     ///
     /// - Throws: `StoreError`.
     func keptUploads(host: String?, fileID: Int64) throws -> [KeptUpload] {
@@ -174,7 +174,7 @@ struct KeptUploadPages {
         self.waiting = waiting.sorted { $0.createdAt > $1.createdAt }.reversed()
     }
 
-    /// The next uploads; nil after the last.
+    /// nil after the last page.
     ///
     /// - Throws: `StoreError`.
     mutating func next() throws -> [KeptUpload]? {
@@ -197,7 +197,7 @@ struct KeptUploadPages {
     }
 }
 
-/// Guest uploads, each file once. A guest may have been given a token as well; that is one upload, not two.
+/// Guest uploads, each file once. A guest may also have received a token; that is one upload, not two.
 private struct GuestUploads {
     /// Newest first.
     var uploads: [KeptUpload] { keys.compactMap { known[$0] } }
@@ -219,7 +219,7 @@ private struct GuestUploads {
         }
     }
 
-    /// An upload with the state of the guest upload of the same file, if there is one.
+    /// Adds the state of the guest upload of the same file, if there is one.
     func merged(into upload: KeptUpload) -> KeptUpload {
         guard !known.isEmpty, let guest = known[FileKey(upload)] else { return upload }
         return Self.merged(guest, into: upload)
@@ -282,7 +282,6 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// The last known state of a guest upload with its time.
     static func guestState(of upload: KeptUpload, now: Date) -> String {
         guard let state = upload.guestState, let time = upload.guestStateAt else { return "not checked" }
         return "\(state.rawValue), \(Formats.age(of: time, now: now))"

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 
-/// `mediactl uploads …`
 struct Uploads: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Manage the uploads of this machine: list, show, delete, resume, verify.",
@@ -20,7 +19,7 @@ struct Uploads: ParsableCommand {
     )
 }
 
-/// Which of the uploads that are kept here a command looks at.
+/// Which of the stored uploads a command applies to.
 struct HostOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only uploads to this host (with :PORT when it is not the default).", valueName: "host"))
     var host: String?
@@ -34,6 +33,6 @@ struct HostOptions: ParsableArguments {
         }
     }
 
-    /// The host as the store has it; nil stands for all.
+    /// As stored; nil for all hosts.
     var scope: String? { host?.lowercased() }
 }

@@ -5,7 +5,6 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// `mediactl uploads adopt [FILE|ID]`
 struct UploadsAdopt: ContextCommand {
     static let schema = "mediactl.uploads-adopt/1"
     static let configuration = CommandConfiguration(
@@ -56,7 +55,7 @@ struct UploadsAdopt: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let session = try await StoreSession.open(settings)
         let run = AdoptRun(console: console, settings: settings, session: session)
-        // A default server may be a different one, and would get the token at a deletion.
+        // A default server may be a different one, and would get the token in a deletion.
         let isNamed = connection.choice.server != nil || connection.choice.named.profile != nil
         return try await run.run(
             response: response,
@@ -78,8 +77,6 @@ struct AdoptRun: Sendable {
     /// Far above the largest response that an upload accepts.
     private static let limit = 16 << 20
 
-    /// Finds the token and stores it.
-    ///
     /// - Throws: `Diagnosis`, `StoreError`, `CredentialError`.
     func run(
         response: String?,
@@ -166,12 +163,7 @@ struct AdoptRun: Sendable {
 
     // MARK: Errors
 
-    /// The error in words.
-    ///
-    /// - Parameters:
-    ///   - error: The error, which is not about the store.
-    ///   - name: The response as it was specified.
-    /// - Returns: The diagnosis.
+    /// The error, which is not about the store, for the response as specified.
     static func diagnosis(of error: AdoptionError, named name: String?) -> Diagnosis {
         let response = name.map { ErrorCatalogue.quoted($0) } ?? "the response"
         let command = "mediactl uploads adopt " + (name.map { ErrorCatalogue.quoted($0) + " " } ?? "")

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import MediaCore
 internal import MediaStore
 
-/// `mediactl uploads clear`
 struct UploadsClear: ContextCommand {
     static let schema = "mediactl.uploads-clear/1"
     static let configuration = CommandConfiguration(
@@ -64,7 +63,7 @@ struct UploadsClear: ContextCommand {
         return finish(console, removed: removed, matching: count, .success)
     }
 
-    /// A mistyped host must not pass for a clean slate.
+    /// A mistyped host must not look like success.
     private func nothing(of scope: String, in session: StoreSession) throws -> String {
         let hosts = try session.store.tokenHosts()
         let known = hosts.map { ErrorCatalogue.clean($0) }.joined(separator: ", ")

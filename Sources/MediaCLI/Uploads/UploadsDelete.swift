@@ -5,7 +5,6 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// `mediactl uploads delete ID… | --last`
 struct UploadsDelete: ContextCommand {
     static let schema = "mediactl.uploads-delete/1"
     static let configuration = CommandConfiguration(
@@ -126,7 +125,6 @@ struct UploadsDelete: ContextCommand {
         return try await run.run(ids: named.map { [$0.fileID] } ?? ids.uniqued { $0 })
     }
 
-    /// The checksum from `--sha256` or `--file`.
     private func checksum() async throws -> String? {
         if let file {
             return try await LocalChecksum.hex(of: file)
@@ -144,7 +142,6 @@ struct UploadsDelete: ContextCommand {
     }
 }
 
-/// Deletions of one command, one after the other.
 struct DeleteRun: Sendable {
     let console: Console
     let plan: DeletionPlan
@@ -152,18 +149,17 @@ struct DeleteRun: Sendable {
     let confirmation: Confirmation
     let options: Options
 
-    /// What the flags say.
     struct Options: Sendable {
         var onInvalidToken: InvalidTokenChoice?
         var isAdmin: Bool
         /// The required checksum of the single file.
         var checksumSHA256: String?
         var isDryRun: Bool
-        /// How long SIGTERM and SIGHUP wait for an answer.
+        /// How long SIGTERM and SIGHUP wait for a response.
         var finishTimeout: Duration
     }
 
-    /// A deletion that was found possible.
+    /// A deletion that is possible.
     private struct Candidate: Sendable {
         var entry: TokenEntry
         var deleter: Deleter
@@ -176,7 +172,6 @@ struct DeleteRun: Sendable {
         case guest(GuestHiding)
     }
 
-    /// How one of them ended.
     private enum End: Sendable {
         case deletion(DeleteResult, ServerMedia? = nil, Diagnosis? = nil)
         case hiding(GuestHiding)
@@ -207,7 +202,7 @@ struct DeleteRun: Sendable {
             steps.append(try await find(id))
         }
         let isConfirmed = options.isDryRun ? false : try await confirm(steps)
-        // A signal between two deletions, or before a result is told, ends the loop and not the program.
+        // A signal between two deletions, or before a result is printed, ends the loop and not the program.
         return await console.context.interruption.handling({ _ in }) {
             await processAll(steps, isConfirmed: isConfirmed)
         }
@@ -279,8 +274,8 @@ struct DeleteRun: Sendable {
         }
     }
 
-    /// The entry, if it has the required checksum. An entry without one gets the required one, to be compared with the
-    /// server's.
+    /// The entry, if it has the required checksum. An entry without one is accepted for an administrator, whose deletion
+    /// compares the server's checksum.
     private func checked(_ entry: TokenEntry) throws(GigHiveError) -> TokenEntry {
         guard let checksum = options.checksumSHA256, checksum != entry.checksumSHA256 else { return entry }
         guard entry.checksumSHA256.isEmpty, options.isAdmin else {
@@ -362,7 +357,7 @@ struct DeleteRun: Sendable {
 
     // MARK: Deleting
 
-    /// A deletion in flight is never torn: the first signal only keeps the next from being begun.
+    /// A signal never interrupts a deletion in flight; it only prevents the next one.
     private func process(_ step: Step, isConfirmed: Bool) async -> End {
         switch step {
         case .refused(let result, let refusal): return .deletion(result, nil, refusal)
@@ -398,7 +393,7 @@ struct DeleteRun: Sendable {
         }
     }
 
-    /// The file of an entry; an entry without checksum gets the one of the options.
+    /// The file of an entry; an entry without a checksum gets that of the options.
     private func target(of entry: TokenEntry) -> AdminDeletion {
         var target = AdminDeletion(entry)
         if target.checksumSHA256.isEmpty, let checksum = options.checksumSHA256 {
@@ -450,7 +445,7 @@ struct DeleteRun: Sendable {
 }
 
 extension DeleteResult {
-    /// How a program ends that made only this deletion.
+    /// The exit code for this deletion alone.
     var exitCode: ExitCode {
         switch state {
         case .deleted, .gone, .entryRemoved, .planned: .success
@@ -544,7 +539,7 @@ extension TextRenderer {
         }
     }
 
-    /// An upload on one line, for questions.
+    /// One line for a prompt.
     static func brief(_ upload: KeptUpload, now: Date) -> String {
         "  \(upload.fileID)  \(TerminalText.escaped(upload.eventDate))  \(TerminalText.escaped(upload.orgName))  \(TerminalText.escaped(upload.eventType))  "
             + "\(ErrorCatalogue.quoted(upload.title))  "

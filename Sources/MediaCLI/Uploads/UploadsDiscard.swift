@@ -4,7 +4,6 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// `mediactl uploads discard ID…`
 struct UploadsDiscard: ContextCommand {
     static let schema = "mediactl.uploads-discard/1"
     static let configuration = CommandConfiguration(
@@ -59,7 +58,6 @@ struct UploadsDiscard: ContextCommand {
     }
 }
 
-/// Gives up uploads of the journal, one after the other.
 struct DiscardingRun: Sendable {
     let console: Console
     let uploaders: UploaderSource
@@ -67,9 +65,7 @@ struct DiscardingRun: Sendable {
     let evenUnreachable: Bool
     let isDryRun: Bool
 
-    /// Asks once, gives them up, and writes every record, text and summary.
-    ///
-    /// - Throws: `Diagnosis` when nobody can be asked, or nothing can be told.
+    /// - Throws: `Diagnosis` if no prompt is possible, or the results cannot be written.
     func run(_ records: [UploadRecord]) async throws -> ExitCode {
         let question = records.count == 1 ? "Discard it?" : "Discard them?"
         if !isDryRun {
@@ -106,7 +102,7 @@ struct DiscardingRun: Sendable {
         }
     }
 
-    /// What will be discarded, and where the server keeps its data.
+    /// What will be discarded, and which data the server keeps.
     private func announcement(of records: [UploadRecord]) throws -> [String] {
         let kept = try records.filter { try uploaders.store.store.tusRecord($0.uploadID)?.isInChunks ?? false }
         let removed = records.filter { record in !kept.contains { $0.uploadID == record.uploadID } }
@@ -117,7 +113,7 @@ struct DiscardingRun: Sendable {
             + section("This removes the local entries of (the server keeps the data for up to 24 hours):", kept)
     }
 
-    /// - Throws: `CredentialError` when a prompt was interrupted.
+    /// - Throws: `CredentialError` if a prompt was interrupted.
     private func discard(_ record: UploadRecord, isConfirmed: Bool) async throws -> DiscardedUpload {
         guard isDryRun || isConfirmed else { return DiscardedUpload(record: record, end: .declined) }
         do {
@@ -151,7 +147,7 @@ struct DiscardingRun: Sendable {
         }
     }
 
-    /// Without access the server keeps what it has, which the user has accepted with `--even-unreachable`.
+    /// Without access the server keeps its data, which the user has accepted with `--even-unreachable`.
     private func uploader(for record: UploadRecord) async throws -> Uploader {
         do {
             return try await uploaders.uploader(for: record, needsTerms: false)
@@ -173,7 +169,6 @@ struct DiscardingRun: Sendable {
     }
 }
 
-/// An upload that was to be given up, and what came of it.
 struct DiscardedUpload: Sendable {
     enum End: String, Sendable, CaseIterable {
         case discarded
@@ -184,10 +179,10 @@ struct DiscardedUpload: Sendable {
 
     var record: UploadRecord
     var end: End
-    /// The journal's state now, where it changed.
+    /// The new state in the journal, if it changed.
     var state: UploadState?
     var error: (any Error)?
-    /// What the server keeps of it.
+    /// Set if the server keeps some of its data.
     var warning: UploadWarning?
 
     var exitCode: ExitCode {
@@ -211,7 +206,7 @@ extension JSONRenderer {
         ]
     }
 
-    /// How long the server keeps what it has of a discarded upload; null if it keeps nothing, or the time is unknown.
+    /// How long the server keeps the data of a discarded upload; null if it keeps nothing, or the time is unknown.
     private static func keptUntil(_ warning: UploadWarning?) -> JSONValue {
         guard case .keptByServer(let date?) = warning else { return .null }
         return time(date)
@@ -230,7 +225,7 @@ extension TextRenderer {
         }
     }
 
-    /// An upload of the journal on one line, for questions.
+    /// One line for a prompt.
     static func brief(_ record: UploadRecord) -> String {
         "  \(TerminalText.escaped(record.uploadID))  \(ErrorCatalogue.quoted(record.path))  "
             + "(\(Formats.bytes(record.sizeBytes)), to \(TerminalText.escaped(record.host)))"

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import MediaCore
 internal import MediaStore
 
-/// `mediactl uploads export`
 struct UploadsExport: ContextCommand {
     static let schema = "mediactl.uploads-export/1"
     static let configuration = CommandConfiguration(
@@ -46,7 +45,7 @@ struct UploadsExport: ContextCommand {
         }
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let session = try await StoreSession.open(settings, for: .reading)
-        // In the order they came, which an import repeats: of two of one moment the later one is primary.
+        // In order of insertion, which an import preserves: of two tokens with the same time the later one is used.
         var pages = TokenPages(of: session.store, host: hosts.scope, includesSuperseded: true, order: .oldestFirst)
         var count = 0
         let nextBytes = { () throws -> [UInt8]? in
@@ -78,7 +77,7 @@ struct UploadsExport: ContextCommand {
         return .success
     }
 
-    /// Standard output takes no more; the console reports why.
+    /// Standard output has failed; the console reports why.
     private struct Unwritable: Error {
         let code: Int32
     }
@@ -91,7 +90,7 @@ struct UploadsExport: ContextCommand {
         } catch is Unwritable {}
     }
 
-    /// Standard output may be a terminal that somebody sees, or a log that many read.
+    /// Standard output may be visible on a terminal or stored in a log.
     private func requireConsent(_ console: Console) throws(Diagnosis) {
         // --output - is as explicit as the flag.
         guard showToken || output == "-" else {

@@ -7,7 +7,6 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// `mediactl uploads import FILE|-`
 struct UploadsImport: ContextCommand {
     static let schema = "mediactl.uploads-import/1"
     static let configuration = CommandConfiguration(
@@ -48,7 +47,7 @@ struct UploadsImport: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        // The whole file is understood before the first entry is stored.
+        // The whole file is validated before the first entry is stored.
         let content = try ImportFile.content(of: file, standardInput: console.context.standardInput, isWeb: web)
         switch content {
         case .export(var reader):
@@ -72,7 +71,7 @@ struct UploadsImport: ContextCommand {
         }
     }
 
-    /// The server of the upload page. A default server may be a different one, and would get the tokens at a deletion.
+    /// The server of the upload page. A default server may be a different one, and would get the tokens in a deletion.
     private func namedServer(_ settings: SettingsSession) throws -> ServerURL {
         guard connection.choice.server != nil || connection.choice.named.profile != nil else {
             throw Diagnosis.usage(
@@ -86,12 +85,10 @@ struct UploadsImport: ContextCommand {
     }
 }
 
-/// The file of an import.
 enum ImportFile {
-    /// A browser keeps 10 MB for a page at most; larger files are read as exports only.
+    /// A browser stores at most 10 MB for a page; larger files are read as exports only.
     private static let webLimit: Int64 = 16 << 20
 
-    /// The content of a file.
     enum Content: Sendable {
         /// An export of `mediactl uploads export`, of any size, all of whose lines are valid.
         case export(ExportReader)
@@ -99,14 +96,10 @@ enum ImportFile {
         case web(WebTokens)
     }
 
-    /// Reads and understands the whole file, without holding more of an export than a page of lines.
+    /// Validates the whole file, with at most a page of lines of an export in memory. `file` is a path, or `-` for
+    /// `standardInput`. `isWeb` requires the tokens of the upload page; otherwise the format is detected.
     ///
-    /// - Parameters:
-    ///   - file: A path, or `-` for standard input.
-    ///   - standardInput: Its descriptor.
-    ///   - isWeb: Whether it must contain the tokens of the upload page; otherwise the format is detected.
-    /// - Returns: The content of the file.
-    /// - Throws: `Diagnosis`; it never repeats what a line holds.
+    /// - Throws: `Diagnosis`, which never contains any text of the file.
     static func content(of file: String, standardInput: Int32, isWeb: Bool) throws -> Content {
         let path = RawArguments.bytes(of: file)
         let name = file == "-" ? "standard input" : ErrorCatalogue.quoted(path)
@@ -122,7 +115,6 @@ enum ImportFile {
                     hint: "copy them in the page's developer console: copy(localStorage.\(WebTokens.storageKey))"
                 )
             }
-            // Every line is understood before the first entry is stored.
             var validation = ExportReader(source, name: name, scope: scope)
             while try validation.nextPage() != nil {}
             return .export(ExportReader(source, name: name, scope: scope))
@@ -131,13 +123,12 @@ enum ImportFile {
         }
     }
 
-    /// The same rules as for the server of a request, so that a token never goes to another host than it came from.
+    /// The same rules as for the server of a request, so that a token is never sent to another host than it came from.
     @Sendable private static func scope(of baseURL: String) -> String? {
         guard let server = try? ServerURL(baseURL), !server.assumedScheme else { return nil }
         return server.scope
     }
 
-    /// The error in words.
     static func unreadable(_ name: String, _ failure: WholeInput.Failure) -> Diagnosis {
         switch failure {
         case .system(let code):
@@ -156,7 +147,7 @@ enum ImportFile {
 struct ExportReader: Sendable {
     private static let pageSize = 1000
     private static let chunkSize = 256 << 10
-    /// Longer than any line that can be read.
+    /// Longer than any valid line.
     private static let lineLimit = 1 << 20
 
     private let source: SeekableInput
@@ -170,21 +161,16 @@ struct ExportReader: Sendable {
     /// Most lines have the same address as the one before.
     private var lastScope: (baseURL: String, host: String?)?
 
-    /// Begins with the first line.
-    ///
-    /// - Parameters:
-    ///   - source: The file.
-    ///   - name: The file, for messages.
-    ///   - scope: As for `TokenExport.entries`.
+    /// `name` is for messages; `scope` is as for `TokenExport.entries`.
     init(_ source: SeekableInput, name: String, scope: @escaping @Sendable (String) -> String?) {
         self.source = source
         self.name = name
         self.scope = scope
     }
 
-    /// The next entries; nil after the last.
+    /// nil after the last entry.
     ///
-    /// - Throws: `Diagnosis` for a line that is not an entry, and for a file that cannot be read.
+    /// - Throws: `Diagnosis` for an invalid line, and if the file cannot be read.
     mutating func nextPage() throws(Diagnosis) -> [TokenEntry]? {
         var entries: [TokenEntry] = []
         while entries.count < Self.pageSize, let line = try nextLine() {
@@ -250,11 +236,9 @@ struct ExportReader: Sendable {
     }
 }
 
-/// What became of the entries of an import.
 struct ImportTally {
-    /// How many entries had each outcome.
     let counts: [AddOutcome: Int]
-    /// Tokens of files that the server does not have.
+    /// Number of tokens of files that the server does not have.
     let missing: Int
 
     init(_ counts: [AddOutcome: Int]) {
@@ -308,7 +292,7 @@ struct WebImportRun: Sendable {
 
     /// Queries the server for each file, and stores the tokens of those that it has.
     ///
-    /// - Throws: `Diagnosis` for text that cannot be a token; `GigHiveError`, `StoreError`.
+    /// - Throws: `Diagnosis` for an invalid token; `GigHiveError`, `StoreError`.
     func run(_ web: WebTokens) async throws -> ExitCode {
         let tokens = try web.tokens.map { fileID, text throws(Diagnosis) in
             guard let token = DeleteToken(text) else {
@@ -346,7 +330,7 @@ struct WebImportRun: Sendable {
         return code
     }
 
-    /// The events of all files by ID. Without the listing, the tokens are imported without events.
+    /// Keyed by file ID. Without the listing, the tokens are imported without events.
     private func events() async throws -> [Int64: [ListingPage.Entry]] {
         var entries: [ListingPage.Entry] = []
         do throws(GigHiveError) {
@@ -399,16 +383,16 @@ struct WebImportRun: Sendable {
     }
 }
 
-/// The delete tokens that the server's upload page keeps in a browser (gighive contract, trap T28): a JSON object from id to
-/// token, without host, checksum or time.
+/// The delete tokens that the server's upload page stores in a browser (gighive contract, trap T28): a JSON object from ID
+/// to token, without host, checksum or time.
 struct WebTokens: Sendable {
-    /// The key of the tokens in the browser's local storage.
+    /// The key in the browser's local storage.
     static let storageKey = "uploader_delete_tokens_v1"
 
-    /// Ids in ascending order, with the tokens as they are written.
+    /// In ascending order of ID, with the tokens as written.
     let tokens: [(fileID: Int64, text: String)]
 
-    /// Reads the object, or a dump of the local storage that has it; nil when the bytes are something else.
+    /// Parses the object, or a dump of the local storage that has it; nil for other input.
     init?(_ bytes: [UInt8]) {
         guard var object = JSONValue.object(in: bytes[...]) else { return nil }
         if let inner = object[Self.storageKey] {

@@ -3,7 +3,6 @@ internal import Foundation
 internal import MediaCore
 internal import MediaStore
 
-/// `mediactl uploads list`
 struct UploadsList: ContextCommand {
     static let schema = "mediactl.uploads-list/1"
     static let configuration = CommandConfiguration(
@@ -79,12 +78,9 @@ struct KeptUploadOptions: ParsableArguments {
         guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit must be a whole number, 1 or more.") }
     }
 
-    /// Whether any filter is set.
     var isNarrowed: Bool { [eventDate, orgName, eventType, label, since].contains { $0 != nil } }
 
-    /// The filters, ready for uploads that come in pages.
-    ///
-    /// - Throws: `Diagnosis` for a time that cannot be read.
+    /// - Throws: `Diagnosis` for an invalid time.
     func selection() throws(Diagnosis) -> Selection {
         let since = try since.map { text throws(Diagnosis) in
             Date(timeIntervalSince1970: Double(try PointInTime.parse(text, flag: "--since").microseconds) / 1_000_000)
@@ -92,17 +88,16 @@ struct KeptUploadOptions: ParsableArguments {
         return Selection(options: self, since: since, rest: limit)
     }
 
-    /// What the filters leave of uploads that come in pages.
+    /// Filters uploads that come in pages.
     struct Selection {
         fileprivate let options: KeptUploadOptions
         fileprivate let since: Date?
         /// How many more uploads `--limit` allows.
         fileprivate var rest: Int?
 
-        /// Whether no more uploads are wanted.
         var isComplete: Bool { rest == 0 }
 
-        /// The matching uploads, in their order. A file matches if one of its events does.
+        /// A file matches if one of its events does.
         mutating func take(_ uploads: [KeptUpload]) -> [KeptUpload] {
             guard options.isNarrowed || rest != nil else { return uploads }
             let matching = uploads.filter { upload in
@@ -124,7 +119,7 @@ struct KeptUploadOptions: ParsableArguments {
         )
     }
 
-    /// Whether an event and its titles pass; text is compared without regard to case.
+    /// Whether an event and its titles match; case is ignored.
     fileprivate func matches(date: String, organization: String, type: String, titles: [String]) -> Bool {
         eventDate.map { date == $0 } ?? true && orgName.map { Self.contains($0, in: organization) } ?? true
             && eventType.map { $0.lowercased() == type.lowercased() } ?? true
@@ -142,7 +137,7 @@ extension KeptUpload {
     }
 }
 
-/// Prints the stored uploads, a page at a time: memory does not grow with their number.
+/// Prints the stored uploads, a page at a time, so that memory use does not grow with their number.
 struct UploadListing {
     let console: Console
     let store: TokenStore
@@ -150,12 +145,11 @@ struct UploadListing {
     let filter: KeptUploadOptions
     let isTokenShown: Bool
 
-    /// A table of more rows is measured first, and read again to print it.
+    /// A table with more rows is read twice: to measure it, and to print it.
     private static let rowsInMemory = 10_000
 
-    /// Prints the uploads.
+    /// Prints the uploads, and returns their number.
     ///
-    /// - Returns: How many there are.
     /// - Throws: `StoreError`, `Diagnosis`.
     func run() throws -> Int {
         console.isJSON ? try printRecords() : try printTable()
@@ -231,7 +225,7 @@ struct UploadListing {
         TextRenderer.table(of: page, now: now, isTokenShown: isTokenShown, hasGuests: hasGuests)
     }
 
-    /// Calls `body` with the matching uploads of each page, until nobody reads them any more.
+    /// Calls `body` with the matching uploads of each page, until standard output is closed.
     private func forEachPage(_ body: ([KeptUpload]) throws -> Void) throws {
         var selection = try filter.selection()
         var pages = try KeptUploadPages(of: store, host: host)

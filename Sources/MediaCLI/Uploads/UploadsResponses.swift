@@ -3,7 +3,6 @@ internal import Foundation
 internal import GigHive
 internal import MediaCore
 
-/// `mediactl uploads responses`
 struct UploadsResponses: ContextCommand {
     static let schema = "mediactl.uploads-responses/1"
     static let configuration = CommandConfiguration(
@@ -80,7 +79,7 @@ struct UploadsResponses: ContextCommand {
 }
 
 extension JSONRenderer {
-    /// A kept response; `result` is what happened to it.
+    /// `result` is what happened to the response.
     static func kept(_ response: KeptResponse, result: String) -> JSONObject {
         [
             "response_id": .string(response.id), "upload_id": JSONValue(response.uploadID),
@@ -93,7 +92,6 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// A table of kept responses.
     static func kept(_ responses: [KeptResponse], now: Date, width: Int?, style: Style) -> [String] {
         guard !responses.isEmpty else { return [] }
         var table = Table(columns: [
@@ -114,7 +112,7 @@ extension TextRenderer {
         return table.lines(fitting: width, style: style)
     }
 
-    /// A kept response in one line, for questions.
+    /// One line for a prompt.
     static func brief(_ response: KeptResponse) -> String {
         let status = response.status.map { ", status \($0)" } ?? ""
         let host = response.host.map { " from \(TerminalText.escaped($0))" } ?? ""

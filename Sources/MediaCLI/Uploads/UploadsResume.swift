@@ -6,7 +6,6 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// `mediactl uploads resume [ID… | --all]`
 struct UploadsResume: ContextCommand {
     static let schema = "mediactl.uploads-resume/1"
     static let configuration = CommandConfiguration(
@@ -72,21 +71,19 @@ struct UploadsResume: ContextCommand {
     }
 }
 
-/// Goes on with uploads of the journal, one after the other.
+/// Resumes uploads of the journal, one after the other.
 struct ResumptionRun: Sendable {
     let console: Console
     let settings: SettingsSession
     let uploaders: UploaderSource
-    /// Details given on the command line, by the names of the fields.
+    /// Keyed by the names of the fields.
     let corrections: [String: String]
     let isDryRun: Bool
     let writesProgressRecords: Bool
-    /// Whether the command line has an event link in it.
+    /// Whether the command line contains an event link.
     let hasEventLink: Bool
 
-    /// Goes on with them, and writes every record, text and summary.
-    ///
-    /// - Throws: `Diagnosis` when nothing can be told.
+    /// - Throws: `Diagnosis` if the results cannot be written.
     func run(_ records: [UploadRecord]) async throws -> ExitCode {
         let began = console.context.elapsed()
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
@@ -135,7 +132,7 @@ struct ResumptionRun: Sendable {
         }
     }
 
-    /// - Returns: Not nil when a prompt was interrupted; the files that follow were not started.
+    /// Returns the error if a prompt was interrupted; the remaining files were not started.
     private func resume(
         _ records: [UploadRecord],
         _ ledger: UploadLedger,
@@ -167,7 +164,7 @@ struct ResumptionRun: Sendable {
                 let end: Result<UploadResult, CredentialError>
                 do {
                     let details = try CorrectedDetails(corrections, of: record).details
-                    // A prompt for a login comes before anything is shown of the file.
+                    // A prompt for a login comes before any output about the file.
                     let uploader = try await uploaders.uploader(for: record, needsTerms: true)
                     announce(.began(index), file)
                     end = .success(
@@ -193,7 +190,7 @@ struct ResumptionRun: Sendable {
         return interruption
     }
 
-    /// Reports an upload that was not started because its server has no credentials here. Those of other servers go on.
+    /// Reports an upload that was not started because there are no credentials for its server. Others continue.
     private func skip(_ record: UploadRecord, _ error: CredentialError, _ ledger: UploadLedger) {
         let diagnosis = ErrorCatalogue.diagnosis(of: error)
         console.record(
@@ -207,7 +204,7 @@ struct ResumptionRun: Sendable {
         ledger.skip(diagnosis.exitCode)
     }
 
-    /// A server, and how it is logged in to.
+    /// A server, and the kind of access to it.
     private struct Access: Hashable {
         var host: String
         var isGuest: Bool
@@ -218,7 +215,7 @@ struct ResumptionRun: Sendable {
         }
     }
 
-    /// The first signal stops it while bytes are being sent, and waits for the token afterwards; the second gives up.
+    /// The first signal stops an unfinished transfer, or waits for the token of a finished one; the second abandons it.
     private func resume(
         _ record: UploadRecord,
         _ uploader: Uploader,
@@ -239,7 +236,7 @@ struct ResumptionRun: Sendable {
         }
     }
 
-    /// The result of an upload that could not be resumed: no login, no address.
+    /// The result of an upload that could not be resumed, for example without a login or address.
     private static func result(of record: UploadRecord, failing error: any Error) -> UploadResult {
         var result = result(of: record)
         result.state = record.state
@@ -274,7 +271,7 @@ struct ResumptionRun: Sendable {
 
 /// The details of an upload of the journal, with some replaced.
 struct CorrectedDetails {
-    /// All of them; nil when nothing is replaced.
+    /// nil if nothing is replaced.
     let details: UploadDetails?
 
     /// - Throws: `GigHiveError` with code `.invalidDetail`.

@@ -4,7 +4,6 @@ internal import GigHive
 internal import MediaCore
 internal import MediaStore
 
-/// `mediactl uploads show ID`
 struct UploadsShow: ContextCommand {
     static let schema = "mediactl.uploads-show/1"
     static let configuration = CommandConfiguration(
@@ -55,7 +54,7 @@ struct UploadsShow: ContextCommand {
 }
 
 extension TextRenderer {
-    /// Everything about one upload.
+    /// All fields of one upload.
     static func kept(_ upload: KeptUpload, now: Date, isTokenShown: Bool, style: Style) -> [String] {
         let token = upload.token.map { isTokenShown ? $0.secret : "stored (--show-token shows it)" } ?? "none"
         let sent = [upload.transport?.rawValue, upload.isGuest ? "with an event link" : nil].compactMap { $0 }
@@ -68,7 +67,7 @@ extension TextRenderer {
             ("uploaded", time(upload.createdAt, now: now)),
             ("sent by", sent.isEmpty ? "-" : sent.joined(separator: ", ")),
         ]
-        // A guest has no login to use a delete token with: the state says what can be done.
+        // A guest has no login to use a delete token with: the state shows what is possible.
         let state = upload.isGuest ? [("state", guestAdvice(for: upload, now: now))] : []
         let deletion = upload.isGuest && !isTokenShown ? [] : [("delete token", token)]
         let more = state + deletion + storedFields(of: upload)
@@ -90,7 +89,7 @@ extension TextRenderer {
         return own.compactMap { name, value in value.map { (name, $0) } } + linked
     }
 
-    /// The state of a guest upload and the operation it allows.
+    /// The state of a guest upload, and the operation it allows.
     private static func guestAdvice(for upload: KeptUpload, now: Date) -> String {
         let state = guestState(of: upload, now: now)
         return switch upload.guestState {

@@ -5,7 +5,6 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// `mediactl uploads status`
 struct UploadsStatus: ContextCommand {
     static let schema = "mediactl.uploads-status/1"
     static let configuration = CommandConfiguration(
@@ -70,19 +69,19 @@ struct UploadsStatus: ContextCommand {
     }
 }
 
-/// Settles uploads that did not end, by asking their servers.
+/// Determines the status of unfinished uploads by querying their servers.
 struct StatusRun: Sendable {
     let console: Console
     let settings: SettingsSession
     let store: StoreSession
     let servers: ServerSession
-    /// Whether servers are asked.
+    /// Whether to query servers.
     let isAsking: Bool
 
-    /// Journal rows that have not ended, that can go on, or that an organizer decides about, newest first, each settled
-    /// as far as possible.
+    /// The uploads of the journal that are unfinished, resumable, or pending an organizer's decision, newest first, each with
+    /// its status.
     ///
-    /// - Throws: `StoreError`, `GigHiveError` when the store fails.
+    /// - Throws: `StoreError`; `GigHiveError` if the store fails.
     func rows(host: String?) async throws -> [JournalRow] {
         var rows: [JournalRow] = []
         var unreachable: Set<String> = []
@@ -92,7 +91,7 @@ struct StatusRun: Sendable {
         let standings = records.contains(where: \.isHeldForGuest) ? try store.store.guestStandings() : [:]
         for record in records {
             var row = try await row(of: record, standings, &unreachable)
-            // Counted like `uploads resume`, after the server was queried.
+            // Counted as by `uploads resume`, after the server was queried.
             row.isResumable = try JournalSelection.isResumable(record.uploadID, in: store)
             rows.append(row)
         }
@@ -141,7 +140,7 @@ struct StatusRun: Sendable {
             .sorted { $0.createdAt > $1.createdAt }
     }
 
-    /// What needs no question: an upload over tus of which the server cannot have made a file yet.
+    /// The status if no query is needed: the server cannot have stored the file of this tus upload yet.
     private func knownStanding(of record: UploadRecord) throws -> JournalRow.Standing? {
         guard record.transport == .tus, try Uploader.isResumable(record, in: store.store) else { return nil }
         let tus = try store.store.tusRecord(record.uploadID)
@@ -172,7 +171,7 @@ struct StatusRun: Sendable {
         return JournalRow(record: record, standing: .guest(state), lastKnown: standing)
     }
 
-    /// Asks, and says so: the server may be asked for minutes.
+    /// Queries the server with progress notes, since it may take minutes.
     private func resolve(_ record: UploadRecord, _ uploader: Uploader) async -> UploadResult {
         let path = ErrorCatalogue.quoted(record.path)
         console.note(
@@ -190,7 +189,7 @@ struct StatusRun: Sendable {
         return await uploader.resolve(record)
     }
 
-    /// What is left of the time in which a lost upload may still appear on the server.
+    /// The rest of the time in which a lost upload may still appear on the server.
     private func limit(for record: UploadRecord) -> Duration {
         let quiet = Duration.seconds(max(0, console.context.now().timeIntervalSince(record.updatedAt)))
         return max(.zero, settings.settings.settleTimeout.value - quiet)
@@ -207,7 +206,7 @@ struct StatusRun: Sendable {
 }
 
 extension UploadRecord {
-    /// `failureCode` of a guest's upload that was hidden from here.
+    /// The `failureCode` of a guest upload that was hidden from here.
     static let hidden = "hidden"
 
     /// Whether it is a guest upload that is stored on the server.
@@ -218,20 +217,19 @@ extension UploadRecord {
 }
 
 extension TusRecord {
-    /// Bytes that the server is known to have: those before the newest proof of each part. None of a part that starts over,
+    /// Bytes that the server is known to have: those before the newest proof of each part. None of a part that starts over
     /// because its chunk size is unknown (gighive-d4 contract section 10).
     fileprivate var provenBytes: Int64 {
         parts.reduce(0) { $0 + ($1.needsChunkSize ? 0 : $1.proofs.last?.offset ?? 0) }
     }
 }
 
-/// An upload that is of interest still, and what the server said about it when asked now.
+/// An upload with its status, and the response of its server if it was queried now.
 struct JournalRow: Sendable {
-    /// What can be done about it.
     enum Standing: Sendable, Equatable {
-        /// Nothing, or it was settled.
+        /// Nothing can be done.
         case settled
-        /// It can go on; this much is on the server. Bytes.
+        /// Resumable; bytes on the server.
         case resumable(sentBytes: Int64)
         /// Another process is sending it.
         case running
@@ -240,7 +238,7 @@ struct JournalRow: Sendable {
     }
 
     var record: UploadRecord
-    /// What was found out; nil when nobody was asked.
+    /// nil if its server was not queried.
     var result: UploadResult?
     var standing = Standing.settled
     /// Whether `uploads resume` can resume it.
@@ -254,7 +252,7 @@ struct JournalRow: Sendable {
         result?.error.map { ErrorCatalogue.diagnosis(of: $0) }
     }
 
-    /// Bytes that the server has of an upload that can go on.
+    /// Bytes on the server of a resumable upload.
     var sentBytes: Int64? {
         if case .resumable(let bytes) = standing { bytes } else { nil }
     }
@@ -264,7 +262,7 @@ struct JournalRow: Sendable {
         if case .guest(let state) = standing { state } else { nil }
     }
 
-    /// The command to type next; nil when there is nothing to do.
+    /// The next command to run; nil if there is nothing to do.
     var next: String? {
         switch standing {
         case .resumable:
@@ -274,8 +272,7 @@ struct JournalRow: Sendable {
         }
     }
 
-    /// An upload that another process is still busy with is no failure, and neither is one that was settled or can go
-    /// on.
+    /// An upload that another process is sending, or that is finished or resumable, is not a failure.
     var exitCode: ExitCode {
         guard standing == .settled, result?.error?.code != .uploadInProgress else { return .success }
         return switch state {
@@ -311,7 +308,6 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// The table of `uploads status`.
     static func journal(_ rows: [JournalRow], now: Date, width: Int?, style: Style) -> [String] {
         guard !rows.isEmpty else { return [] }
         var table = Table(columns: [
@@ -332,10 +328,10 @@ extension TextRenderer {
         return table.lines(fitting: width, style: style)
     }
 
-    /// The state, and what can be done about it.
+    /// The state, and whether it can be resumed.
     static func words(for row: JournalRow) -> String {
         switch row.standing {
-        // Counted as resumable, also when the server could not be queried.
+        // Counted as resumable, also if the server could not be queried.
         case .settled where row.isResumable:
             return row.state == .sending ? "resumable" : "\(words(for: row.state)), resumable"
         case .settled: return words(for: row.state)

@@ -4,7 +4,6 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// `mediactl uploads verify`
 struct UploadsVerify: ContextCommand {
     static let schema = "mediactl.uploads-verify/1"
     static let configuration = CommandConfiguration(
@@ -121,7 +120,7 @@ extension StoreSession {
 }
 
 extension PastReport {
-    /// The server of the command line, otherwise the one that the report is for.
+    /// The server of the command line, otherwise that of the report.
     ///
     /// - Throws: `Diagnosis`, `ServerURLError`, `SettingsError`.
     fileprivate func server(else settings: SettingsSession) throws -> ServerURL {
@@ -131,7 +130,7 @@ extension PastReport {
 
     /// The files that the report lists as stored.
     ///
-    /// - Throws: `Diagnosis` (usage) for a report of another server, whose files this one cannot have.
+    /// - Throws: `Diagnosis` (usage) for a report of another server, which cannot have these files.
     fileprivate func stored(at server: ServerURL, name: String) throws(Diagnosis) -> [UploadLedger.StoredFile] {
         guard self.server == server.description else {
             throw .usage(
@@ -145,13 +144,13 @@ extension PastReport {
     }
 }
 
-/// A run compared with the server's own listing.
+/// The result of comparing a run with the server's own listing.
 struct UploadVerification: Sendable {
-    /// Files of the run that the listing does not have in their event under their id.
+    /// Files of the run that the listing does not have in their event with their ID.
     var missing: [UploadLedger.StoredFile]
     /// Positions of the files that it has.
     private var confirmed: Set<Int>
-    /// Why the listing could not be read; then no file is confirmed, and none is missing.
+    /// Why the listing could not be read. Then no file is confirmed, and none is missing.
     var failure: Diagnosis?
 
     init(missing: [UploadLedger.StoredFile], confirmed: Set<Int> = [], failure: Diagnosis? = nil) {
@@ -160,13 +159,13 @@ struct UploadVerification: Sendable {
         self.failure = failure
     }
 
-    /// Files that the listing has.
+    /// Number of files that the listing has.
     var confirmedCount: Int { confirmed.count }
 
     /// Whether the listing has the file at this position of the run.
     func isConfirmed(_ index: Int) -> Bool { confirmed.contains(index) }
 
-    /// Reads the listing once and looks every file up.
+    /// Reads the listing once, and searches it for every file.
     static func of(
         _ files: [UploadLedger.StoredFile],
         _ verifier: UploadVerifier
@@ -180,14 +179,13 @@ struct UploadVerification: Sendable {
         }
     }
 
-    /// The listing cannot be read.
     static func impossible(_ failure: Diagnosis) -> UploadVerification {
         UploadVerification(missing: [], failure: failure)
     }
 }
 
 extension StoredUpload {
-    /// The file if the run reports it as stored; nil for other results, and without an ID or checksum.
+    /// nil for other results than a stored file, and without an ID or checksum.
     init?(_ result: UploadResult) {
         guard result.state.isStored, let fileID = result.fileID, let checksum = result.checksumSHA256,
             let details = result.details
@@ -220,7 +218,7 @@ extension JSONRenderer {
 }
 
 extension Console {
-    /// Prints a verification: a line for each file that the server does not list, and a warning if it cannot be read.
+    /// Prints a line for each file that the server does not list, and a warning if the listing cannot be read.
     func tell(_ verification: UploadVerification) {
         record(.verification, JSONRenderer.verification(verification))
         if let failure = verification.failure {

@@ -2,7 +2,7 @@ internal import MediaCore
 internal import MediaFiles
 internal import MediaTransport
 
-/// One pass over the sources of credentials, by precedence. Sources that are bound to another origin are skipped.
+/// One pass over the sources of credentials, in order of precedence. Sources bound to another origin are skipped.
 struct CredentialSearch: Sendable {
     var flags: CredentialFlags
     /// The settings that apply to `origin`.
@@ -10,7 +10,7 @@ struct CredentialSearch: Sendable {
     var environment: [String: String]
     var origin: Origin
     var surroundings: CredentialSurroundings
-    /// What is stored for `origin`: its login, and whether it requires one.
+    /// What is stored for `origin`.
     var stored = LoginStore.Entry()
 
     private enum Secret {
@@ -20,8 +20,8 @@ struct CredentialSearch: Sendable {
 
     /// The first found of: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), the stored login,
     /// `password_command`, netrc, prompt. An origin that requires a login gets no password: a flag with one is refused, and
-    /// the other sources are skipped. Over plain `http` to another machine it refuses before it looks anywhere, unless that
-    /// is allowed.
+    /// the other sources are skipped. Plain `http` to another machine is refused before any source is read, unless it is
+    /// allowed.
     ///
     /// - Throws: `CredentialError`; what `CredentialSurroundings.beforePrompt` throws.
     func run() async throws -> Authorization {
@@ -37,7 +37,7 @@ struct CredentialSearch: Sendable {
         return try await fromPrompt()
     }
 
-    /// The stored login, unless `--user` is another user.
+    /// The stored login, unless `--user` specifies another user.
     private func storedLogin() throws(CredentialError) -> Authorization? {
         guard let login = stored.login else { return nil }
         if let user = server.user, user.origin == .flag, let email = login.email,
@@ -112,7 +112,7 @@ struct CredentialSearch: Sendable {
         }
     }
 
-    /// Prompts for a password, and for a missing user name. Prompts again when the server refuses the login.
+    /// Prompts for a password, and for a missing user name. Prompts again if the server refuses the login.
     private func fromPrompt() async throws -> Authorization {
         guard let prompt = surroundings.prompt, !flags.noInput else { throw missing }
         try await surroundings.beforePrompt()
@@ -131,10 +131,9 @@ struct CredentialSearch: Sendable {
         )
     }
 
-    /// Maximum number of password prompts.
     private static let attempts = 3
 
-    /// The error for a server without credentials, regardless of those for other servers.
+    /// Takes into account whether credentials for other servers were specified.
     private var missing: CredentialError {
         guard !server.isTarget else {
             let isForOther = hasEnvironmentSecret && !server.takesEnvironment
@@ -171,7 +170,6 @@ struct CredentialSearch: Sendable {
         }
     }
 
-    /// An API key that a header field can carry.
     static func checked(_ key: String) throws(CredentialError) -> String {
         guard !key.isEmpty, key.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 && $0.value != 0x7F }) else {
             throw .usage("the API key contains characters that are not allowed in a header field")
@@ -230,7 +228,7 @@ struct CredentialSearch: Sendable {
             : .usage("cannot read \(source): \(failure.reason)", hint: failure.hint)
     }
 
-    /// The secret of a text that is one line, ended or not.
+    /// Requires exactly one line, with or without a line end.
     private func oneLine(_ text: String, source: String) throws(CredentialError) -> String {
         let secret = withoutLineEnd(text)
         guard !secret.isEmpty else { throw .usage("\(source) is empty") }
@@ -254,11 +252,9 @@ struct CredentialSearch: Sendable {
     }
 }
 
-/// Photo servers know API keys, which are issued or kept from a login, and passwords only to log in with.
+/// Photo servers accept API keys, which are issued or stored by a login. Passwords only serve to log in.
 extension CredentialSearch {
-    /// The API key that flags or environment give; nil when neither does. Passwords do not count.
-    ///
-    /// - Throws: `CredentialError`.
+    /// The API key from flags or environment; nil without one. Ignores passwords.
     func givenKey() async throws(CredentialError) -> String? {
         try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
         guard !flags.apiKeyStdin || flags.apiKeyFile == nil else {
@@ -278,11 +274,7 @@ extension CredentialSearch {
         return nil
     }
 
-    /// The API key to log in with; a terminal is asked for one that nothing gives.
-    ///
-    /// - Parameter address: Address of the server, for the prompt.
-    /// - Returns: The key, fit for a header field.
-    /// - Throws: `CredentialError`.
+    /// The API key to log in with, from flags, environment or a prompt. `address` is for the prompt.
     func keyToKeep(for address: String) async throws(CredentialError) -> String {
         if let key = try await givenKey() { return key }
         guard let prompt = surroundings.prompt, !flags.noInput else {
@@ -295,15 +287,8 @@ extension CredentialSearch {
         return try Self.checked(key.filter { !$0.isWhitespace })
     }
 
-    /// The password that belongs to an e-mail address: flags, `MEDIACTL_PASSWORD` (and `…_FILE`), then the configured
-    /// sources, then a prompt.
-    ///
-    /// - Parameters:
-    ///   - email: The user.
-    ///   - address: Address of the server, for the prompt.
-    ///   - isConfigured: Whether `password_command` and netrc may have it.
-    /// - Returns: The password.
-    /// - Throws: `CredentialError`.
+    /// The password of an e-mail address: flags, `MEDIACTL_PASSWORD` (and `…_FILE`), `password_command` and netrc if
+    /// `isConfigured`, otherwise a prompt, which shows `address`.
     func password(
         for email: String,
         at address: String,
@@ -340,18 +325,16 @@ extension CredentialSearch {
     }
 }
 
-/// The program of `password_command`: its first line of output is the password.
+/// The program of `password_command`. The first line of its output is the password.
 struct PasswordCommand: Sendable {
-    /// Program and arguments; no shell sees them.
+    /// Program and arguments; no shell is involved.
     var arguments: [String]
-    /// `PATH`: where a program without a slash is looked for.
+    /// `PATH`, to find a program without a slash.
     var searchPath: String
 
-    /// Runs it with no standard input; what it says on standard error is the user's to read.
+    /// Runs it without standard input; its standard error stays visible. Canceling terminates the program.
     ///
-    /// Cancelling terminates the program.
-    ///
-    /// - Throws: `CredentialError` when it cannot be run, fails, or prints nothing.
+    /// - Throws: `CredentialError` if it cannot be run, fails, or prints nothing.
     func run() async throws(CredentialError) -> String {
         let result: ProgramResult
         do {
@@ -368,7 +351,7 @@ struct PasswordCommand: Sendable {
         return String(line)
     }
 
-    /// Arguments may be telling, so that only the program is named.
+    /// Arguments may be secret, so only the program is printed.
     private func failure(_ what: String) -> CredentialError {
         let name = TerminalText.escaped(arguments.first ?? "")
         return .notAuthenticated("password_command \"\(name)\" \(what)", hint: "run it manually to find the problem")

@@ -3,20 +3,19 @@ internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 
-/// What the command line says about credentials. There is no `--password VALUE`: arguments are public.
+/// The credential flags of the command line. There is no `--password VALUE`: arguments are public.
 struct CredentialFlags: Sendable, Equatable {
     var passwordStdin = false
     var passwordFile: String?
     var apiKeyFile: String?
     var apiKeyStdin = false
-    /// `--no-input`: never ask.
+    /// `--no-input`: never prompt.
     var noInput = false
 
-    /// Whether any flag specifies a password or key.
     var hasSecret: Bool { passwordStdin || passwordFile != nil || apiKeyFile != nil || apiKeyStdin }
 }
 
-/// What credentials may be asked of.
+/// What the search for credentials depends on.
 struct CredentialSurroundings: Sendable {
     /// Prompts on the terminal; nil if standard input is not a terminal.
     var prompt: (@Sendable (_ question: String, PasswordPrompt.Echo) async throws(CredentialError) -> String)?
@@ -26,23 +25,18 @@ struct CredentialSurroundings: Sendable {
     var isAccepted: @Sendable (Authorization) async -> Bool = { _ in true }
     /// The command to run again for a server from the store, without its `--server`; for the hint.
     var retryCommand: String?
-    /// Where `--password-stdin` and `--api-key-stdin` read.
+    /// The descriptor of `--password-stdin` and `--api-key-stdin`.
     var standardInput: Int32 = 0
-    /// The wall clock, for the expiry of a stored login.
+    /// For the expiry of a stored login.
     var now: @Sendable () -> Date = { Date() }
-    /// Told once for each thing that is unwise but allowed. Lower case, no full stop.
+    /// Called for each thing that is unwise but allowed. Lower case, no full stop.
     var warn: @Sendable (String) -> Void = { _ in }
 }
 
-/// Where credentials may go.
 enum Credentials {
-    /// Refuses to let a secret travel where others can read it.
+    /// Refuses to send secrets (`what`) unencrypted, unless the user allows it. `environment` may set a proxy, which is
+    /// another machine even for a server on this one.
     ///
-    /// - Parameters:
-    ///   - origin: Where it would go.
-    ///   - allowed: Whether the user allows it.
-    ///   - what: What would go.
-    ///   - environment: May set a proxy, which is another machine even for a server on this one.
     /// - Throws: `CredentialError` (usage).
     static func refuseClearText(
         _ origin: Origin,
@@ -65,17 +59,15 @@ enum Credentials {
     }
 }
 
-/// No usable credentials. The secret itself is never part of it.
+/// No usable credentials. Never contains the secret.
 struct CredentialError: Error, Sendable, Equatable {
-    /// 2 for wrong usage, 4 when there is nothing to log in with, 130 when a prompt was interrupted.
+    /// 2 for wrong usage, 4 without credentials, 130 for an interrupted prompt.
     var exitCode: Int32
     /// Lower case, no full stop.
     var message: String
-    /// What to do next.
     var hint: String?
-    /// The code of the outcome; nil for that of the exit code.
+    /// The code of the outcome; nil for the default of the exit code.
     var code: OutcomeCode?
-    /// The stored login that expired.
     var expired: GigHiveError?
 
     static func == (one: CredentialError, other: CredentialError) -> Bool {
@@ -90,7 +82,6 @@ struct CredentialError: Error, Sendable, Equatable {
         CredentialError(exitCode: 4, message: message, hint: hint)
     }
 
-    /// The server requires a login, and there is none.
     static func loginRequired(_ origin: Origin, hint: String? = nil) -> CredentialError {
         CredentialError(
             exitCode: 4,
@@ -100,7 +91,7 @@ struct CredentialError: Error, Sendable, Equatable {
         )
     }
 
-    /// The stored login belongs to another user than the specified one.
+    /// The stored login belongs to another user than the one specified.
     static func loginOfAnother(_ origin: Origin, email: String, user: String) -> CredentialError {
         CredentialError(
             exitCode: 4,
@@ -110,7 +101,6 @@ struct CredentialError: Error, Sendable, Equatable {
         )
     }
 
-    /// The stored login expired.
     static func loginExpired(_ origin: Origin, at time: Int64) -> CredentialError {
         CredentialError(
             exitCode: 4,
@@ -121,6 +111,5 @@ struct CredentialError: Error, Sendable, Equatable {
         )
     }
 
-    /// The command that logs in.
     static func loginCommand(_ origin: Origin) -> String { "mediactl login --server \(HintOptions.word("\(origin)"))" }
 }

@@ -4,20 +4,18 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 
-/// A login as it is stored. Neither description nor reflection shows the token.
+/// Neither description nor reflection shows the token.
 struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     var token: String
     var role: String?
     var email: String?
-    /// Seconds since 1970; nil when the server did not report it.
+    /// Seconds since 1970; nil if the server did not report it.
     var expiresAt: Int64?
 
-    /// Whether the token must not be sent any more.
     func isExpired(at now: Date) -> Bool {
         expiresAt.map { Double($0) <= now.timeIntervalSince1970 } ?? false
     }
 
-    /// The credentials for their origin.
     func authorization(for origin: Origin) -> Authorization { .bearer(token, expiresAt: expiresAt, for: origin) }
 
     var description: String { "login of \(email ?? "an unknown user")" }
@@ -27,19 +25,18 @@ struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomDebugStr
 
 /// The logins of upload servers, and which of these servers require one: the file `logins.json` in the data directory.
 ///
-/// Only its owner can read it. It is replaced atomically, and a link in its place is refused. Each entry belongs to exactly
-/// one origin.
+/// Only its owner can read it. It is replaced atomically, and a link in its place is refused. Each entry belongs to
+/// exactly one origin.
 struct LoginStore: Sendable {
     static let fileName = DataDirectory.loginsFileName
 
-    /// What is stored for one origin.
     struct Entry: Sendable, Equatable {
         var login: StoredLogin?
-        /// Whether a response showed that the origin requires a login: no password is sent to it.
+        /// Whether a response showed that the origin requires a login. If so, no password is sent to it.
         var requiresLogin = false
     }
 
-    /// The data directory.
+    /// The path of the data directory.
     let directory: String
 
     private static let version: Int64 = 1
@@ -47,36 +44,32 @@ struct LoginStore: Sendable {
 
     private var path: String { directory + "/" + Self.fileName }
 
-    /// All entries, by origin; none without the file.
+    /// Keyed by origin; empty without the file.
     ///
-    /// - Throws: `StoreError` for a file that is not a regular file of this user, or that cannot be understood.
+    /// - Throws: `StoreError` if it is not a regular file of this user, or is damaged.
     func entries() throws(StoreError) -> [String: Entry] {
         do {
             guard let directory = try TargetDirectory.open(Array(directory.utf8), creating: false) else { return [:] }
             return try entries(in: directory)
         } catch {
-            // The error of the system does not tell a file from a link that is refused.
+            // The system's error does not distinguish a file from a refused link.
             try DataDirectory.refuseFile(inPlaceOf: directory)
             throw storeError(error)
         }
     }
 
-    /// The entry of an origin; an empty one when nothing is stored.
-    ///
-    /// - Throws: `StoreError`.
+    /// An empty entry if nothing is stored.
     func entry(for origin: Origin) throws(StoreError) -> Entry { try entries()[origin.description] ?? Entry() }
 
     /// The origins that require a login.
-    ///
-    /// - Throws: `StoreError`.
     func requirements() throws(StoreError) -> Set<Origin> {
         let origins = try entries().filter(\.value.requiresLogin).keys
         return Set(origins.compactMap { try? ServerURL($0).origin })
     }
 
-    /// Changes the entry of an origin; an empty entry is removed. Other processes wait meanwhile.
+    /// Changes the entry of an origin, and returns whether anything changed. An empty entry is removed. Other processes wait
+    /// meanwhile.
     ///
-    /// - Returns: Whether anything changed.
     /// - Throws: `StoreError`; nothing changed then.
     @discardableResult
     func update(_ origin: Origin, _ change: (inout Entry) -> Void) throws(StoreError) -> Bool {
@@ -96,7 +89,7 @@ struct LoginStore: Sendable {
             guard let directory = try TargetDirectory.open(Array(data.path.utf8), creating: false) else {
                 throw FileWriteError(.denied, path: Array(data.path.utf8))
             }
-            // The file under its temporary name is locked, so that no change of another process is lost.
+            // The temporary file is locked, so that no change of another process is lost.
             let file = try locked(in: directory)
             do {
                 let old = try entries(in: directory)
@@ -145,7 +138,7 @@ struct LoginStore: Sendable {
         guard version <= Self.version else { throw StoreError(.newerVersion, path: path) }
         var entries: [String: Entry] = [:]
         for (origin, value) in members["servers"]?.members ?? [:] {
-            // An entry whose key is not an origin as written here would never be found, or found for another one.
+            // An entry whose key is not a normalized origin would never be found, or be found for another origin.
             guard let members = value.members, (try? ServerURL(origin))?.origin.description == origin else {
                 throw StoreError(.corrupt, path: path, detail: "\"\(origin)\" is not a server")
             }

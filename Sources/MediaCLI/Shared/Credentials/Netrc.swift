@@ -1,10 +1,9 @@
 /// The login file of ftp(1) and curl.
 ///
-/// Read by our own parser because precedence needs to know whether an entry matches before libcurl would look. The
-/// grammar is curl's: words between blanks; a word in double quotes may hold blanks and the escapes `\"`, `\\`, `\n`,
-/// `\r` and `\t`; a word that begins with `#` ends the line; a `macdef` goes on to the next empty line.
+/// It has its own parser because precedence depends on whether an entry matches before libcurl would look. The grammar
+/// is curl's: words between blanks; a word in double quotes may contain blanks and the escapes `\"`, `\\`, `\n`, `\r`
+/// and `\t`; a word that begins with `#` ends the line; a `macdef` ends at the next empty line.
 struct Netrc {
-    /// What `machine` or `default` introduces.
     struct Entry: Equatable {
         /// nil for `default`.
         var machine: String?
@@ -12,9 +11,9 @@ struct Netrc {
         var password: String?
     }
 
-    /// A quote that its line does not close.
+    /// A quote that is not closed on its line.
     struct SyntaxError: Error, Equatable {
-        /// From 1.
+        /// Counted from 1.
         var line: Int
     }
 
@@ -31,19 +30,14 @@ struct Netrc {
             case "login": set(\.login, to: words.popFirst())
             case "password": set(\.password, to: words.popFirst())
             case "account": _ = words.popFirst()
-            // curl passes over words it does not know.
+            // curl skips unknown words.
             default: continue
             }
         }
     }
 
-    /// The first entry for a host, or the first `default`, that has a password for the user, if one is named.
-    ///
-    /// - Parameters:
-    ///   - host: As in an `Origin`; ports do not matter to netrc.
-    ///   - user: nil takes any login.
-    ///   - allowsDefault: Whether an entry for any host will do.
-    /// - Returns: An entry with a password.
+    /// The first entry with a password for a host, else the first `default` if allowed. A nil `user` matches any login.
+    /// `host` is as in an `Origin`; netrc ignores ports.
     func entry(host: String, user: String?, allowsDefault: Bool = true) -> Entry? {
         let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         let usable = entries.filter { entry in
@@ -61,7 +55,7 @@ struct Netrc {
     private static func words(of text: String) throws(SyntaxError) -> [String] {
         var words: [String] = []
         var isInMacro = false
-        // `\r\n` is one Character, so that lines are taken apart as scalars.
+        // `\r\n` is one Character, so lines are split as scalars.
         let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
             if isInMacro {

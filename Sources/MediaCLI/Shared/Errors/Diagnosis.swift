@@ -1,23 +1,21 @@
 internal import Outcomes
 
-/// An error as the user sees it: a stable code, one line, what to do next, and how the program ends.
+/// An error as the user sees it: a stable code, one line, a hint, and the exit code.
 struct Diagnosis: Error, Sendable, Equatable {
     /// Stable, snake_case; part of the JSON output.
     var code: String
-    /// One line: lower case, no full stop. Foreign text in it is escaped already.
+    /// One line: lower case, no full stop. Foreign text in it is already escaped.
     var message: String
-    /// More of what went wrong, a line each, when it is more than one thing.
+    /// Further lines, if there is more than one cause.
     var details: [String] = []
-    /// What to do next, one line.
+    /// One line.
     var hint: String?
-    /// How the program ends when nothing else happens.
+    /// The exit code if nothing else fails.
     var exitCode: ExitCode
-    /// Status of the server's answer, when there was one.
     var httpStatus: Int?
-    /// Whether the same command may succeed later.
     var isRetryable = false
 
-    /// - Parameter exitCode: nil for that of the table.
+    /// A nil `exitCode` means the one of the table.
     init(
         _ code: OutcomeCode,
         _ message: String,
@@ -34,12 +32,12 @@ struct Diagnosis: Error, Sendable, Equatable {
         self.isRetryable = isRetryable
     }
 
-    /// Wrong usage that the parser cannot see.
+    /// Wrong usage that the parser cannot detect.
     static func usage(_ message: String, hint: String? = nil) -> Diagnosis {
         Diagnosis(.usage, message, hint: hint)
     }
 
-    /// The same about a file, which the message names.
+    /// Prefixes the message with the file, unless it already contains it.
     func naming(_ path: [UInt8]) -> Diagnosis {
         let name = ErrorCatalogue.quoted(path)
         guard !message.contains(name) else { return self }
@@ -72,7 +70,6 @@ enum ExitCode: Int32, Sendable, CaseIterable {
     case terminate = 143
     case cpuLimit = 152
 
-    /// What it means, for `mediactl help exit-codes`.
     var meaning: String {
         switch self {
         case .success: "done, or already on the server"
@@ -98,15 +95,10 @@ enum ExitCode: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// The exit code of a code.
     init(_ code: OutcomeCode) { self = ExitCode(rawValue: code.exitCode) ?? .failure }
 
-    /// The code of a batch: that of its items when they all ended alike, else `.partly`. An empty batch is done.
-    ///
-    /// - Parameters:
-    ///   - codes: Those of the items that have ended.
-    ///   - isWhole: Whether nothing is left that was to be done; a good end of the others is only `.partly` then.
-    /// - Returns: How the program ends, when nothing else happens.
+    /// The code of a batch: that of its items if all are equal, else `.partly`. An empty batch succeeds. If items were not
+    /// run (`isWhole` is false), success becomes `.partly`.
     static func batch(_ codes: some Sequence<ExitCode>, isWhole: Bool = true) -> ExitCode {
         let distinct = Set(codes)
         guard distinct.count < 2 else { return .partly }

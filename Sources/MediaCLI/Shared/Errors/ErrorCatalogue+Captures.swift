@@ -4,7 +4,6 @@ internal import MediaStore
 internal import MediaTransport
 
 extension ErrorCatalogue {
-    /// Message, hint and exit code of what a capture server, or the checks around it, said.
     static func diagnosis(of error: CaptureError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {
             return diagnosis(of: store)
@@ -87,7 +86,7 @@ extension ErrorCatalogue {
                     + (error.value.map { "; the server's time is \(clean($0))" } ?? "")
                     + ", then: mediactl hash-only retry --all"
             )
-        // There is no login here; the server refuses the device.
+        // There are no logins here; the server refuses the device.
         case .unauthorized: Words(error, as: .forbidden)
         case .notFound: .table(error, as: .unexpectedAnswer, hint: noCapturesHint)
         case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
@@ -132,7 +131,7 @@ extension ErrorCatalogue {
         }
     }
 
-    /// Why the server could not be asked, in the words of that failure, when there is one.
+    /// Why the server could not be queried, from the message of that failure, if there is one.
     private static func reason(_ error: CaptureError) -> String {
         guard let cause = error.underlying as? CaptureError else { return error.said }
         return ", and asking it failed: \(diagnosis(of: cause).message)"

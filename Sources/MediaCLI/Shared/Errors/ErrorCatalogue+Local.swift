@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// What goes wrong on this machine, before any server is asked: stores, credentials, addresses, standard input.
+/// Errors of this machine, before any request: stores, credentials, addresses, standard input.
 extension ErrorCatalogue {
     static func diagnosis(of error: StoreError) -> Diagnosis {
         let path = quoted(error.path)
@@ -74,7 +74,6 @@ extension ErrorCatalogue {
         return Diagnosis(.invalidServer, message, hint: hint)
     }
 
-    /// A local file that cannot be read.
     static func diagnosis(of error: SourceFileError) -> Diagnosis {
         let (code, reason): (OutcomeCode, String) =
             switch error.kind {
@@ -93,7 +92,6 @@ extension ErrorCatalogue {
         )
     }
 
-    /// A directory that cannot be watched.
     static func diagnosis(ofWatching error: SourceFileError) -> Diagnosis {
         let reason =
             switch error.kind {
@@ -126,9 +124,8 @@ extension ErrorCatalogue {
     }
 }
 
-/// What keeps an answer from coming. It is called and told the same for all servers.
+/// Transport failures have the same codes and messages for all servers.
 extension ErrorCatalogue {
-    /// What a transport's failure is called and told is the same for all servers.
     static func diagnosis(ofMissingAnswer error: TransportError, isRetryable: Bool) -> Diagnosis {
         switch error.kind {
         case .loginRequired(let origin): return diagnosis(of: CredentialError.loginRequired(origin))
@@ -173,18 +170,18 @@ extension ErrorCatalogue {
     }
 }
 
-/// The environment variable that sends requests through a proxy. libcurl reads it, so that a connection that cannot be
-/// made may be the proxy's fault and not the server's.
+/// The environment variable that sends requests through a proxy. libcurl reads it, so a failed connection may be the
+/// fault of the proxy, not the server.
 struct ProxyVariable: Sendable, Equatable {
     /// For example `https_proxy`.
     var name: String
-    /// Host of the proxy, without the credentials that the variable may hold.
+    /// Host of the proxy, without the credentials that the variable may contain.
     var host: String
 
-    /// Finds the variable that libcurl's words on a failed connection speak of: those name the proxy itself (`no_proxy`
-    /// keeps it out of them), or say that it refused the tunnel.
+    /// Finds the variable behind libcurl's message for a failed connection, which either contains the proxy's name (not
+    /// with `no_proxy`), or reports that the proxy refused the tunnel.
     init?(blamedBy detail: String, environment: [String: String]) {
-        // The names that libcurl knows (curl(1), section ENVIRONMENT). HTTP_PROXY is not among them on purpose.
+        // The names that libcurl reads (curl(1), section ENVIRONMENT). It deliberately ignores HTTP_PROXY.
         let names = ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"]
         let variables = names.compactMap { name in
             environment[name].flatMap { $0.isEmpty ? nil : Self(name: name, address: $0) }
@@ -207,6 +204,5 @@ struct ProxyVariable: Sendable, Equatable {
         )
     }
 
-    /// What to do about it, one line.
     var hint: String { "a proxy is set by the variable \(name); unset it or check it" }
 }

@@ -4,7 +4,6 @@ internal import MediaTransport
 internal import PhotoSync
 
 extension ErrorCatalogue {
-    /// Message, hint and exit code of what a photo server, or the checks around it, said.
     static func diagnosis(of error: PhotoSyncError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.store {
             return diagnosis(of: store)
@@ -132,7 +131,7 @@ extension ErrorCatalogue {
         }
     }
 
-    /// Where the setup is done, when the server names a place of its own. An address elsewhere is not passed on.
+    /// Where the setup is done, if the server reports a path. An address on another host is not passed on.
     private static func setupPlace(_ value: String?) -> String {
         guard let value, value.hasPrefix("/"), !value.hasPrefix("//"), !value.contains("\\") else { return "" }
         return " at \(clean(value)) on the same host"

@@ -4,7 +4,6 @@ internal import Outcomes
 internal import Tapes
 
 extension ErrorCatalogue {
-    /// Message, hint and exit code of what went wrong with a tape.
     static func diagnosis(of error: TapesError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {
             return diagnosis(of: store)
@@ -12,7 +11,7 @@ extension ErrorCatalogue {
         return Diagnosis(error, words(for: error), exitCode: libraryExitCode(of: error))
     }
 
-    /// That of the status when the library's server refused, else that of the failure; nil when it is no matter of the library.
+    /// The exit code for the library's status or failure; nil if the error is not about the library.
     private static func libraryExitCode(of error: TapesError) -> ExitCode? {
         guard error.code == .libraryUnusable, let album = error.underlying as? AlbumError else { return nil }
         return switch album.kind {
@@ -40,7 +39,7 @@ extension ErrorCatalogue {
                 hint: "name it by its id, or by the first 4 characters of that or more"
             )
         case .fileNotFound:
-            // One with the id of its clip is an original of a tape.
+            // With the ID of its clip, the file is an original of a tape.
             .table(
                 error,
                 hint: error.value == nil ? "\(missingHint); --allow-missing adds it anyway" : relinkingHint

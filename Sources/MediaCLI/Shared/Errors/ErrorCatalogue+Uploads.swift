@@ -4,12 +4,8 @@ internal import MediaCore
 internal import MediaStore
 
 extension ErrorCatalogue {
-    /// What went wrong with an upload, and how it goes on: the server keeps what it has of one that went over tus.
-    ///
-    /// - Parameters:
-    ///   - result: How it ended.
-    ///   - isOneOfMany: Whether other uploads of the run may have failed the same way.
-    /// - Returns: nil when nothing went wrong.
+    /// What went wrong with an upload, and how to resume it; nil if nothing did. The server keeps what it has of a tus
+    /// upload. With `isOneOfMany`, the hint covers other uploads that may have failed the same way.
     static func diagnosis(of result: UploadResult, isOneOfMany: Bool = false) -> Diagnosis? {
         guard let error = result.error else { return nil }
         var diagnosis = diagnosis(of: error)
@@ -42,7 +38,6 @@ extension ErrorCatalogue {
         return named.map { "--" + $0.replacing("_", with: "-") }
     }
 
-    /// Message, hint and exit code of what a GigHive server, or the checks before it, said.
     static func diagnosis(of error: GigHiveError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.store {
             return diagnosis(of: store)
@@ -104,7 +99,7 @@ extension ErrorCatalogue {
         }
     }
 
-    /// A service that is not running, and a size that one request cannot carry: another transport may do.
+    /// A service that is not running, and a size that one request cannot carry: another transport may work.
     private static func serverLimitWords(for error: GigHiveError) -> Words {
         let hasAlternative = error.field == "transport"
         switch error.code {
@@ -127,7 +122,6 @@ extension ErrorCatalogue {
         }
     }
 
-    /// A login that is missing, refused or expired.
     private static func loginWords(for error: GigHiveError) -> Words {
         var words = Words(error)
         guard let origin = error.origin else { return words }
@@ -150,7 +144,7 @@ extension ErrorCatalogue {
                 hint: error.field.map { "set it with --\($0.replacing("_", with: "-"))" }
             )
         case .fileUnreadable:
-            // A link that leads nowhere, or a failing disk, is no matter of permissions.
+            // Permissions do not help with a dangling link or a failing disk.
             .unreadable(
                 error,
                 hint: error.detail.isEmpty || error.detail == "permission denied" ? "check its permissions" : nil
@@ -172,7 +166,7 @@ extension ErrorCatalogue {
         }
     }
 
-    /// How to give up the upload that `error.value` names.
+    /// Discards the upload in `error.value`.
     private static func discardHint(for error: GigHiveError) -> String {
         "discard the old upload with: mediactl uploads discard \(clean(error.value ?? ""))"
     }
@@ -191,15 +185,15 @@ extension ErrorCatalogue {
 
     // MARK: Answers and tokens
 
-    /// The flag of a value that the server's database refuses, which it does every time (gighive contract 2.1, trap T26);
-    /// nil for failures that may pass.
+    /// The flag for a value that the server's database always refuses (gighive contract 2.1, trap T26); nil for failures
+    /// that may be temporary.
     static func refusedFlag(_ error: GigHiveError) -> String? {
         let form =
             /(?:Data too long|Data truncated|Incorrect [a-z]+ value|Out of range value)[^']*.*for column '([^']+)'/
         guard error.code == .serverError, let match = error.detail.firstMatch(of: form) else { return nil }
         let column = String(match.1)
         let fields = ["event_date", "org_name", "event_type", "label", "keywords", "location", "rating", "notes"]
-        // Participants are rows with a name (today's releases).
+        // Participants are rows with a name (current releases).
         let field = column == "name" ? "participants" : fields.first { $0 == column }
         return field.map { "--" + $0.replacing("_", with: "-") }
     }
@@ -235,7 +229,7 @@ extension ErrorCatalogue {
         }
     }
 
-    /// Without a delete token only an administrator can delete the copy, and only by the digest that it has.
+    /// Without a delete token only an administrator can delete the copy, and only by its digest.
     private static func badCopyHint(for error: GigHiveError) -> String? {
         guard let id = error.fileID else { return nil }
         guard error.neededLogin == .admin, let digest = error.value else {
@@ -246,7 +240,7 @@ extension ErrorCatalogue {
     }
 
     private static func unstoredTokenHint(for error: GigHiveError, path: String) -> String {
-        // A store that refused the token takes it from the rescue file when it works again. Otherwise the response itself
+        // A store that refused the token imports it from the rescue file once it works again. Otherwise the response itself
         // lacks something that only the operator knows.
         if error.store != nil {
             return "the response is stored in \(quoted(path)); free some space and run: mediactl uploads list"
@@ -269,7 +263,7 @@ extension ErrorCatalogue {
         guard !error.otherHosts.isEmpty else {
             return .table(error, hint: "an administrator can delete it: mediactl uploads delete \(id) --as-admin")
         }
-        // Another server's file of the same number is another file, and no command that deletes it is offered.
+        // The same number on another server is another file, so no command that deletes it is offered.
         let others = error.otherHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
         return Words(
             "no stored delete token for \(id) on this host; \(id) on \(others) is another file",

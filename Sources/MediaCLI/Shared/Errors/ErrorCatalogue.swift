@@ -9,9 +9,8 @@ internal import Outcomes
 internal import PhotoSync
 internal import Tapes
 
-/// The one place that turns errors into words and exit codes. Each system has a file of its own.
+/// The one place that turns errors into messages and exit codes. Each system has its own file.
 enum ErrorCatalogue {
-    /// Message, hint and exit code of any error that reaches a command.
     static func diagnosis(of error: any Error) -> Diagnosis {
         switch error {
         case let error as Diagnosis: error
@@ -37,16 +36,16 @@ enum ErrorCatalogue {
 
     // MARK: Words
 
-    /// Free text of a server, or one that may repeat it: as `clean`, without known secrets.
+    /// Free text from a server, or text that may repeat it: as `clean`, with known secrets masked.
     static func foreign(_ text: String) -> String { clean(KnownSecrets.masked(text)) }
 
-    /// Foreign text, safe for a terminal and on one line, without the full stop that servers like.
+    /// Foreign text on one line, escaped for a terminal, without a final full stop.
     static func clean(_ text: String) -> String {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         return TerminalText.escaped(inOurStyle(trimmed.hasSuffix(".") ? String(trimmed.dropLast()) : trimmed))
     }
 
-    /// libcurl's sentences begin with a capital letter, and some end with the name of the error, which says nothing new.
+    /// libcurl's messages begin with a capital letter, and some end with the name of the error, which adds nothing.
     private static func inOurStyle(_ text: String) -> String {
         let openings: Set<Substring> = [
             "Failed", "Could", "Couldn't", "Connection", "Operation", "Timeout", "Recv", "Send", "Empty", "Server",
@@ -64,22 +63,21 @@ enum ErrorCatalogue {
     static func quoted(_ path: [UInt8]) -> String { "\"\(TerminalText.escaped(path))\"" }
 }
 
-/// An error of one of the systems, with what its words are made of.
+/// An error of one of the systems, with the parts of its message.
 protocol CataloguedError: Error {
     var code: OutcomeCode { get }
-    /// What server or system said; empty when neither said anything.
+    /// The text of the server or the system; may be empty.
     var explanation: String { get }
-    /// The file it is about.
     var path: [UInt8]? { get }
-    /// The value or id it is about, as given.
+    /// The value or ID that caused it, as given.
     var value: String? { get }
-    /// The server's number of the file it is about.
+    /// The server's number of the file.
     var number: String { get }
     /// The operation on the file, for example "upload".
     var use: String { get }
-    /// Status of the server's answer, when there was one.
+    /// nil without a response.
     var httpStatus: Int? { get }
-    /// Whether the same may succeed later.
+    /// Whether a retry may succeed.
     var isRetryable: Bool { get }
 }
 
@@ -101,7 +99,7 @@ extension CaptureError: CataloguedError {
 extension TapesError: CataloguedError {
     private var album: AlbumError? { underlying as? AlbumError }
 
-    /// That of the library, where there is none of its own.
+    /// Its own, else that of the library.
     var explanation: String { detail.isEmpty ? album?.detail ?? "" : detail }
     var httpStatus: Int? { nil }
     var isRetryable: Bool {
@@ -115,24 +113,22 @@ extension CataloguedError {
 
     var use: String { "use" }
 
-    /// `: ` and what the server or the system said, when it said something.
+    /// `: ` and the explanation, if there is one.
     var said: String { said(else: "") }
 
-    /// The same, with other words for when nothing was said.
+    /// With a fallback for an empty explanation.
     func said(else fallback: String) -> String {
         let text = explanation.isEmpty ? fallback : ErrorCatalogue.foreign(explanation)
         return text.isEmpty ? "" : ": \(text)"
     }
 
-    /// ` (404)`, when a server has answered.
+    /// ` (404)`; empty without a response.
     var status: String { httpStatus.map { " (\($0))" } ?? "" }
 
-    /// The file in quotes.
     var file: String { path.map { ErrorCatalogue.quoted($0) } ?? "the file" }
 }
 
 extension ErrorCatalogue {
-    /// What an error says.
     struct Words {
         var message: String
         var hint: String?
@@ -143,12 +139,11 @@ extension ErrorCatalogue {
         }
     }
 
-    /// What to do when a file that was named is not there.
+    /// The hint for a missing input file.
     static let missingHint = "check the spelling of the path"
 }
 
 extension Diagnosis {
-    /// The message of an error, with the exit code of the table.
     init(_ error: some CataloguedError, _ words: ErrorCatalogue.Words, exitCode: ExitCode? = nil) {
         self.init(
             error.code,
@@ -161,19 +156,15 @@ extension Diagnosis {
     }
 }
 
-/// What several systems say alike.
+/// Messages that several systems share.
 extension ErrorCatalogue.Words {
-    /// The table's message and hint for a code, filled in from the error.
-    ///
-    /// - Parameters:
-    ///   - error: What happened.
-    ///   - code: Another code, whose message fits better.
+    /// The table's message and hint for a code, filled in from the error. `code` replaces the error's own.
     init(_ error: some CataloguedError, as code: OutcomeCode? = nil) {
         let code = code ?? error.code
         self.init(Self.filled(code.message, error), hint: code.hint)
     }
 
-    /// In one pass, so that placeholders in foreign text are never replaced.
+    /// Replaced in one pass, so that placeholders in foreign text stay as they are.
     private static func filled(_ text: String, _ error: some CataloguedError) -> String {
         var message = ""
         var rest = text[...]
@@ -203,28 +194,28 @@ extension ErrorCatalogue.Words {
 
     // MARK: Answers
 
-    /// `place` is `: ` and the target, when the error has it separately from the server's message.
+    /// `place` is `: ` and the target, if the error has it separately from the server's message.
     static func redirected(_ error: some CataloguedError, place: String) -> Self {
         var words = Self(error)
         words.message = "the server redirects this request\(error.status)\(place)"
         return words
     }
 
-    /// `service` is what else may be wrong, for example `, or it takes no captures`.
+    /// `service` is another possible cause, for example `, or it does not accept captures`.
     static func unexpectedAnswer(_ error: some CataloguedError, orElse service: String) -> Self {
         var words = Self(error)
         words.hint?.append(service)
         return words
     }
 
-    /// The message of the table with another hint.
+    /// The table's message with another hint.
     static func table(_ error: some CataloguedError, as code: OutcomeCode? = nil, hint: String?) -> Self {
         var words = Self(error, as: code)
         words.hint = hint
         return words
     }
 
-    /// The hint of the table with another message.
+    /// The table's hint with another message.
     static func table(_ error: some CataloguedError, message: String) -> Self {
         var words = Self(error)
         words.message = message

@@ -1,11 +1,11 @@
 internal import ArgumentParser
 internal import MediaCore
 
-/// What the parser threw: help and version among it, which are no failures.
+/// What the parser threw, which includes help and version.
 struct ParseFailure {
     private let error: any Error
     private let arguments: [String]
-    /// The parser's words. Its errors have no public form, so what went wrong is read out of them.
+    /// The parser's message. Its errors have no public form, so the cause is parsed from it.
     private let complaint: String
 
     init(_ error: any Error, arguments: [String]) {
@@ -14,7 +14,7 @@ struct ParseFailure {
         complaint = MediactlCommand.message(for: error)
     }
 
-    /// Prints it in the form asked for, and tells how the program ends.
+    /// Prints it in the requested form, and returns the exit code.
     func report(in context: CommandContext) -> ExitCode {
         let text = MediactlCommand.fullMessage(for: error)
         guard MediactlCommand.exitCode(for: error) != .success || line.unknownCommandOfHelp != nil else {
@@ -23,7 +23,7 @@ struct ParseFailure {
             return .success
         }
         let diagnosis = diagnosis
-        // The flags may be what could not be parsed, so `--json` is looked for as a word.
+        // The flags may be what could not be parsed, so `--json` is searched for as a word.
         let preferences = OutputPreferences(isJSON: arguments.prefix { $0 != "--" }.contains("--json"))
         Console(context, schema: "mediactl.error/1", preferences: preferences).fail(diagnosis)
         return diagnosis.exitCode
@@ -43,7 +43,7 @@ struct ParseFailure {
 
     // MARK: Words
 
-    /// The parser's words in our style: options and arguments stand bare, what the user gave in double quotes.
+    /// The parser's message in our style: options and arguments without quotes, user input in double quotes.
     private var message: String {
         let lines = complaint.split(separator: "\n").map { $0.drop { $0 == " " } }
         var text = lines.joined(separator: " ")
@@ -83,19 +83,18 @@ struct ParseFailure {
         )
     }
 
-    /// The parser suggests options of the command only, and none for a word of another kind.
+    /// The parser only suggests options of the command, and nothing for other words.
     private var unknownOption: Diagnosis? {
         guard let match = complaint.firstMatch(of: /^Unknown option '(-[^']+)'/) else { return nil }
         return unknown(option: String(match.1))
     }
 
-    /// A command that misses something says so before the parser comes to an option that is none: then that is what is
-    /// wrong.
+    /// The parser reports a missing argument before an unknown option, although the latter is the cause.
     private var overlookedOption: Diagnosis? {
         let known = MistypedLine.options(of: line.path.last) + ["--help", "--version"]
         let words = arguments.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }
         let names = words.map { String($0.prefix { $0 != "=" }) }
-        // Some commands take options of others without showing them in their help.
+        // Some commands accept options of others without listing them in their help.
         guard let name = names.first(where: { !known.contains($0) }),
             !MistypedLine.options(of: MediactlCommand.self).contains(name)
         else { return nil }
@@ -115,7 +114,7 @@ struct ParseFailure {
         )
     }
 
-    /// The subcommand that has the option, for a command line that ends with a command group.
+    /// The subcommand that has the option, if the command line ends with a command group.
     private func commandWith(_ option: String) -> String? {
         let commands = line.path.last.configuration.subcommands.filter { MistypedLine.options(of: $0).contains(option) }
         guard commands.count == 1 else { return nil }
@@ -131,7 +130,7 @@ struct ParseFailure {
 
     // MARK: Values
 
-    /// A value that is none of an option's, or no number where one is due.
+    /// A value that is not one of the allowed ones, or not a number where one is required.
     private var refusedValue: Diagnosis? {
         let form = /^The value '(.*)' is invalid for '(--?[^ ']+|<[^']+>)[^']*'(.*)$/.dotMatchesNewlines()
         guard let match = complaint.firstMatch(of: form) else { return nil }
@@ -141,7 +140,7 @@ struct ParseFailure {
                 match.3.hasPrefix(": ") ? "cannot be used\(TerminalText.escaped(String(match.3)))" : "is not a number"
             return .usage("\(subject): \(ErrorCatalogue.quoted(value)) \(reason)", hint: helpHint)
         }
-        // Up to five stand in a row, more below each other.
+        // Up to five are listed in a row, more on separate lines.
         let row = match.3.matches(of: /'([^']+)'/).map { String($0.1) }
         let known = row.isEmpty ? match.3.matches(of: /\n +- (\S+)/).map { String($0.1) } : row
         let invalid = InvalidValue(value, noneOf: known)
@@ -171,7 +170,7 @@ struct ParseFailure {
         word.hasPrefix("-") && word.dropFirst().first?.isNumber == true
     }
 
-    /// What an option takes, for those that take numbers.
+    /// The valid range, for options that take numbers.
     private static func range(of option: String) -> String {
         switch option {
         case "--rating": "; a rating is a whole number from 0 to 9"
@@ -184,22 +183,20 @@ struct ParseFailure {
     }
 }
 
-/// A command line that the parser refused, and what it may have been meant to be.
+/// A command line that the parser refused, and what may have been intended.
 struct MistypedLine {
-    /// The words before `--`, behind which nothing is an option or a command.
+    /// The words before `--`; after it, nothing is an option or a command.
     private let words: [String]
     private let isUnexpected: (String) -> Bool
 
-    /// - Parameters:
-    ///   - arguments: The command line.
-    ///   - isUnexpected: Whether the parser found no use for a word.
+    /// `isUnexpected` returns whether the parser had no use for a word.
     init(_ arguments: [String], unexpected isUnexpected: @escaping (String) -> Bool) {
         words = Array(arguments.prefix { $0 != "--" })
         self.isUnexpected = isUnexpected
     }
 
-    /// The commands that the line names, up to the first word that nothing is made of. Values of options stand between
-    /// them, so other words are skipped.
+    /// The commands on the line, up to the first unexpected word. Other words between them may be values of options and
+    /// are skipped.
     var path: (names: [String], last: any ParsableCommand.Type) {
         var names: [String] = []
         var command: any ParsableCommand.Type = MediactlCommand.self
@@ -221,7 +218,7 @@ struct MistypedLine {
 
     // MARK: Commands
 
-    /// The word that the parser did not expect where a command is due, and the command it resembles.
+    /// The unexpected word in the place of a command, and the command it resembles.
     var misspelledCommand: (word: String, suggestion: String?, parents: [String])? {
         if let found = unknownCommandOfHelp { return found }
         let path = path
@@ -230,8 +227,8 @@ struct MistypedLine {
         return (word, Self.suggestion(for: unexpected, below: path.last), path.names)
     }
 
-    /// The word where a command is due in `mediactl WORD --help`, for which the parser shows the help of `mediactl`. A
-    /// word behind an option may be its value, and is none.
+    /// The word in the place of a command in `mediactl WORD --help`, for which the parser shows the help of `mediactl`. A
+    /// word after an option may be its value and does not count.
     var unknownCommandOfHelp: (word: String, suggestion: String?, parents: [String])? {
         guard words.contains("--help") || words.contains("-h") else { return nil }
         var names: [String] = []
@@ -244,7 +241,7 @@ struct MistypedLine {
             } else if index == 0 || !words[index - 1].hasPrefix("-") {
                 let rest = words[index...].filter { !$0.hasPrefix("-") }
                 let suggestion = Self.suggestion(for: rest, below: command)
-                // What takes files without a command may be asked for help with one.
+                // A command with a default subcommand also takes files, for example `hash-only FILE --help`.
                 let mayBeFile = command.configuration.defaultSubcommand != nil && suggestion == nil
                 return mayBeFile ? nil : (word, suggestion, names)
             }
@@ -252,8 +249,8 @@ struct MistypedLine {
         return nil
     }
 
-    /// The command that a word resembles, or that has the word below it: `list` means `uploads list`. When the next word
-    /// is a command below it, or resembles one, it comes along.
+    /// The command that a word resembles, or that has it as a subcommand: `list` means `uploads list`. If the next word is
+    /// or resembles a subcommand of it, it is included.
     private static func suggestion(for words: [String], below command: any ParsableCommand.Type) -> String? {
         let commands = command.configuration.subcommands
         guard let word = words.first else { return nil }
@@ -268,8 +265,8 @@ struct MistypedLine {
 
     // MARK: Options
 
-    /// The long options of a command, or of all commands below one that only groups them; read from its help, because
-    /// the parser keeps them to itself.
+    /// The long options of a command, or of all commands of a group. They are read from its help, because the parser has no
+    /// public list of them.
     static func options(of command: any ParsableCommand.Type) -> [String] {
         let below = command.configuration.subcommands
         guard below.isEmpty else { return Array(Set(below.flatMap { options(of: $0) })).sorted() }

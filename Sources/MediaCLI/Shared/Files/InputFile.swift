@@ -7,13 +7,8 @@ enum InputFile {
     /// Far above a list of a million paths.
     private static let limit = 512 << 20
 
-    /// Everything up to the end, read on a thread that may wait.
+    /// Reads everything on a thread that may block. The name `-` means standard input; `flag` is for messages.
     ///
-    /// - Parameters:
-    ///   - name: A path, or `-` for standard input.
-    ///   - flag: The option that named it, for messages.
-    ///   - context: Says which descriptor standard input is.
-    /// - Returns: Its bytes.
     /// - Throws: `Diagnosis` (usage).
     static func bytes(_ name: String, flag: String, in context: CommandContext) async throws(Diagnosis) -> [UInt8] {
         let (standardInput, path) = (context.standardInput, RawArguments.bytes(of: name))
@@ -41,9 +36,6 @@ enum InputFile {
         }
     }
 
-    /// The paths of a list.
-    ///
-    /// - Throws: `Diagnosis` (usage).
     static func paths(
         _ name: String,
         flag: String,
@@ -59,27 +51,22 @@ enum InputFile {
     }
 }
 
-/// Input that can be read twice: a regular file, or an unnamed copy of a pipe in the temporary directory, readable by this
-/// user only, that ends with the process.
+/// Input that can be read twice: a regular file, or an unnamed copy of a pipe in the temporary directory, which only this
+/// user can read and which ends with the process.
 final class SeekableInput: Sendable {
-    /// Of the whole input, when it was opened.
+    /// The length from the starting position, when it was opened.
     let byteCount: Int64
     private let descriptor: Int32
     private let start: Int64
 
     /// Opens a file of any kind. Blocks.
-    ///
-    /// - Throws: `WholeInput.Failure`.
     convenience init(at path: [UInt8]) throws(WholeInput.Failure) {
         let descriptor = try WholeInput.opened(path)
         defer { close(descriptor) }
         try self.init(copying: descriptor)
     }
 
-    /// Takes what a descriptor leads to, from its position on. Blocks until a pipe ends.
-    ///
-    /// - Parameter descriptor: Stays open.
-    /// - Throws: `WholeInput.Failure`.
+    /// Reads from the current position of a descriptor, which stays open. Blocks until a pipe ends.
     init(copying descriptor: Int32) throws(WholeInput.Failure) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .system(errno) }
@@ -104,10 +91,7 @@ final class SeekableInput: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Reads a part.
-    ///
-    /// - Returns: The bytes; fewer only at the end.
-    /// - Throws: `WholeInput.Failure`.
+    /// Returns fewer bytes only at the end.
     func read(at offset: Int64, count: Int) throws(WholeInput.Failure) -> [UInt8] {
         do throws(FileBytes.Failure) {
             return try FileBytes.read(descriptor, at: start + offset, count: count)
@@ -139,47 +123,32 @@ final class SeekableInput: Sendable {
     }
 }
 
-/// Reads files of any kind to their end: regular ones, pipes, somebody's standard input. Blocks.
+/// Reads files of any kind to their end, including pipes and inherited standard input. Blocks.
 enum WholeInput {
-    /// Why there are no bytes.
     enum Failure: Error, Equatable {
         /// The `errno` of opening or reading.
         case system(Int32)
-        /// There is more than the limit.
+        /// Exceeds the limit.
         case tooLarge
         case cancelled
     }
 
-    /// Everything in a file.
-    ///
-    /// - Parameters:
-    ///   - path: Of the file.
-    ///   - limit: Bytes at most.
-    /// - Returns: Its bytes.
-    /// - Throws: `Failure`.
+    /// Reads at most `limit` bytes; throws `.tooLarge` if there is more.
     static func all(at path: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
         let descriptor = try opened(path)
         defer { close(descriptor) }
         return try all(from: descriptor, limit: limit)
     }
 
-    /// Opens a file for reading. O_NONBLOCK: opening a FIFO does not wait for its writer; reading does.
-    ///
-    /// - Throws: `Failure`.
+    /// O_NONBLOCK: opening a FIFO does not wait for its writer; reading does.
     static func opened(_ path: [UInt8]) throws(Failure) -> Int32 {
         let descriptor = open(path.cString, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { throw .system(errno) }
         return descriptor
     }
 
-    /// Everything up to the end of what a descriptor leads to; it may be somebody's non-blocking pipe.
-    ///
-    /// - Parameters:
-    ///   - descriptor: Stays open.
-    ///   - limit: Bytes at most.
-    ///   - isCancelled: Asked ten times a second while nothing comes.
-    /// - Returns: The bytes.
-    /// - Throws: `Failure`.
+    /// Reads to the end; the descriptor stays open and may be an inherited non-blocking pipe. `isCancelled` is called ten
+    /// times a second while no data arrives.
     static func all(
         from descriptor: Int32,
         limit: Int,
@@ -194,13 +163,7 @@ enum WholeInput {
         return bytes
     }
 
-    /// Reads to the end as above, and hands over each piece.
-    ///
-    /// - Parameters:
-    ///   - descriptor: Stays open.
-    ///   - isCancelled: Asked ten times a second while nothing comes.
-    ///   - body: Returns whether to continue.
-    /// - Throws: `Failure`.
+    /// Reads to the end as above, and passes on each piece until `body` returns false.
     static func chunks(
         from descriptor: Int32,
         isCancelled: () -> Bool = { false },
@@ -209,7 +172,7 @@ enum WholeInput {
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while true {
             guard !isCancelled() else { throw .cancelled }
-            // A FIFO that nobody has opened for writing yet would read as empty, but is not ready.
+            // A FIFO that has no writer yet would read as empty, but is not ready.
             var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&event, 1, 100) > 0 else { continue }
             let got = read(descriptor, &chunk, chunk.count)
@@ -223,7 +186,6 @@ enum WholeInput {
 
 /// Paths are bytes, which need not be UTF-8.
 extension [UInt8] {
-    /// The path as it is when absolute, else as seen from a directory.
     func absolute(from directory: String) -> [UInt8] {
         first == UInt8(ascii: "/") ? self : Array(directory.utf8) + [UInt8(ascii: "/")] + self
     }

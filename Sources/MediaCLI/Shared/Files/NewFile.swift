@@ -4,17 +4,16 @@ internal import Glibc
 internal import MediaFiles
 internal import MediaSystem
 
-/// A file that appears whole or not at all: written beside its place, flushed, then renamed. A link stays one, and what
-/// it leads to is replaced. Devices and pipes, such as `/dev/null` and `/dev/stdout`, are written to.
+/// A file that appears whole or not at all: written beside its target, flushed, then renamed. A link is kept and its
+/// target replaced. Devices and pipes, such as `/dev/null` and `/dev/stdout`, are written to.
 struct NewFile: Sendable {
     private let path: [UInt8]
     private let temporary: [UInt8]
-    /// Whether there is something at the path that no file may take the place of.
+    /// Whether the path is a device or a pipe, which must not be replaced.
     private let isStream: Bool
 
-    /// Tries the place, so that one that takes no file is known before the work begins. Leaves nothing there.
+    /// Checks the target by creating a temporary file there, so that an unusable one is detected before the work begins.
     ///
-    /// - Parameter path: Where it will be; a file that is there is replaced.
     /// - Throws: `Diagnosis` (usage).
     init(replacing path: [UInt8]) throws(Diagnosis) {
         var status = stat()
@@ -34,7 +33,6 @@ struct NewFile: Sendable {
         }
     }
 
-    /// Where a path leads, links followed.
     private static func resolved(_ path: [UInt8]) -> [UInt8] {
         guard let resolved = realpath(path.cString, nil) else { return path }
         defer { free(resolved) }
@@ -43,7 +41,7 @@ struct NewFile: Sendable {
 
     /// Creates the file with the permissions of the umask, because it contains no secret.
     ///
-    /// - Throws: `Diagnosis` with code `report_failed`; nothing is there then but what was there before.
+    /// - Throws: `Diagnosis` with code `report_failed`; the target is unchanged then.
     func write(_ text: String) throws(Diagnosis) {
         guard !isStream else { return try writeStream(text) }
         let descriptor = try opened()
@@ -83,7 +81,7 @@ struct NewFile: Sendable {
     }
 }
 
-/// A new file with delete tokens: 0600, whole and on the disk, or not there.
+/// A new file with delete tokens: 0600, complete and on disk, or not created.
 enum ExportFile {
     /// Writes lines. A signal waits until they are written.
     ///
@@ -96,14 +94,9 @@ enum ExportFile {
         }
     }
 
-    /// Writes what comes in pieces. A signal waits until all of it is written.
+    /// Writes the pieces that `nextBytes` returns, up to nil. A signal waits until all of it is written.
     ///
-    /// - Parameters:
-    ///   - path: Of the new file.
-    ///   - interruption: What a signal goes to.
-    ///   - nextBytes: Returns the next piece, and nil after the last.
-    /// - Throws: `Diagnosis`, and what `nextBytes` throws; nothing is left behind then, and a file that was there is as it
-    ///   was.
+    /// - Throws: `Diagnosis`, and what `nextBytes` throws; nothing is left behind then, and an existing file is unchanged.
     static func write(
         to path: [UInt8],
         until interruption: Interruption,
@@ -127,7 +120,6 @@ enum ExportFile {
         try WholeFile(in: directory, audience: .owner).write(as: name, replacing: false, nextBytes)
     }
 
-    /// A file that is there stays as it is.
     static func exists(_ path: [UInt8]) -> Diagnosis {
         Diagnosis(
             .targetExists,
@@ -136,7 +128,7 @@ enum ExportFile {
         )
     }
 
-    /// A full disk; the incomplete file was removed.
+    /// The incomplete file was removed.
     static func diskFull(_ path: [UInt8]) -> Diagnosis {
         Diagnosis(
             .diskFull,
@@ -145,7 +137,7 @@ enum ExportFile {
         )
     }
 
-    /// The error in words; the incomplete file was removed.
+    /// The incomplete file was removed.
     static func diagnosis(of error: FileWriteError, _ path: [UInt8]) -> Diagnosis {
         let name = ErrorCatalogue.quoted(path)
         return switch error.kind {

@@ -2,9 +2,8 @@ internal import Foundation
 internal import MediaSystem
 internal import Synchronization
 
-/// Settings, password and netrc files: small texts. Secrets may also come through a FIFO or `<(command)`.
+/// Settings, password and netrc files: small texts. Secrets may also come from a FIFO or `<(command)`.
 enum SmallFile {
-    /// Why there is no text.
     enum Failure: Error, Equatable {
         case missing
         case system(Int32)
@@ -29,14 +28,13 @@ enum SmallFile {
             }
         }
 
-        /// What to do next, where something can be said.
         var hint: String? { self == .missing ? ErrorCatalogue.missingHint : nil }
     }
 
     private static let limit = 1 << 20
 
     /// The text of a regular file that only this user and root can change: it may run programs (`password_command`) and
-    /// says which server is trusted.
+    /// selects the trusted server.
     static func trustedText(atPath path: String) throws(Failure) -> String {
         let descriptor = try opened(path)
         defer { close(descriptor) }
@@ -48,14 +46,14 @@ enum SmallFile {
         return try text(from: descriptor, isCancelled: { false })
     }
 
-    /// The text of a file of any kind. Cancelling ends the wait for somebody who writes into a FIFO.
+    /// The text of a file of any kind. Canceling ends the wait for the writer of a FIFO.
     static func text(comingThrough path: String) async throws(Failure) -> String {
         let descriptor = try opened(path)
         defer { close(descriptor) }
         return try await text(comingThrough: descriptor)
     }
 
-    /// Everything up to the end. Read on a thread of its own, since a pipe may be slow; cancelling ends it.
+    /// Reads to the end on a separate thread, since a pipe may be slow. Canceling ends it.
     static func text(comingThrough descriptor: Int32) async throws(Failure) -> String {
         let cancellation = Cancellation()
         let result: Result<String, Failure> = await withTaskCancellationHandler {
@@ -99,12 +97,10 @@ enum SmallFile {
         return text
     }
 
-    /// The warning for a file with a secret that other users can read.
     static func readableWarning(_ file: String) -> String {
         "\(file) contains a secret and can be read by other users; run: chmod 600 \(file)"
     }
 
-    /// Whether others than its owner may read the file.
     static func isReadableByOthers(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

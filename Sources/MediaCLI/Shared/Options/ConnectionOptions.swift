@@ -1,12 +1,12 @@
 internal import ArgumentParser
 
-/// Flags about the server; each command has those that concern it.
+/// Connection flags; each command has those that apply to it.
 protocol ConnectionFlags {
-    /// What they say, where nothing is said nil.
+    /// nil for flags that are not given.
     var flags: SettingsFlags { get }
 }
 
-/// Which server uploads go to, and how it is talked to.
+/// The upload server and its connection.
 struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
 
@@ -37,7 +37,7 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     }
 }
 
-/// Which user. One type for all commands: the parser hands on by type what stood before the command.
+/// One type for all commands: the parser passes on by type what precedes the command.
 struct UserOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -48,7 +48,7 @@ struct UserOptions: ParsableArguments {
     var user: String?
 }
 
-/// How servers are talked to that records name themselves.
+/// For commands whose servers come from records.
 struct NetworkConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var named: ProfileOptions
 
@@ -64,14 +64,13 @@ struct ServerChoiceOptions: ParsableArguments, ConnectionFlags {
     var flags: SettingsFlags { choice.flags }
 }
 
-/// For commands that ask no server.
+/// For commands that query no server.
 struct NoConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var named: ProfileOptions
 
     var flags: SettingsFlags { SettingsFlags(profile: named.profile) }
 }
 
-/// Which server.
 struct ServerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Address of the server, https://HOST[:PORT].", valueName: "url"))
     var server: String?
@@ -81,13 +80,12 @@ struct ServerOptions: ParsableArguments {
     var flags: SettingsFlags { SettingsFlags([.server: server], profile: named.profile) }
 }
 
-/// Which profile of the settings. One type for all commands: the parser hands on by type what stood before the command.
+/// One type for all commands: the parser passes on by type what precedes the command.
 struct ProfileOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Use this profile from the settings file.", valueName: "name"))
     var profile: String?
 }
 
-/// How a server is talked to.
 struct NetworkOptions: ParsableArguments {
     @Option(
         name: .customLong("cacert"),
@@ -158,7 +156,6 @@ struct NetworkOptions: ParsableArguments {
         }
     }
 
-    /// The given flags with these.
     func adding(to flags: SettingsFlags) -> SettingsFlags {
         var flags = flags
         flags.add([

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// Where the password or key comes from. There is no way to give one as an argument: arguments are public.
+/// Sources of the password or key. It cannot be given as an argument: arguments are public.
 struct CredentialOptions: ParsableArguments {
     @Flag(help: "Read the password from standard input.")
     var passwordStdin = false
@@ -11,7 +11,6 @@ struct CredentialOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Read an API key from this file.", valueName: "file"), completion: .file())
     var apiKeyFile: String?
 
-    /// The flags as the search for credentials takes them.
     func flags(noInput: Bool) -> CredentialFlags {
         CredentialFlags(
             passwordStdin: passwordStdin,
@@ -22,7 +21,7 @@ struct CredentialOptions: ParsableArguments {
     }
 }
 
-/// Where an API key comes from. There is no way to give one as an argument: arguments are public.
+/// Sources of an API key. It cannot be given as an argument: arguments are public.
 struct KeyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Read the API key from this file.", valueName: "file"),
@@ -39,7 +38,6 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
-    /// The flags as the search for credentials takes them.
     func flags(noInput: Bool) -> CredentialFlags {
         CredentialFlags(apiKeyFile: apiKeyFile, apiKeyStdin: apiKeyStdin, noInput: noInput)
     }

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import MediaFiles
 
-/// Files that are named in lists.
 struct FileListOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -19,7 +18,7 @@ struct FileListOptions: ParsableArguments {
     )
     var filesFromZero: String?
 
-    /// The options that were given, as they are written.
+    /// The given options, as written on the command line.
     var lists: [(flag: String, value: String)] {
         [("--files-from", filesFrom), ("--files-from0", filesFromZero)]
             .compactMap { flag, value in value.map { (flag, $0) } }
@@ -40,12 +39,8 @@ struct FileListOptions: ParsableArguments {
     }
 }
 
-/// Who reads standard input.
 enum StandardInputReaders {
-    /// Refuses a second reader.
-    ///
-    /// - Parameter readers: What would read it, as it is written on the command line.
-    /// - Throws: `ValidationError`.
+    /// Refuses a second reader. `readers` are the options as written on the command line.
     static func check(_ readers: [String]) throws {
         guard readers.count <= 1 else {
             throw ValidationError(

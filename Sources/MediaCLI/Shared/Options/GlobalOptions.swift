@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// Flags that every command understands, before or after its name.
+/// Flags that every command accepts, before or after its name.
 struct GlobalOptions: ParsableArguments {
     @Flag(help: "Write only JSON records to standard output, one per line.")
     var json = false
@@ -46,16 +46,14 @@ struct GlobalOptions: ParsableArguments {
     }
 }
 
-/// In what form a command speaks.
 struct OutputPreferences: Sendable {
     var isJSON = false
     var isQuiet = false
     var verbosity = 0
-    /// What the command line says; settings may say it later.
+    /// From the command line; the settings may override nil later.
     var color: ColorMode?
 }
 
-/// When output is coloured.
 enum ColorMode: String, Sendable, CaseIterable {
     case auto, always, never
 }

@@ -1,9 +1,9 @@
-/// Command line arguments that need not be UTF-8. A byte that is not part of valid UTF-8 travels through the parser as
+/// Command line arguments that need not be UTF-8. A byte that is not part of valid UTF-8 passes through the parser as
 /// a private-use scalar, U+10FF00 plus the byte, and becomes the byte again where a path is needed.
 enum RawArguments {
     private static let base: UInt32 = 0x10_FF00
 
-    /// Text of an argument; nothing is lost.
+    /// Lossless.
     static func text(of bytes: [UInt8]) -> String {
         var text = String.UnicodeScalarView()
         var rest = bytes[...]
@@ -21,7 +21,7 @@ enum RawArguments {
         return String(text)
     }
 
-    /// The bytes that an argument had.
+    /// The inverse of `text(of:)`.
     static func bytes(of text: String) -> [UInt8] {
         text.unicodeScalars.flatMap { scalar in
             scalar.value >= base + 0x80 && scalar.value <= base + 0xff
@@ -29,7 +29,7 @@ enum RawArguments {
         }
     }
 
-    /// Length that the first byte of a UTF-8 sequence announces (RFC 3629 section 3).
+    /// The length that the first byte of a UTF-8 sequence announces (RFC 3629 section 3).
     private static func sequenceLength(_ first: UInt8) -> Int {
         switch first {
         case 0xc2...0xdf: 2
@@ -40,16 +40,10 @@ enum RawArguments {
     }
 }
 
-/// Reads what an option says.
 enum FlagValue {
-    /// Reads the value of an option.
+    /// Parses the value of an option; nil if it was not given. `flag` is for the message, for example `--jobs`.
     ///
-    /// - Parameters:
-    ///   - text: What was given, if anything.
-    ///   - flag: As `--jobs`, for the message.
-    ///   - parse: One of the functions of `SettingValue` and `CaptureValue`.
-    /// - Returns: nil when nothing was given.
-    /// - Throws: `Diagnosis` (usage) for a value that is refused.
+    /// - Throws: `Diagnosis` (usage) for an invalid value.
     static func read<Value>(
         _ text: String?,
         _ flag: String,

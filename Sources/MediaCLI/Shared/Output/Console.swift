@@ -4,17 +4,16 @@ internal import MediaCore
 internal import MediaSystem
 internal import Synchronization
 
-/// Where a command's words go: results as text or as JSON records on standard output, everything else on standard
-/// error. In JSON, exactly one `summary` or `error` record is written, and it is the last line.
+/// The output of a command: results as text or JSON records on standard output, everything else on standard error.
+/// JSON output has exactly one `summary` or `error` record, and it is the last line.
 final class Console: Sendable {
     let context: CommandContext
-    /// The record's schema, `mediactl.upload/1`.
+    /// For example `mediactl.upload/1`.
     let schema: String
     let isJSON: Bool
     let isQuiet: Bool
-    /// How often `-v` was given.
     let verbosity: Int
-    /// Lines drawn below everything else on a terminal.
+    /// Lines at the bottom of the terminal.
     let screen: ScreenArea
 
     private let isFinished = Mutex(false)
@@ -37,7 +36,7 @@ final class Console: Sendable {
 
     // MARK: Results
 
-    /// The kinds of records before the last.
+    /// The kinds of records before the last one.
     enum Record: String {
         case start
         case progress
@@ -59,7 +58,7 @@ final class Console: Sendable {
         screen.above { context.output.write(text) }
     }
 
-    /// Writes lines of text, when the output is not JSON.
+    /// Writes lines of text, unless the output is JSON.
     func text(_ lines: @autoclosure () -> [String]) {
         guard !isJSON else { return }
         let lines = lines()
@@ -67,8 +66,8 @@ final class Console: Sendable {
         screen.above { context.output.write(lines.joined(separator: "\n") + "\n") }
     }
 
-    /// Writes a result, as a record or as text. When that cannot be written, standard error has the text, so that
-    /// nobody is left without knowing what was done.
+    /// Writes a result, as a record or as text. If that fails, the text goes to standard error, so that the user knows what
+    /// was done.
     func result(_ members: @autoclosure () -> JSONObject, _ lines: [String]) {
         record(.item, members())
         text(lines)
@@ -77,18 +76,13 @@ final class Console: Sendable {
         }
     }
 
-    /// Writes the last record, in JSON only, and closes the output for records.
+    /// Writes the last record, in JSON only. Later ones are ignored.
     func summary(_ members: @autoclosure () -> JSONObject) {
         guard isJSON, begunFinishing() else { return }
         write("summary", members())
     }
 
-    /// The last members of the summary of work that a signal can end.
-    ///
-    /// - Parameters:
-    ///   - code: How the program ends.
-    ///   - duration: How long it took, where that is told.
-    /// - Returns: `duration_ms`, `signal` and `exit_code`.
+    /// The last members of the summary of interruptible work: `duration_ms` if given, `signal` and `exit_code`.
     func ending(_ code: ExitCode, after duration: Duration? = nil) -> JSONObject {
         let took: JSONObject = duration.map { ["duration_ms": .integer(Formats.milliseconds($0))] } ?? [:]
         return took + [
@@ -96,17 +90,17 @@ final class Console: Sendable {
         ]
     }
 
-    /// Whether more is to be done: neither has a signal come, nor is it known that nobody reads the results.
+    /// Whether to continue: there was no signal, and results can be written.
     var mayGoOn: Bool { context.interruption.signal == nil && context.output.failure == nil }
 
-    /// Ends a command that failed as a whole: message and hint, and in JSON the last record.
+    /// Reports that the whole command failed: message and hint, and in JSON the last record.
     func fail(_ diagnosis: Diagnosis) {
         error(diagnosis)
         guard isJSON, begunFinishing() else { return }
         write("error", JSONRenderer.fatal(diagnosis))
     }
 
-    /// Ends a command that the user interrupted at a prompt. Prints no error; in JSON, there is an `error` record.
+    /// Ends a command that was interrupted at a prompt. Prints no error; in JSON, there is an `error` record.
     func endAtQuestion(_ diagnosis: Diagnosis) {
         guard isJSON, begunFinishing() else { return }
         write("error", JSONRenderer.fatal(diagnosis))
@@ -132,18 +126,16 @@ final class Console: Sendable {
 
     // MARK: Messages
 
-    /// What happened that the user did not ask about; silent with `-q`.
+    /// For information; silent with `-q`.
     func note(_ message: String) {
         guard !isQuiet else { return }
         emit(errorStyle.dim("note:"), message)
     }
 
-    /// What may be wrong.
     func warning(_ message: String) {
         emit(errorStyle.yellow("warning:"), message)
     }
 
-    /// What may be wrong, and what to do next.
     func warning(_ message: String, hint: String?) {
         warning(message)
         if let hint {
@@ -151,7 +143,6 @@ final class Console: Sendable {
         }
     }
 
-    /// What went wrong, and what to do next.
     func error(_ diagnosis: Diagnosis) {
         emit(errorStyle.red("error:"), diagnosis.message)
         if !diagnosis.details.isEmpty {
@@ -162,18 +153,17 @@ final class Console: Sendable {
         }
     }
 
-    /// What to do next, apart from an error.
+    /// A hint without an error.
     func hint(_ message: String) {
         emit("hint:", completed(message))
     }
 
-    /// What only `-v` shows.
+    /// Printed only with `-v`.
     func trace(_ message: @autoclosure () -> String) {
         guard verbosity > 0 else { return }
         emit(errorStyle.dim("trace:"), message())
     }
 
-    /// Lines on standard error as they are.
     func announce(_ lines: [String]) {
         screen.above { context.errors.write(lines.joined(separator: "\n") + "\n") }
     }
@@ -184,12 +174,12 @@ final class Console: Sendable {
 
     // MARK: Looks
 
-    /// Follows the settings, which are known only after the console is.
+    /// The settings are read only after the console exists.
     func use(_ mode: ColorMode) {
         color.withLock { $0 = mode }
     }
 
-    /// Adds the connection options of the command line to the commands of hints.
+    /// Adds the connection options of the command line to the commands in hints.
     func use(_ options: HintOptions) {
         hintOptions.withLock { $0 = options }
     }
@@ -203,19 +193,19 @@ final class Console: Sendable {
         Style(color.withLock { $0 }, isTerminal: isTerminal, environment: context.environment)
     }
 
-    /// The width that text on standard output must fit; nil when it is not a terminal.
+    /// The width that text on standard output must fit; nil if it is not a terminal.
     var outputWidth: Int? {
         context.terminal.isOutputTerminal ? context.terminal.columns(context.output.descriptor) : nil
     }
 
     // MARK: Ends
 
-    /// Has work done when the command has finished, unless a signal ends it.
+    /// Adds work for when the command has finished. A signal cancels it.
     func atEnd(_ work: @escaping @Sendable () -> Void) {
         closingWork.withLock { $0.append(work) }
     }
 
-    /// Does the work of `atEnd`, once.
+    /// Runs the work of `atEnd`, once.
     func finishClosingWork() {
         let all = closingWork.withLock { work in
             defer { work = [] }
@@ -225,8 +215,8 @@ final class Console: Sendable {
         for work in all { work() }
     }
 
-    /// Corrects an exit code for what happened around the command: a signal comes first, and results that could not be
-    /// written are a failure. A reader that has closed the pipe wants no more, which is none.
+    /// Corrects an exit code: a signal takes precedence, and results that could not be written are a failure. A closed pipe is
+    /// not, since its reader wants no more.
     func exitCode(_ code: ExitCode) -> ExitCode {
         let code = context.interruption.signal?.exitCode ?? code
         guard let outputFailure else { return code }
@@ -243,9 +233,9 @@ final class Console: Sendable {
         }
     }
 
-    /// Refuses to begin what could not be reported.
+    /// Fails before the work begins if its results could not be written.
     ///
-    /// - Throws: `Diagnosis` when it is known already that standard output cannot be written.
+    /// - Throws: `Diagnosis` if standard output is already known to fail.
     func requireOutput() throws(Diagnosis) {
         context.output.probe()
         guard let outputFailure else { return }
@@ -253,7 +243,7 @@ final class Console: Sendable {
         throw outputFailure
     }
 
-    /// Why results could not be written. A reader that has closed the pipe wants no more, which is no failure.
+    /// Why results could not be written. A closed pipe is not a failure, since its reader wants no more.
     private var outputFailure: Diagnosis? {
         guard let failure = context.output.failure, failure != EPIPE else { return nil }
         let reason =
@@ -267,10 +257,10 @@ final class Console: Sendable {
 struct HintOptions: Sendable {
     var server: String?
     var user: String?
-    /// `--data-dir`, which a command for the store needs as well.
+    /// `--data-dir`, which a store command needs as well.
     var dataDirectory: String?
 
-    /// A hint whose command at its end asks a server, with the options of the command line that this command lacks.
+    /// Adds the missing options to the command at the end of a hint, if it connects to a server.
     func added(to hint: String) -> String {
         if let dataDirectory, hint.contains(/mediactl store (repair$|restore )/) {
             return "\(hint) --data-dir \(Self.word(dataDirectory))"
@@ -280,13 +270,13 @@ struct HintOptions: Sendable {
         guard let match = hint.firstMatch(of: form) else { return hint }
         var options = server.map { " --server \(Self.word($0))" } ?? ""
         if let user {
-            // Another user's login is the reason for a hint at the administrator.
+            // A hint for the administrator means another user's login.
             options += " --user \(match.0.contains("--as-admin") ? "admin" : Self.word(user))"
         }
         return hint + options
     }
 
-    /// A record whose error has the hint that is printed.
+    /// Makes the hint of a record the same as the printed one.
     func added(to record: JSONObject) -> JSONObject {
         guard server != nil || user != nil || dataDirectory != nil,
             let error = record["error"]?.members,
@@ -295,7 +285,7 @@ struct HintOptions: Sendable {
         return record.replacing(["error": .object(error.replacing(["hint": .string(added(to: hint))]))])
     }
 
-    /// A value as a word of a shell.
+    /// Quotes a value for a shell.
     static func word(_ value: String) -> String {
         let isPlain = { (scalar: Unicode.Scalar) in
             scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)

@@ -3,11 +3,10 @@ internal import MediaCore
 
 /// The members of every JSON record, in the order of `docs/json.md`. Absent values are null, so that keys are stable.
 ///
-/// The records of a verb are in the file of its command; this is what several nouns share.
+/// The records of a command are in its file; this is what several commands share.
 enum JSONRenderer {
     // MARK: Errors and ends
 
-    /// Null without an error.
     static func error(_ error: (any Error)?) -> JSONValue {
         guard let error else { return .null }
         let diagnosis = ErrorCatalogue.diagnosis(of: error)
@@ -27,18 +26,17 @@ enum JSONRenderer {
 
     // MARK: Values
 
-    /// Null without a path. Bytes that are no UTF-8 are repaired; `pathBase64` has them.
+    /// Bytes that are not UTF-8 are repaired; `pathBase64` has the original.
     static func path(_ path: [UInt8]?) -> JSONValue { JSONValue(path.map { String(decoding: $0, as: UTF8.self) }) }
 
-    /// The bytes of a path that is no UTF-8, which a text cannot say; else null.
+    /// The bytes of a path that is not UTF-8; else null.
     static func pathBase64(_ path: [UInt8]?) -> JSONValue {
         guard let path, String(validating: path, as: UTF8.self) == nil else { return .null }
         return .string(Data(path).base64EncodedString())
     }
 
-    /// Null for a text with nothing in it.
+    /// Null for an empty text.
     static func text(_ text: String?) -> JSONValue { JSONValue(text.flatMap { $0.isEmpty ? nil : $0 }) }
 
-    /// Null without a time.
     static func time(_ time: Date?) -> JSONValue { JSONValue(time.map { Formats.timestamp($0) }) }
 }

@@ -2,9 +2,9 @@ internal import Foundation
 internal import MediaCore
 internal import Synchronization
 
-/// One file descriptor for text. Texts of several tasks never mix: each call writes its text whole.
+/// One file descriptor for text. Texts of several tasks never mix: each call writes its whole text.
 ///
-/// A failure is remembered, and what follows is dropped: a closed pipe must not end an upload in flight.
+/// After the first failure, further writes are dropped: a closed pipe must not end an upload in flight.
 final class Output: Sendable {
     let descriptor: Int32
     private let firstFailure = Mutex<Int32?>(nil)
@@ -13,13 +13,12 @@ final class Output: Sendable {
         self.descriptor = descriptor
     }
 
-    /// The `errno` of the first write that failed.
     var failure: Int32? {
         firstFailure.withLock { $0 }
     }
 
-    /// Writes nothing, to learn whether anything could be written. A closed descriptor and a full device answer that;
-    /// a closed pipe and a full disk are noticed only with the first byte.
+    /// Detects a closed descriptor or a full device by writing nothing. A closed pipe and a full disk are noticed only with
+    /// the first byte.
     func probe() {
         firstFailure.withLock { failure in
             guard failure == nil, Foundation.write(descriptor, "", 0) < 0, errno != EAGAIN, errno != EINTR else {
@@ -29,7 +28,7 @@ final class Output: Sendable {
         }
     }
 
-    /// Learns whether the reader of a pipe has gone, which otherwise the next text would (poll(2): POLLERR).
+    /// Detects a closed pipe before the next write would (poll(2): POLLERR).
     func noticeClosedPipe() {
         firstFailure.withLock { failure in
             var event = pollfd(fd: descriptor, events: 0, revents: 0)
@@ -38,7 +37,7 @@ final class Output: Sendable {
         }
     }
 
-    /// Writes a text with as few `write(2)` calls as the system allows, usually one.
+    /// Uses as few `write(2)` calls as possible, usually one.
     func write(_ text: String) {
         firstFailure.withLock { failure in
             guard failure == nil else { return }
@@ -47,7 +46,7 @@ final class Output: Sendable {
         }
     }
 
-    /// Writes bytes that need not be text.
+    /// For bytes that need not be text.
     func write(_ bytes: [UInt8]) {
         firstFailure.withLock { failure in
             guard failure == nil else { return }
@@ -62,7 +61,7 @@ final class Output: Sendable {
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // The descriptor is somebody's non-blocking pipe: wait until it takes more.
+                // An inherited non-blocking pipe: wait until it takes more.
                 var event = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&event, 1, -1)
             } else if errno != EINTR {
@@ -73,14 +72,14 @@ final class Output: Sendable {
     }
 }
 
-/// Colours of one stream, or none, and the characters it may have.
+/// Colors of one stream, if any, and the characters it supports.
 struct Style: Sendable, Equatable {
     var isColored: Bool
-    /// Stands for what was cut. Where the locale has no UTF-8 our own characters are ASCII; names and texts of the user
-    /// and of servers stay as they are, because they are to be found again.
+    /// Stands for truncated text. Without a UTF-8 locale our own characters are ASCII; names and texts of the user and of
+    /// servers stay as they are, so that they can be found again.
     var ellipsis: Character
 
-    /// Decides for a stream: `--color`, then `NO_COLOR` (no-color.org: set and not empty), then `TERM`: none for `dumb`, or when it is not set.
+    /// `--color`, then `NO_COLOR` (no-color.org: set and not empty), then `TERM`: no color for `dumb`, or if it is not set.
     init(_ mode: ColorMode, isTerminal: Bool, environment: [String: String]) {
         switch mode {
         case .always: isColored = true
@@ -93,7 +92,7 @@ struct Style: Sendable, Equatable {
         ellipsis = Self.hasUTF8(environment) ? "…" : "~"
     }
 
-    /// What the locale says of characters: POSIX.1-2017 XBD 8.2, the first that is set and not empty.
+    /// POSIX.1-2017 XBD 8.2: the first variable that is set and not empty.
     private static func hasUTF8(_ environment: [String: String]) -> Bool {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
         let name = locale?.uppercased() ?? "C"
@@ -112,12 +111,12 @@ struct Style: Sendable, Equatable {
     }
 }
 
-/// Lines at the bottom of the terminal that are drawn over again; other text goes above them.
+/// Lines at the bottom of the terminal that are redrawn; other text is printed above them.
 final class ScreenArea: Sendable {
     private let output: Output
-    /// Columns of the terminal now.
+    /// Current width of the terminal.
     private let columns: @Sendable () -> Int
-    /// Width of each line that is drawn.
+    /// Width of each drawn line.
     private let drawn = Mutex<[Int]>([])
 
     init(_ output: Output, columns: @escaping @Sendable () -> Int) {
@@ -125,7 +124,7 @@ final class ScreenArea: Sendable {
         self.columns = columns
     }
 
-    /// Replaces the lines. Each must fit the terminal, or the cursor loses its way.
+    /// Replaces the lines. Each must fit the terminal, otherwise the cursor position is wrong.
     func draw(_ lines: [String]) {
         drawn.withLock { widths in
             output.write(erasing(widths) + lines.map { $0 + "\n" }.joined())
@@ -133,7 +132,7 @@ final class ScreenArea: Sendable {
         }
     }
 
-    /// Takes the lines away, runs `body`, and leaves the rest to the next drawing.
+    /// Removes the lines and runs `body`. The next `draw` restores them.
     func above(_ body: () -> Void) {
         drawn.withLock { widths in
             if !widths.isEmpty {
@@ -144,8 +143,8 @@ final class ScreenArea: Sendable {
         }
     }
 
-    /// ECMA-48: cursor up (8.3.22), then erase to the end of the page (8.3.39). A window that was made narrower since
-    /// has broken the lines.
+    /// ECMA-48: cursor up (8.3.22), then erase to the end of the page (8.3.39). Drawn lines wrap if the window has become
+    /// narrower since.
     private func erasing(_ widths: [Int]) -> String {
         guard !widths.isEmpty else { return "" }
         let columns = max(1, columns())

@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// A table of text whose columns are aligned and, on a terminal, fit its width: flexible columns are narrowed, then
-/// columns are left out, and where even that is too wide each entry is one short line.
+/// A text table with aligned columns that fit the width of a terminal: flexible columns are narrowed, then columns are
+/// omitted. If that is still too wide, each entry is one short line.
 struct Table: Sendable {
     struct Column: Sendable {
         enum Alignment: Sendable {
@@ -11,33 +11,26 @@ struct Table: Sendable {
 
         var title: String
         var alignment = Alignment.left
-        /// Whether its cells may be cut when the table is too wide.
+        /// Whether its cells may be truncated.
         var isFlexible = false
-        /// A flexible column is not cut below this many terminal columns.
+        /// In terminal columns, for a flexible column.
         var minimumWidth = 6
-        /// Its place among the columns that a narrow terminal leaves out, the lowest first; nil for one that stays.
+        /// The order in which a narrow terminal omits columns, lowest first; nil if never.
         var dropOrder: Int?
-        /// Whether its cells are paths, of which the end says most.
+        /// Whether its cells are paths, which are truncated at the start.
         var isPath = false
-        /// Whether its cells are continued below instead of cut: for sentences, which say nothing when cut.
+        /// Whether its cells are wrapped instead of truncated: for sentences.
         var isWrapped = false
     }
 
     var columns: [Column]
-    /// Cells, escaped already; each row has one cell a column.
+    /// Already escaped; one cell per column.
     var rows: [[String]] = []
 
     private static let gap = "  "
 
-    /// The lines, without line breaks at their ends, in `width` terminal columns; with nil every cell has its full
-    /// width. No line is wider than `width`.
-    ///
-    /// - Parameters:
-    ///   - width: Of the terminal, in columns.
-    ///   - style: How the header and cut cells look.
-    ///   - naturalWidths: Of the whole table, when these rows are a part of it; its first part alone has the header.
-    ///   - hasHeader: Whether the header comes first.
-    /// - Returns: The header and the rows.
+    /// The header and the rows, without line breaks, none wider than `width`. With nil every cell has its full width.
+    /// `naturalWidths` are those of the whole table if these rows are a part of it; only the first part has the header.
     func lines(
         fitting width: Int?,
         style: Style,
@@ -45,7 +38,7 @@ struct Table: Sendable {
         hasHeader: Bool = true
     ) -> [String] {
         let header = measured(columns.map(\.title))
-        // Measuring is what a long table costs, so each cell is measured once.
+        // Measuring dominates the cost of a long table, so each cell is measured once.
         let body = rows.map { measured($0) }
         var layout = Layout(widths: naturalWidths ?? self.naturalWidths(of: [header] + body))
         if let width {
@@ -59,13 +52,13 @@ struct Table: Sendable {
         return (hasHeader ? [style.bold(line(header, layout, style))] : []) + lines.map { line($0, layout, style) }
     }
 
-    /// What each column needs for the header and these rows, at least as wide as `known`.
+    /// The widths that the header and these rows need, at least `known`.
     func naturalWidths(atLeast known: [Int]?) -> [Int] {
         let own = naturalWidths(of: [measured(columns.map(\.title))] + rows.map { measured($0) })
         return known.map { zip($0, own).map(max) } ?? own
     }
 
-    /// A row, and below it what of its sentences does not fit beside the rest.
+    /// A row, followed by the rest of its wrapped cells.
     private func wrapped(_ cells: [Cell], _ layout: Layout) -> [[Cell]] {
         let parts = columns.indices.map { index in
             columns[index].isWrapped ? folded(cells[index], to: layout.widths[index]) : [cells[index]]
@@ -84,7 +77,6 @@ struct Table: Sendable {
         var width: Int
     }
 
-    /// Which columns are shown, and how wide each column is.
     private struct Layout {
         var widths: [Int]
         var shown: [Int]
@@ -109,7 +101,7 @@ struct Table: Sendable {
 
     private func gaps(of layout: Layout) -> Int { Self.gap.count * (layout.shown.count - 1) }
 
-    /// What the shown columns need when every flexible one is as narrow as it may be.
+    /// The width with every flexible column at its minimum.
     private func narrowestWidth(of layout: Layout) -> Int {
         layout.shown.reduce(gaps(of: layout)) { sum, index in
             let natural = layout.widths[index]
@@ -125,7 +117,7 @@ struct Table: Sendable {
         }
     }
 
-    /// The widest flexible column is narrowed until the table fits.
+    /// Narrows the widest flexible column until the table fits.
     private func narrowColumns(of layout: inout Layout, to width: Int) {
         var excess = layout.shown.reduce(gaps(of: layout)) { $0 + layout.widths[$1] } - width
         while excess > 0 {
@@ -155,7 +147,7 @@ struct Table: Sendable {
         return line
     }
 
-    /// An entry where not even the columns that stay fit side by side.
+    /// For an entry whose remaining columns do not fit side by side.
     private func shortLine(_ cells: [String], _ layout: Layout, _ width: Int, _ style: Style) -> String {
         let line = layout.shown.map { cells[$0] }.joined(separator: " ")
         return TerminalText.truncated(line, to: max(1, width), ellipsis: style.ellipsis)
@@ -170,11 +162,11 @@ struct Table: Sendable {
         return Cell(text: text, width: TerminalText.width(text))
     }
 
-    /// What fits of the end of a path, where its name is.
+    /// Truncates a path at its start, since its end has the name.
     private func end(of path: String, _ width: Int, _ style: Style) -> String {
         var kept = ""
         for character in path.reversed() {
-            // One column is kept for the ellipsis.
+            // One column is reserved for the ellipsis.
             guard TerminalText.width(kept) + TerminalText.width(String(character)) < width else { break }
             kept.insert(character, at: kept.startIndex)
         }
@@ -182,9 +174,8 @@ struct Table: Sendable {
     }
 }
 
-/// Breaks sentences into lines of a width.
 enum WordWrap {
-    /// The words in as few lines as they need; a word that is wider alone keeps its line.
+    /// Uses as few lines as possible; a word wider than `width` gets its own line.
     static func lines(_ text: String, width: Int) -> [String] {
         guard TerminalText.width(text) > width else { return [text] }
         var lines: [String] = []

@@ -1,19 +1,18 @@
 internal import Foundation
 internal import MediaCore
 
-/// Results as a person reads them. Text from servers and file names is escaped here.
+/// Results as text. File names and text from servers are escaped here.
 ///
-/// The text of a verb is in the file of its command; this is what several nouns share.
+/// The text of a command is in its file; this is what several commands share.
 enum TextRenderer {
-    /// The first characters of an id or a hash, which tell it from others.
+    /// The first characters of an ID or hash, enough to distinguish it.
     static func brief(_ id: String) -> String { TerminalText.escaped(String(id.prefix(8))) }
 
-    /// A time, and how long ago it was.
     static func time(_ date: Date, now: Date) -> String {
         "\(Formats.timestamp(date)) (\(Formats.age(of: date, now: now)))"
     }
 
-    /// Names and values, a line each; `width` is that of the names.
+    /// One name and value per line; `width` is that of the names.
     static func fields(_ fields: [(name: String, value: String)], width: Int = 14, _ style: Style) -> [String] {
         fields.map { name, value in
             style.bold(name.padding(toLength: width, withPad: " ", startingAt: 0)) + TerminalText.escaped(value)
@@ -21,9 +20,8 @@ enum TextRenderer {
     }
 }
 
-/// Numbers, times and texts in the forms that people and programs are shown.
 enum Formats {
-    /// `999 B`, `26.2 kB`, `6.4 GB`: decimal units, three significant digits at most.
+    /// `999 B`, `26.2 kB`, `6.4 GB`: decimal units, at most three significant digits.
     static func bytes(_ count: Int64) -> String {
         guard count >= 1000 else { return "\(count) B" }
         var value = Double(count)
@@ -36,7 +34,7 @@ enum Formats {
         return decimal(value, digits: digits) + " " + unit
     }
 
-    /// A decimal number with a fixed number of digits, rounded half up, without any locale.
+    /// Rounded half up, independent of the locale.
     private static func decimal(_ value: Double, digits: Int) -> String {
         let scale = digits == 0 ? 1 : digits == 1 ? 10 : 100
         let scaled = Int((value * Double(scale)).rounded())
@@ -53,8 +51,7 @@ enum Formats {
         return "\(seconds / 3600):\(twoDigits(seconds / 60 % 60)):\(tail)"
     }
 
-    /// How long something takes, in a sentence: `2 s`, `5 min 30 s`, `3 h 20 min`, `about 365 days`. Rounded up, so that
-    /// it is never nothing.
+    /// A duration in a sentence: `2 s`, `5 min 30 s`, `3 h 20 min`, `about 365 days`. Rounded up, so that it is never zero.
     static func span(_ duration: Duration) -> String {
         let seconds = max(1, duration.components.seconds + (duration.components.attoseconds > 0 ? 1 : 0))
         let minutes = (seconds + 59) / 60
@@ -65,7 +62,7 @@ enum Formats {
             ? pair(minutes / 60, "h", minutes % 60, "min") : "about \((minutes + 1439) / 1440) days"
     }
 
-    /// The length of a pause, for messages: like `span`, but `0.2 s` for less than a second.
+    /// For messages: like `span`, but `0.2 s` for less than a second.
     static func pause(_ duration: Duration) -> String {
         let tenths = (milliseconds(duration) + 99) / 100
         return tenths < 10 ? "0.\(max(1, tenths)) s" : span(duration)
@@ -76,8 +73,8 @@ enum Formats {
         return parts.map { "\($0.0) \($0.1)" }.joined(separator: " ")
     }
 
-    /// `just now`, `5 minutes ago`, `3 days ago`, `2 years ago`. A time in the future, which a clock set back can
-    /// produce, is `just now`.
+    /// `just now`, `5 minutes ago`, `3 days ago`, `2 years ago`. A time in the future, which a clock set back can produce,
+    /// is `just now`.
     static func age(of date: Date, now: Date) -> String {
         let seconds = Int64(max(0, now.timeIntervalSince(date)))
         switch seconds {
@@ -106,7 +103,6 @@ enum Formats {
         CivilTime(localSecondsSince1970: Int64(date.timeIntervalSince1970.rounded(.down))).dayText
     }
 
-    /// Whole milliseconds.
     static func milliseconds(_ duration: Duration) -> Int64 {
         let parts = duration.components
         return parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000

@@ -3,23 +3,19 @@ internal import MediaTransport
 internal import PhotoSync
 internal import Synchronization
 
-/// Where a long run stands, in words and as a record.
+/// The progress of a long run, as text and as a record.
 protocol RunReading: Sendable {
-    /// What its rate is made of: bytes, or things.
+    /// The unit of its rate: bytes, or items.
     var amount: Int64 { get }
-    /// Whole percent, never over 100; nil as long as nobody knows the whole.
+    /// At most 100; nil until the total is known.
     var percent: Int64? { get }
-    /// One line.
-    ///
-    /// - Parameter rate: `amount` a second over the last seconds; nil as long as too little is known.
-    /// - Returns: Words without a line break.
+    /// One line without a line break. `rate` is `amount` per second over the last seconds; nil until it is known.
     func line(rate: Double?) -> String
-    /// The members of its JSON record.
     func record(elapsed: Duration) -> JSONObject
 }
 
-/// Shows how a long run gets on: one line drawn again and again on a terminal, a plain line now and then elsewhere, or
-/// nothing. In JSON with `--progress-events` it writes a record a second as well.
+/// Shows the progress of a long run: a redrawn line on a terminal, plain lines every few seconds elsewhere, or nothing.
+/// In JSON with `--progress-events` it also writes a record per second.
 final class RunDisplay<Reading: RunReading>: Sendable {
     private struct State {
         var reading: Reading?
@@ -43,7 +39,7 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         state = Mutex(State(began: now, throttle: Throttle(at: now)))
     }
 
-    /// Takes a reading; from any thread.
+    /// May be called from any thread.
     func update(_ reading: Reading) {
         let now = console.context.elapsed()
         state.withLock { state in
@@ -53,13 +49,11 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         tick()
     }
 
-    /// The latest reading.
     var latest: Reading? { state.withLock { $0.reading } }
 
-    /// Since the display was made.
     var elapsed: Duration { console.context.elapsed() - state.withLock { $0.began } }
 
-    /// Draws, writes a line or a record, when it is time. Called with each reading and four times a second.
+    /// Draws, and writes a line or a record if due. Called for each reading and four times a second.
     func tick() {
         let now = console.context.elapsed()
         let (record, drawing, line) = state.withLock { state -> (JSONObject?, String?, String?) in
@@ -98,13 +92,13 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         return reading.line(rate: state.rate.bytesPerSecond)
     }
 
-    /// SIGUSR1: the status now, whatever the mode.
+    /// SIGUSR1: prints the status now, in any mode.
     func showStatus() {
         let line = state.withLock { state in state.reading.map { $0.line(rate: state.rate.bytesPerSecond) } }
         console.announce([line ?? "mediactl: no progress yet"])
     }
 
-    /// Shows the run as long as `body` lasts; nothing is left on the screen.
+    /// Shows the progress while `body` runs, and clears it afterwards.
     func during<Value>(_ body: () async throws -> Value) async rethrows -> Value {
         defer { console.screen.above {} }
         return try await console.ticking({ [self] in tick() }, status: { [self] in showStatus() }, body)
@@ -112,7 +106,7 @@ final class RunDisplay<Reading: RunReading>: Sendable {
 }
 
 extension Console {
-    /// Runs `body`, calls `tick` four times a second meanwhile, and `status` when SIGUSR1 asks for it.
+    /// Runs `body`; meanwhile calls `tick` four times a second, and `status` on SIGUSR1.
     func ticking<Value>(
         _ tick: @escaping @Sendable () -> Void,
         status: @escaping @Sendable () -> Void,
@@ -133,8 +127,7 @@ extension Console {
     }
 }
 
-/// A run over many things: shows how it gets on, tells each thing as it comes, and stops on a signal, or when nobody
-/// reads the results any more.
+/// A run over many items: shows its progress, reports each item, and stops on a signal or when standard output is closed.
 struct LongRun<Reading: RunReading>: Sendable {
     let console: Console
     let display: RunDisplay<Reading>
@@ -144,22 +137,15 @@ struct LongRun<Reading: RunReading>: Sendable {
         display = RunDisplay(console, writesRecords: writesRecords)
     }
 
-    /// What the work is given.
     struct Surroundings<Item: Sendable>: Sendable {
-        /// Stops it.
         var control: TransferControl
-        /// Takes what is to be told.
         var onItem: @Sendable (Item) -> Void
-        /// Takes where it stands.
         var progress: @Sendable (Reading) -> Void
     }
 
-    /// Runs `work`; returns when all items have been told.
+    /// Runs `work`, and returns when all items are reported; nil if it was stopped early. Items are reported in a separate
+    /// task, so that a slow reader of standard output does not stall the transfers.
     ///
-    /// Items are told by a task of their own: a reader of standard output that takes its time must not keep the
-    /// transfers waiting.
-    ///
-    /// - Returns: nil when it was stopped before its end.
     /// - Throws: What `work` throws.
     func run<Item: Sendable, Outcome: Sendable>(
         telling tell: @escaping @Sendable (Item) -> Void,
@@ -202,8 +188,8 @@ struct LongRun<Reading: RunReading>: Sendable {
 }
 
 extension TransferControl {
-    /// What a signal does to a run whose requests may all be repeated: no other is begun, and an answer that is due gets
-    /// a moment; a second signal gives up.
+    /// Handles a signal in a run whose requests may all be repeated: no further request starts, and a pending response gets a
+    /// second to arrive. A second signal abandons it.
     func heed(_ request: Interruption.Request) {
         if request.isFinal {
             abandon()
@@ -213,11 +199,10 @@ extension TransferControl {
     }
 }
 
-/// How the items of a run ended.
+/// Counts the outcomes of the items of a run.
 final class ItemTally<State: Hashable & Sendable>: Sendable {
     private let entries = Mutex<(counts: [State: Int], codes: Set<ExitCode>)>(([:], []))
 
-    /// One item has ended.
     func add(_ state: State, _ code: ExitCode) {
         entries.withLock { entries in
             entries.counts[state, default: 0] += 1
@@ -225,22 +210,17 @@ final class ItemTally<State: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// How many items ended so.
     func count(_ state: State) -> Int { entries.withLock { $0.counts[state] ?? 0 } }
 
-    /// All items.
     var total: Int { entries.withLock { $0.counts.values.reduce(0, +) } }
 
-    /// The code of the run: that of its items when they all ended alike.
-    ///
-    /// - Parameter isStopped: Whether the run was stopped before its end.
-    /// - Returns: `.partly` for a run that was stopped; a signal's own code comes before it.
+    /// The code of the batch; `.partly` for a stopped run. A signal's own code takes precedence over it.
     func exitCode(isStopped: Bool) -> ExitCode {
         let codes = entries.withLock { $0.codes }
         return isStopped ? .partly : ExitCode.batch(codes)
     }
 
-    /// `3 uploaded, 1 failed`: what there is none of goes unsaid.
+    /// `3 uploaded, 1 failed`; omits zero counts.
     func words(_ states: [(state: State, words: String)]) -> String {
         states.filter { count($0.state) > 0 }.map { "\(count($0.state)) \($0.words)" }.joined(separator: ", ")
     }

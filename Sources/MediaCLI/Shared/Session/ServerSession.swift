@@ -2,7 +2,7 @@ internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 
-/// Makes clients for servers: one transfer loop for all of them, credentials found once a server.
+/// Makes clients for servers: one transfer loop for all, one search for credentials per server.
 actor ServerSession {
     private let settings: SettingsSession
     private let credentials: CredentialFlags
@@ -18,15 +18,11 @@ actor ServerSession {
         http = try settings.httpClient(for: .uploadsURL)
     }
 
-    /// A client that is logged in as soon as it is used; asks for the password where that is allowed, and tries a login that
-    /// was typed in.
+    /// A client with credentials, from a prompt if necessary. For another server than that of the command, only credentials
+    /// bound to it are used. `retryCommand` is for the hint and lacks its `--server`. With `isTried`, a prompted login is
+    /// checked for the right to upload.
     ///
-    /// - Parameters:
-    ///   - server: The server. When it is not the one of the command, only credentials of its own are used.
-    ///   - retryCommand: The command that asks this server again, without its `--server`; for the hint.
-    ///   - isTried: Whether a login that was typed in is tried as one that may upload.
-    /// - Returns: The client.
-    /// - Throws: `CredentialError`, `SettingsError`; `GigHiveError` for a server that cannot be reached to ask about a login.
+    /// - Throws: `CredentialError`, `SettingsError`; `GigHiveError` if the server cannot be reached before a prompt.
     func client(
         for server: ServerURL,
         retryCommand: String? = nil,
@@ -63,23 +59,23 @@ actor ServerSession {
         return client
     }
 
-    /// A client that sends nothing, for checks that need an address only.
+    /// A client without credentials, for checks and for guests.
     func anonymousClient(for server: ServerURL) -> GigHiveClient {
         GigHiveClient(server: server, http: http, authorization: nil, timeouts: settings.timeouts)
     }
 
-    /// A client for a guest, whose requests have a secret in place of a login.
+    /// A client for a guest, whose requests carry a secret instead of a login.
     ///
-    /// - Throws: `CredentialError` when the secret would be sent unencrypted; `SettingsError`.
+    /// - Throws: `CredentialError` if the secret would be sent unencrypted; `SettingsError`.
     func guestClient(for server: ServerURL) throws -> GigHiveClient {
         try settings.refuseClearText(server.origin, .uploadsURL)
         return anonymousClient(for: server)
     }
 
-    /// Makes the first contact with a server whose certificate the user may have to decide about, before anything else is
-    /// asked or shown. Does nothing off a terminal.
+    /// Makes the first contact, which may prompt about the certificate, before any other prompt or output. Does nothing if
+    /// no prompt is possible.
     ///
-    /// - Throws: `GigHiveError` when there is no response.
+    /// - Throws: `GigHiveError` if there is no response.
     func contact(_ server: ServerURL) async throws {
         guard settings.trusts.mayAsk(about: server.origin, of: .uploadsURL) else { return }
         try await Self.reach(anonymousClient(for: server))
@@ -92,7 +88,7 @@ actor ServerSession {
         do {
             _ = try await client.health()
         } catch {
-            // An error response is reported by the command itself.
+            // The command itself reports an error response.
             if error.httpStatus == nil, error.transport != nil { throw error }
         }
     }

@@ -19,7 +19,7 @@ final class ServerTrustKeeper: Sendable {
 
     private let console: Console
     private let settings: Settings
-    /// `known_servers`
+    /// The path of `known_servers`.
     private let path: String
     private let prompter: Prompter
     private let connectTimeout: Duration
@@ -52,16 +52,12 @@ final class ServerTrustKeeper: Sendable {
         }
     }
 
-    /// The settings that apply to a server.
-    ///
-    /// - Throws: `SettingsError`.
     func server(_ origin: Origin, of service: SettingKey) throws(SettingsError) -> ServerSettings {
         try settings.server(origin, of: service, named: state.withLock { $0.named })
     }
 
     // MARK: Checks
 
-    /// How a server is verified.
     func trust(for origin: Origin, of service: SettingKey) -> ServerTrust {
         guard origin.scheme == "https" else { return ServerTrust() }
         let (own, pin) = state.withLock { ($0.decided[origin], $0.known?.pins[origin]) }
@@ -90,13 +86,7 @@ final class ServerTrustKeeper: Sendable {
         )
     }
 
-    /// The decision after a server's certificate was refused.
-    ///
-    /// - Parameters:
-    ///   - origin: The server.
-    ///   - error: Why.
-    ///   - service: The service that is used there.
-    /// - Returns: A retry when the user has just trusted the server.
+    /// The decision after a certificate was refused: a retry if the user has just trusted the server.
     func decide(_ origin: Origin, _ error: TransportError, of service: SettingKey) async -> TrustDecision {
         let explicit = (try? server(origin, of: service))?.trust ?? ServerTrust()
         guard explicit == ServerTrust() else { return .refuse(error) }
@@ -155,7 +145,7 @@ final class ServerTrustKeeper: Sendable {
     }
 }
 
-/// Lets one task in at a time.
+/// Admits one task at a time.
 private actor Turnstile {
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -173,8 +163,8 @@ private actor Turnstile {
 
 /// Servers that the user trusted at the first contact: the file `known_servers` next to the settings file.
 ///
-/// One line for each server, an origin and the pin of its key: `https://media.example.org sha256//BASE64`. Empty lines and
-/// lines that begin with `#` are ignored.
+/// Each line has an origin and the pin of its key: `https://media.example.org sha256//BASE64`. Empty lines and lines that
+/// begin with `#` are ignored.
 struct KnownServers: Sendable, Equatable {
     static let fileName = "known_servers"
 
@@ -182,14 +172,11 @@ struct KnownServers: Sendable, Equatable {
 
     init() {}
 
-    /// Reads the text of a file.
+    /// `path` is for errors.
     ///
-    /// - Parameters:
-    ///   - text: The lines.
-    ///   - path: The path for errors.
     /// - Throws: `SettingsError` for the first line that is not an origin and its pin, or that repeats an origin.
     init(text: String, path: String) throws(SettingsError) {
-        // `\r\n` is one Character, so that lines are split as scalars.
+        // `\r\n` is one Character, so lines are split as scalars.
         let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
             let words = String(line).split(whereSeparator: \.isWhitespace)
@@ -203,17 +190,15 @@ struct KnownServers: Sendable, Equatable {
         }
     }
 
-    /// Reads the file; a missing file is empty.
-    ///
-    /// - Throws: `SettingsError`.
+    /// A missing file is empty.
     static func read(_ path: String) throws(SettingsError) -> KnownServers {
         try KnownServers(text: try content(path), path: path)
     }
 
-    /// Stores the pin of a new origin. The file is readable only by its owner, and replaced atomically.
+    /// Stores the pin of a new origin, and returns all known servers, including those that another process has added. The
+    /// file is readable only by its owner, and replaced atomically.
     ///
-    /// - Returns: All known servers, including those that another process has added in the meantime.
-    /// - Throws: `SettingsError` when the file cannot be read or written.
+    /// - Throws: `SettingsError` if the file cannot be read or written.
     static func add(_ origin: Origin, _ pin: String, to path: String) throws(SettingsError) -> KnownServers {
         let slash = path.lastIndex(of: "/")
         let parent = slash.map { path[..<$0].isEmpty ? "/" : String(path[..<$0]) } ?? "."
@@ -224,7 +209,7 @@ struct KnownServers: Sendable, Equatable {
             }
             let file = try PartialFile.open(".\(name).new", in: directory)
             do {
-                // The file under its temporary name is locked, so that no line of another process is lost.
+                // The temporary file is locked, so that no line of another process is lost.
                 let text = try content(path)
                 var known = try KnownServers(text: text, path: path)
                 if known.pins[origin] == nil {

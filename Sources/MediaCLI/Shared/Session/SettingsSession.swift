@@ -2,23 +2,18 @@ internal import GigHive
 internal import MediaStore
 internal import MediaTransport
 
-/// The settings of one run and the places it uses.
+/// The settings of one run, and the paths it uses.
 struct SettingsSession: Sendable {
     let console: Console
     let global: GlobalOptions
-    /// What the command line says about settings.
     let flags: SettingsFlags
     let settings: Settings
     let locations: SettingsLocations
-    /// How servers are verified.
     let trusts: ServerTrustKeeper
 
-    /// The stored logins of upload servers.
     var logins: LoginStore { LoginStore(directory: locations.dataDirectory) }
 
     /// Finds and reads the settings.
-    ///
-    /// - Throws: `SettingsError`.
     static func open(
         _ console: Console,
         global: GlobalOptions,
@@ -59,14 +54,14 @@ struct SettingsSession: Sendable {
         )
     }
 
-    /// A setting for `config show`.
+    /// A row of `config show`.
     struct Row: Sendable, Equatable {
         var name: String
         var value: String
         var source: String
     }
 
-    /// All settings, then the places.
+    /// All settings, then the paths.
     var rows: [Row] {
         settings.rows.map { Row(name: $0.name, value: $0.value, source: $0.origin.description) }
             + [
@@ -83,7 +78,7 @@ struct SettingsSession: Sendable {
             ]
     }
 
-    /// The server of uploads; nil when nothing names one.
+    /// The upload server; nil if none is configured.
     var configuredServer: ServerURL? {
         get throws {
             if let fault = settings.uploadsURLFault { throw fault }
@@ -99,23 +94,21 @@ struct SettingsSession: Sendable {
         return server
     }
 
-    /// The server of uploads.
-    ///
-    /// - Throws: `Diagnosis` when nothing names one; `SettingsError`, `ServerURLError`.
+    /// - Throws: `Diagnosis` if no upload server is configured; `SettingsError`, `ServerURLError`.
     func requireServer() throws -> ServerURL {
         guard let server = try configuredServer else { throw noServer }
         return server
     }
 
-    /// The server of photos, which may live below a path.
+    /// The photo server, whose address may have a path.
     ///
-    /// - Throws: `Diagnosis` when nothing names one; `ServerURLError`.
+    /// - Throws: `Diagnosis` if none is configured; `ServerURLError`.
     func requireSyncServer() throws -> ServerURL {
         guard let text = settings.syncURL?.value else { throw noServer }
         return try named(text, allowingPath: true)
     }
 
-    /// The server of captures, which may live below a path; nil when nothing names one.
+    /// The capture server, whose address may have a path; nil if none is configured.
     ///
     /// - Throws: `ServerURLError`.
     var configuredCaptureServer: ServerURL? {
@@ -125,7 +118,6 @@ struct SettingsSession: Sendable {
         }
     }
 
-    /// Nothing names a server.
     var noServer: Diagnosis {
         // A single profile would be in use.
         let hasProfiles = settings.profile == nil && settings.otherProfiles.values.contains { !$0.origins.isEmpty }
@@ -138,7 +130,6 @@ struct SettingsSession: Sendable {
         )
     }
 
-    /// Limits of silence.
     var timeouts: TransferTimeouts {
         TransferTimeouts(
             connect: settings.connectTimeout.value,
@@ -147,10 +138,8 @@ struct SettingsSession: Sendable {
         )
     }
 
-    /// Re-tries.
     var retryPolicy: RetryPolicy { RetryPolicy(retries: settings.retries.value) }
 
-    /// Whether, and how, questions may be asked.
     var prompter: Prompter { Self.prompter(console, global) }
 
     private static func prompter(_ console: Console, _ global: GlobalOptions) -> Prompter {
@@ -162,10 +151,8 @@ struct SettingsSession: Sendable {
 }
 
 extension SettingsSession {
-    /// A transfer loop as flags and settings describe it.
+    /// A transfer loop with the settings of each server. `service` decides which servers flags and environment apply to.
     ///
-    /// - Parameter service: What is asked over it: which servers flags and environment are for depends on it.
-    /// - Returns: The client, which verifies each server with the settings for it.
     /// - Throws: `TransportError`; `SettingsError` for a malformed `known_servers`; `StoreError` for unusable logins.
     func httpClient(for service: SettingKey) throws -> HTTPClient {
         try trusts.load()
@@ -184,8 +171,8 @@ extension SettingsSession {
         return try HTTPClient(configuration: configuration)
     }
 
-    /// The upload servers that require a login. One that a response adds is stored before any other request starts, so that
-    /// no later process sends it a password.
+    /// The upload servers that require a login. An addition from a response is stored before any other request starts, so
+    /// that no later process sends that server a password.
     private func loginRequirements() throws -> LoginRequirements {
         LoginRequirements(try logins.requirements()) { [console, logins] origin in
             do throws(StoreError) {
@@ -211,7 +198,7 @@ extension SettingsSession {
         )
     }
 
-    /// One line for each exchange. The query is left out: it may hold what others should not see.
+    /// One line per exchange, without the query, which may contain secrets.
     private static func trace(_ exchange: ExchangeRecord, on console: Console) {
         let address = exchange.url.text.prefix { $0 != "?" }
         let outcome =
@@ -225,16 +212,9 @@ extension SettingsSession {
         )
     }
 
-    /// Looks for a secret in a task of its own, which a signal cancels: an open question then ends with the terminal as
-    /// it was.
+    /// Runs `find` in a task that a signal cancels, so that an open prompt restores the terminal. `find` gets only the
+    /// settings for `origin`. `flags` apply to the server of this command only.
     ///
-    /// - Parameters:
-    ///   - flags: The credentials from the command line, for the server of this command.
-    ///   - origin: The server.
-    ///   - service: The service that is used there.
-    ///   - surroundings: How a prompted login is checked.
-    ///   - find: The search; it gets only the settings for `origin`.
-    /// - Returns: The result of `find`.
     /// - Throws: What `find` throws; `SettingsError`.
     func search<Found: Sendable>(
         _ flags: CredentialFlags,

@@ -1,26 +1,25 @@
 internal import GigHive
 internal import MediaStore
 
-/// The open token store. Opening it also stores what an earlier process had received but could not keep.
+/// The open token store. Opening it also adopts what an earlier process received but could not store.
 struct StoreSession: Sendable {
     let directory: DataDirectory
     let store: TokenStore
 
-    /// What a command does with the store.
     enum Access {
         case writing
-        /// Also where nothing can be written.
+        /// Also works in a read-only directory.
         case reading
     }
 
-    /// Opens the store, adopts rescue files, and tells the user what was found.
+    /// Opens the store, adopts rescue files, and prints the warnings.
     ///
     /// - Throws: `StoreError`, `GigHiveError`.
     static func open(_ settings: SettingsSession, for access: Access = .writing) async throws -> StoreSession {
         let console = settings.console
         let directory = try directory(settings, for: access)
         let store = try access == .reading ? TokenStore(reading: directory) : TokenStore(in: directory)
-        // Those of the directory are among them.
+        // These include the warnings of the directory.
         for warning in store.warnings {
             console.warning(ErrorCatalogue.clean(warning))
         }
@@ -33,7 +32,7 @@ struct StoreSession: Sendable {
                 console.note(TextRenderer.warning(warning))
             }
         } catch {
-            // What is stored can be read also where nothing more can be stored.
+            // Reading works even if nothing can be stored.
             guard access == .reading, error.store?.kind == .full || error.store?.kind == .notWritable else {
                 throw error
             }
@@ -57,7 +56,7 @@ struct StoreSession: Sendable {
         }
     }
 
-    /// The daily backup. Its failure is not that of the command.
+    /// The daily backup. Its failure does not fail the command.
     private static func backUp(_ store: TokenStore, in directory: DataDirectory, _ console: Console) {
         do throws(StoreError) {
             guard let backup = try StoreBackups(in: directory).createIfDue(from: store) else { return }
@@ -67,9 +66,6 @@ struct StoreSession: Sendable {
         }
     }
 
-    /// The data directory of a command.
-    ///
-    /// - Throws: `StoreError`.
     static func directory(_ settings: SettingsSession, for access: Access) throws(StoreError) -> DataDirectory {
         let path = settings.locations.dataDirectory
         do {
@@ -82,7 +78,7 @@ struct StoreSession: Sendable {
 }
 
 extension Console {
-    /// Prints how to restore the newest backup, if there is one that can be read.
+    /// Prints how to restore the newest readable backup, if there is one.
     func hintAtBackup(in directory: DataDirectory) {
         let (backup, errors) = StoreBackups(in: directory).newestWithRows()
         for error in errors {
@@ -92,9 +88,7 @@ extension Console {
         hint("restore the newest backup: mediactl store restore \(HintOptions.word(backup.path))")
     }
 
-    /// Completes the removals of a command, and prints the error if that fails.
-    ///
-    /// - Returns: The exit code of the error; `.success` if there is none.
+    /// Completes the removals of a command. Prints an error and returns its exit code.
     func finishRemovals(in store: TokenStore) -> ExitCode {
         do throws(StoreError) {
             try store.finishRemovals()
@@ -108,6 +102,6 @@ extension Console {
 }
 
 extension SettingsSession {
-    /// The digests of files that have not changed since.
+    /// The digests of files that have not changed since they were hashed.
     func hashCache() -> HashCache { HashCache(directory: locations.cacheDirectory) }
 }

@@ -2,37 +2,35 @@ internal import MediaTransport
 
 /// The settings that apply to one server: only those that were specified for it.
 ///
-/// Credentials and TLS settings belong to the origin that they were specified for. An origin that comes
-/// from the store, the journal, a report or an import gets no settings of another origin.
+/// Credentials and TLS settings belong to the origin that they were specified for. An origin from the store, the
+/// journal, a report or an import gets no settings of another origin.
 struct ServerSettings: Sendable {
     /// Whether credential flags apply to this server.
     var takesFlags = false
     /// Whether `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` and their files are for this server.
     var takesEnvironment = false
-    /// Whether this is the server of the command: then a `default` entry in netrc applies as well.
+    /// Whether this is the server of the command. If so, a `default` entry in netrc applies as well.
     var isTarget = false
     var user: Setting<String>?
-    /// The command that prints the password in its first line: program and arguments, without a shell.
+    /// Program and arguments, run without a shell. Its first line of output is the password.
     var passwordCommand: Setting<[String]>?
     var caFile: Setting<String>?
     var pinnedKey: Setting<String>?
     var insecure = Setting(default: false)
     var allowHTTP = Setting(default: false)
 
-    /// How the server is verified.
     var trust: ServerTrust {
         ServerTrust(caFile: caFile?.value, pinnedKey: pinnedKey?.value, insecure: insecure.value)
     }
 }
 
-/// One source of settings, and the servers it applies to.
 struct ServerSource: Sendable {
     enum Scope: Sendable, Equatable {
-        /// The servers that the command is for.
+        /// The servers of the command.
         case target
-        /// `MEDIACTL_SERVER`, or the variable of the one service; without either the servers that the command is for.
+        /// `MEDIACTL_SERVER`, or the variable of the service; without either the servers of the command.
         case environment
-        /// The servers of a section of the settings file; without any the servers that the command is for.
+        /// The servers of a section of the settings file; without any the servers of the command.
         case section(Set<Origin>)
     }
 
@@ -58,14 +56,11 @@ struct ServerSource: Sendable {
 }
 
 extension Settings {
-    /// What may be used for a server.
+    /// The settings whose source is bound to the origin. `service` is `.uploadsURL`, `.syncURL`, `.captureURL` or
+    /// `.libraryURL`. `named` are servers that the command specifies besides the configured one, such as that of an event
+    /// link.
     ///
-    /// - Parameters:
-    ///   - origin: The server that is asked.
-    ///   - service: The address of what is asked: `.uploadsURL`, `.syncURL`, `.captureURL` or `.libraryURL`.
-    ///   - named: Servers that this command names besides its configured one, such as that of an event link.
-    /// - Returns: The settings whose source is bound to the origin.
-    /// - Throws: `SettingsError` for two profiles of the same server, neither of which is in use.
+    /// - Throws: `SettingsError` if two profiles have this server and neither is in use.
     func server(
         _ origin: Origin,
         of service: SettingKey,
@@ -101,7 +96,6 @@ extension Settings {
         )
     }
 
-    /// The configured server for a service; nil if there is none.
     func target(of service: SettingKey) -> Origin? {
         let address =
             switch service {
@@ -121,7 +115,7 @@ extension Settings {
         return (own ?? general).flatMap { try? ServerURL($0.value, allowingPath: true).origin }
     }
 
-    /// The profile of a server that no source in use applies to.
+    /// The profile of a server, unless a source in use applies to it.
     private func profile(for origin: Origin) throws(SettingsError) -> SettingsFile.Section? {
         let isCovered = sources.contains { source in
             if case .section(let origins) = source.scope { origins.contains(origin) } else { false }
@@ -140,19 +134,15 @@ extension Settings {
     }
 }
 
-/// Which profile is in use: the specified one, else the one of the server in use; where nothing specifies a server,
+/// Which profile is in use: the specified one, else that of the server in use. If no server is specified,
 /// `default_profile`, else the only profile.
 struct ProfileChoice {
     var flags: SettingsFlags
     var environment: [String: String]
 
-    /// The profile in use, if any.
+    /// The profile in use, if any, and what selected it. `unselected` are the settings without a profile.
     ///
-    /// - Parameters:
-    ///   - file: The profiles to choose from.
-    ///   - unselected: The settings without any profile.
-    /// - Returns: Its name, and what selected it.
-    /// - Throws: `SettingsError` for a name that is no profile's, and where two profiles name the server.
+    /// - Throws: `SettingsError` for an unknown profile, and if two profiles have the server.
     func choose(from file: SettingsFile, unselected: Settings) throws(SettingsError) -> Setting<String>? {
         let variable = "MEDIACTL_PROFILE"
         if let name = flags.profile {
@@ -197,7 +187,6 @@ struct ProfileChoice {
         throw SettingsError(key: key, value: name, rule: "is not a profile", hint: hint)
     }
 
-    /// The hint for a name that is not a profile.
     static func hint(for name: String, among known: [String], in file: String) -> String {
         Spelling.hint(for: name, among: known)
             ?? (known.isEmpty ? "there are no profiles in \(file)" : "known profiles: \(known.joined(separator: ", "))")

@@ -3,7 +3,7 @@ internal import Foundation
 internal import GigHive
 internal import MediaTransport
 
-/// The name of a setting in the settings file; flags and environment variables are derived from it.
+/// The name of a setting in the settings file. Flags and environment variables are derived from it.
 enum SettingKey: String, CaseIterable, Sendable {
     case server
     case uploadsURL = "uploads_url"
@@ -55,23 +55,23 @@ enum SettingKey: String, CaseIterable, Sendable {
         }
     }
 
-    /// Settings whose name has changed, by their old name, which is still accepted.
+    /// Old names that are still accepted, with the setting that replaces each.
     static let deprecated: [String: SettingKey] = ["answer_timeout": .responseTimeout]
 
-    /// The old name of the setting as an environment variable; nil if it never had another.
+    /// The old environment variable of the setting; nil if its name has not changed.
     var deprecatedVariable: String? {
         Self.deprecated.first { $0.value == self }.map { "MEDIACTL_" + $0.key.uppercased() }
     }
 
-    /// Whether the settings file must have a YAML boolean here.
+    /// Whether the settings file requires a YAML boolean.
     var isBoolean: Bool {
         [.insecure, .allowHTTP, .http2, .albumsEnabled, .albumsUpload, .deleteAssociatedAlbum].contains(self)
     }
 
-    /// Whether the value is a path, which in the settings file begins at its directory.
+    /// Whether the value is a path, which the settings file specifies relative to its directory.
     var isPath: Bool { self == .caFile || self == .albumsFolderRoot }
 
-    /// Names that only group others: `albums` and `albums.folder`, and the like.
+    /// Names of groups only: `albums`, `albums.folder` and the like.
     static let groups: Set<String> = Set(
         allCases.flatMap { key in
             let parts = key.rawValue.split(separator: ".")
@@ -79,11 +79,9 @@ enum SettingKey: String, CaseIterable, Sendable {
         }
     )
 
-    /// The settings that name a server.
     static let addresses: [SettingKey] = [.server, .uploadsURL, .syncURL, .captureURL, .libraryURL]
 }
 
-/// Turns the text of a setting into its value.
 enum SettingValue {
     static func text(_ text: String) throws(InvalidValue) -> String {
         guard !text.isEmpty else { throw InvalidValue(rule: "is empty") }
@@ -98,13 +96,13 @@ enum SettingValue {
         }
     }
 
-    /// A number of tries after the first.
+    /// The number of retries.
     static func count(_ text: String) throws(InvalidValue) -> Int {
         guard Digits.only(text), let count = Int(text) else { throw InvalidValue(rule: "is not a whole number from 0") }
         return count
     }
 
-    /// Seconds, or a number with `s`, `m` or `h`; more than nothing.
+    /// Seconds, or a number with `s`, `m` or `h`; above 0.
     static func timeout(_ text: String) throws(InvalidValue) -> Duration {
         let duration = try timeoutOrZero(text)
         guard duration > .zero else { throw InvalidValue(rule: "is no time at all: give a number above 0") }
@@ -125,7 +123,7 @@ enum SettingValue {
         return .milliseconds(Int64((seconds * 1000).rounded()))
     }
 
-    /// Bytes, or a number with `K`, `M` or `G` (powers of 1024); at least one.
+    /// Bytes, or a number with `K`, `M` or `G` (powers of 1024); at least 1.
     static func size(_ text: String) throws(InvalidValue) -> Int64 {
         let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
         let factor = text.uppercased().last.flatMap { units[$0] }
@@ -142,12 +140,12 @@ enum SettingValue {
         return bytes
     }
 
-    /// Bytes a second as in `size`; `0` and `none` stand for no limit.
+    /// Bytes per second as in `size`; `0` and `none` mean no limit.
     static func rate(_ text: String) throws(InvalidValue) -> Int64? {
         text == "0" || text == "none" ? nil : try size(text)
     }
 
-    /// Files at a time. More than a few do not fill a line better, and every one costs the server a worker.
+    /// Number of parallel uploads. More than a few do not use the bandwidth better, and each one occupies a server worker.
     static func jobs(_ text: String) throws(InvalidValue) -> Int {
         guard Digits.only(text), let count = Int(text), (1...16).contains(count) else {
             throw InvalidValue(rule: "is not a whole number from 1 to 16")
@@ -159,7 +157,7 @@ enum SettingValue {
         try InvalidValue.choice(text)
     }
 
-    /// Bytes as in `size`, from 64K: below that the requests weigh more than what they carry.
+    /// Bytes as in `size`, at least 64K: below that, the overhead of requests dominates.
     static func chunkSize(_ text: String) throws(InvalidValue) -> Int64 {
         let bytes = try size(text)
         guard bytes >= 64 << 10 else { throw InvalidValue(rule: "is less than 64K") }
@@ -174,7 +172,6 @@ enum SettingValue {
         try InvalidValue.choice(text)
     }
 
-    /// A path that does not depend on where the program is started.
     static func absolutePath(_ text: String) throws(InvalidValue) -> String {
         guard text.hasPrefix("/") else { throw InvalidValue(rule: "is not an absolute path") }
         return text
@@ -194,13 +191,13 @@ enum SettingValue {
         return text
     }
 
-    /// The address of a server that lives at the root of its host, as the user wrote it.
+    /// The address of a server without a path, as the user wrote it.
     static func address(_ text: String) throws(InvalidValue) -> String {
         _ = try serverURL(text, allowingPath: false)
         return text
     }
 
-    /// The address of a server that may live below a path, as the user wrote it.
+    /// The address of a server that may have a path, as the user wrote it.
     static func addressBelowPath(_ text: String) throws(InvalidValue) -> String {
         _ = try serverURL(text, allowingPath: true)
         return text
@@ -228,16 +225,15 @@ enum SettingValue {
     }
 }
 
-/// Why a value is refused: `rule` follows the quoted value in the message.
+/// Why a value is invalid. `rule` follows the quoted value in the message.
 struct InvalidValue: Error {
     var rule: String
     var hint: String?
-    /// Whether the value may hold a secret and must not be shown.
+    /// Whether the value may contain a secret and must not be shown.
     var isSecret = false
 }
 
 extension InvalidValue {
-    /// A word that is none of those that are known.
     init(_ text: String, noneOf known: [String]) {
         let last = known.last ?? ""
         rule =
@@ -247,7 +243,6 @@ extension InvalidValue {
         hint = Spelling.hint(for: text, among: known)
     }
 
-    /// A word for one of the cases.
     static func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ text: String
     ) throws(InvalidValue) -> Choice {
@@ -258,9 +253,9 @@ extension InvalidValue {
     }
 }
 
-/// Numbers as people write them, which `Int` and `Double` take more than.
+/// Plain decimal digits; `Int` and `Double` accept more.
 enum Digits {
-    /// Whether a text is one ASCII digit or more, and nothing else.
+    /// Whether a text consists of one or more ASCII digits.
     static func only(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }

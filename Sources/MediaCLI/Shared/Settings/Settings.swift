@@ -2,25 +2,25 @@ internal import CaptureSubmission
 internal import GigHive
 internal import MediaTransport
 
-/// Every setting of one run, each with its origin; first with its default. Limits and names are the gighive contract's
-/// (2.1, 2.6). `table` says how each is read.
+/// Every setting of one run with its origin. Limits and names are from the gighive contract (2.1, 2.6). `table` defines how
+/// each is read.
 struct Settings: Sendable {
-    /// The default server of all services; nil when nothing names one.
+    /// The default server of all services; nil if none is configured.
     var server: Setting<String>?
-    /// Server of uploads: `uploads_url`, else `server`, of the strongest source that names either.
+    /// The upload server: `uploads_url`, else `server`, from the strongest source that has either.
     var uploadsURL: Setting<String>?
-    /// Why `uploadsURL` can be no server of uploads: it lives below a path, as only servers of other services may.
+    /// Why `uploadsURL` cannot be used: its address has a path, which only servers of other services may have.
     private(set) var uploadsURLFault: SettingsError?
-    /// The same for the metadata sync.
+    /// As `uploadsURL`, for photos.
     var syncURL: Setting<String>?
-    /// The same for hash-only captures.
+    /// As `uploadsURL`, for hash-only captures.
     var captureURL: Setting<String>?
-    /// The same for tapes and albums.
+    /// As `uploadsURL`, for tapes and albums.
     var libraryURL: Setting<String>?
-    /// The profile in use; its origin says what selected it.
+    /// Its origin is what selected it.
     var profile: Setting<String>?
     var user: Setting<String>?
-    /// A PEM file of certificate authorities.
+    /// PEM file.
     var caFile: Setting<String>?
     var pinnedKey: Setting<String>?
     var insecure = Setting<Bool>(default: false)
@@ -30,54 +30,53 @@ struct Settings: Sendable {
     var stallTimeout = Setting<Duration>(default: .seconds(60))
     var responseTimeout = Setting<Duration>(default: .seconds(600))
     var finishTimeout = Setting<Duration>(default: .seconds(30))
-    /// How long a server is asked for a file whose answer was lost.
+    /// How long to query the server for a file after a lost response.
     var settleTimeout = Setting<Duration>(default: .seconds(330))
-    /// Bytes a second; nil for no limit.
+    /// Bytes per second; nil for no limit.
     var limitRate = Setting<Int64?>(default: nil)
     var retries = Setting<Int>(default: 3)
-    /// The largest upload the server takes, in bytes.
+    /// The largest upload that the server accepts, in bytes.
     var maxBytes = Setting<Int64>(default: 6 << 30)
-    /// Whom to ask for a manual deletion.
+    /// The contact for manual deletions.
     var contact = Setting<String>(default: "contactgighive@gmail.com")
     var orgName = Setting<String>(default: "Band")
     var eventType = Setting<String>(default: "band")
     var color = Setting<ColorMode>(default: .auto)
-    /// Files that are sent at a time.
+    /// Number of parallel uploads.
     var jobs = Setting<Int>(default: 4)
-    /// How the bytes go.
     var transport = Setting<UploadOptions.TransportChoice>(default: .auto)
     /// Bytes of the first request of a resumable upload.
     var chunkSize = Setting<Int64>(default: 8 << 20)
-    /// How the server of captures reads and checks them.
+    /// How the capture server reads and checks captures.
     var captureProfile = Setting<CaptureProfile>(default: .mediactl1)
-    /// The relying party id of the server of captures; nil for that of its profile.
+    /// The relying party ID of the capture server; nil for that of its profile.
     var captureRPID: Setting<String>?
-    /// Whether tapes have albums at all.
+    /// Whether tapes have albums.
     var albumsEnabled = Setting<Bool>(default: true)
-    /// What holds the albums: what the strongest source says that names it or the address of a library, which is Immich's.
+    /// From the strongest source that has it, or a library address, which implies Immich.
     var albumsLibrary = Setting<AlbumLibraryChoice>(default: .folder)
-    /// Where the folder library is; nil for the directory of pictures.
+    /// The directory of the folder library; nil for the pictures directory.
     var albumsFolderRoot: Setting<String>?
-    /// Whether originals may be sent to a library that has not got them.
+    /// Whether originals may be uploaded to a library that lacks them.
     var albumsUpload = Setting<Bool>(default: true)
-    /// What the library's server calls directories of this machine.
+    /// Maps local directories to those on the library's server.
     private(set) var albumsPathMap: Setting<[PathPrefix]>?
-    /// Whether the album of a tape goes with it.
+    /// Whether deleting a tape deletes its album.
     var deleteAssociatedAlbum = Setting<Bool>(default: false)
-    /// The command that prints the key of the vault: program and arguments, no shell. nil when the key is a file.
+    /// The command that prints the vault key: program and arguments, no shell; nil if the key is a file.
     private(set) var vaultKeyCommand: Setting<[String]>?
-    /// What is said of names that are no settings: in the settings file, then in the environment.
+    /// Warnings about unknown names: in the settings file, then in the environment.
     private(set) var warnings: [SettingsError] = []
-    /// Old names that are still accepted, each with its replacement.
+    /// Notes about deprecated names, with their replacements.
     private(set) var notes: [String] = []
-    /// The sections of the settings file in use that hold a `password_command`, the profile first.
+    /// The sections in use that have a `password_command`, the profile first.
     private(set) var passwordCommands: [SettingsFile.Section] = []
-    /// The sources in use, by precedence, each with the servers it applies to.
+    /// The sources in use, in order of precedence.
     private(set) var sources: [ServerSource] = []
     /// Profiles that are not in use. Each still applies to its own servers.
     private(set) var otherProfiles: [String: SettingsFile.Section] = [:]
 
-    /// Puts the sources together, the strongest first.
+    /// Strongest layer first.
     init(layers: [SettingsLayer]) throws(SettingsError) {
         for row in Self.table { try row.read(&self, layers) }
     }
@@ -92,10 +91,10 @@ struct Settings: Sendable {
         return nil
     }
 
-    /// Reads the settings file, if there is one, and puts flags, `MEDIACTL_*`, profile, file and defaults together.
+    /// Combines flags, `MEDIACTL_*`, profile, settings file and defaults.
     ///
-    /// - Throws: `SettingsError` for any value that is not exactly understood, also in profiles that are not in use, and
-    ///   for names that are no settings but may have been meant to protect.
+    /// - Throws: `SettingsError` for any invalid value, also in profiles that are not in use, and for unknown names that may
+    /// be misspelled security settings.
     static func resolve(
         flags: SettingsFlags,
         environment: [String: String],
@@ -152,23 +151,22 @@ struct Settings: Sendable {
     }
 }
 
-/// What holds the albums of tapes.
 enum AlbumLibraryChoice: String, Sendable, CaseIterable {
     case folder, immich
 }
 
-/// A directory of this machine, and what the server of a library calls it.
+/// A local directory, and its path on the library's server.
 struct PathPrefix: Sendable, Equatable {
     var local: String
     var server: String
 }
 
-/// What mediactl knows of a setting of one value. Its names are those of its key, its default that of its property.
+/// Describes a setting with one value. Its names come from its key, its default from its property.
 private struct SettingRow: Sendable {
     var key: SettingKey
-    /// Takes the value of the strongest source that has one.
+    /// Reads the value of the strongest source that has one.
     var read: @Sendable (inout Settings, [SettingsLayer]) throws(SettingsError) -> Void
-    /// Value and origin, for `config show`; nil where there is none.
+    /// Value and origin, for `config show`; nil if it has no value.
     var show: @Sendable (Settings) -> (value: String, origin: SettingOrigin)?
 
     init<Value>(
@@ -184,7 +182,7 @@ private struct SettingRow: Sendable {
         show = { (text($0[keyPath: place].value), $0[keyPath: place].origin) }
     }
 
-    /// A setting without a default.
+    /// For a setting without a default.
     init(
         _ key: SettingKey,
         _ place: any (WritableKeyPath<Settings, Setting<String>?> & Sendable),
@@ -195,7 +193,7 @@ private struct SettingRow: Sendable {
         show = { settings in settings[keyPath: place].map { ($0.value, $0.origin) } }
     }
 
-    /// The address of a service, or the server of all.
+    /// For the address of a service, which defaults to `server`.
     init(address key: SettingKey, _ place: any (WritableKeyPath<Settings, Setting<String>?> & Sendable)) {
         self.init(key, place, SettingValue.addressBelowPath)
         read = { settings, layers throws(SettingsError) in
@@ -205,7 +203,7 @@ private struct SettingRow: Sendable {
 }
 
 extension Settings {
-    /// Every setting of one value, in the order of `config show`.
+    /// In the order of `config show`.
     private static let table: [SettingRow] = [
         SettingRow(.server, \.server, SettingValue.addressBelowPath),
         uploadsURL,
@@ -242,7 +240,7 @@ extension Settings {
         SettingRow(.deleteAssociatedAlbum, \.deleteAssociatedAlbum, SettingValue.boolean),
     ]
 
-    /// A server of uploads lives at the root of its host; the address of all services may not.
+    /// The address of an upload server has no path; `server`, which applies to all services, may have one.
     private static let uploadsURL: SettingRow = {
         var row = SettingRow(address: .uploadsURL, \.uploadsURL)
         row.read = { settings, layers throws(SettingsError) in
@@ -265,8 +263,8 @@ extension Settings {
         return row
     }()
 
-    /// Name, value and origin of each setting, for `config show`. No secret is ever a setting, and of a
-    /// command only the program is shown.
+    /// Name, value and origin of each setting, for `config show`. No setting is a secret, and commands are shown without
+    /// their arguments.
     var rows: [(name: String, value: String, origin: SettingOrigin)] {
         var rows = profile.map { [("profile", $0.value, $0.origin)] } ?? []
         for row in Self.table {
@@ -289,12 +287,12 @@ extension Settings {
         return rows.map { (name: $0.0, value: $0.1, origin: $0.2) }
     }
 
-    /// The program of a command, whose arguments may be telling.
+    /// Only the program: arguments may be secret.
     private static func brief(_ command: [String]) -> String {
         (command.first ?? "") + (command.count > 1 ? " ..." : "")
     }
 
-    /// `30s`, or `0.5s`: what the settings file would take.
+    /// `30s`, or `0.5s`: the form of the settings file.
     @Sendable private static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let thousandths = attoseconds / 1_000_000_000_000_000
@@ -304,7 +302,6 @@ extension Settings {
     }
 }
 
-/// A value and where it came from.
 struct Setting<Value: Sendable>: Sendable {
     var value: Value
     var origin: SettingOrigin
@@ -313,26 +310,22 @@ struct Setting<Value: Sendable>: Sendable {
 extension Setting: Equatable where Value: Equatable {}
 
 extension Setting {
-    /// mediactl's own choice.
     init(default value: Value) {
         self.init(value: value, origin: .builtIn)
     }
 }
 
-/// The source of a setting, strongest first.
+/// Strongest first.
 enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
-    /// The command line.
     case flag
-    /// The environment variable of that name.
+    /// With the name of the variable.
     case environment(String)
-    /// The profile of that name in the settings file.
+    /// With the name of the profile.
     case profile(String)
-    /// The top level of the settings file at that path.
+    /// The top level of the settings file; with its path.
     case settingsFile(String)
-    /// mediactl's own default.
     case builtIn
 
-    /// For `config show`.
     var description: String {
         switch self {
         case .flag: "command line"

@@ -11,19 +11,18 @@ struct SettingsFile: Sendable {
     struct Section: Sendable {
         var file: String
         var origin: SettingOrigin
-        /// `profiles.stage.`, or nothing at the top level.
+        /// `profiles.stage.`; empty at the top level.
         var keyPrefix: String
         var values: [SettingKey: (text: String, line: Int)] = [:]
         var passwordCommand: [String]?
         var vaultKeyCommand: [String]?
         /// `albums.path_map`
         var pathMap: [PathPrefix]?
-        /// Old names that it uses, in the order of the file.
+        /// Deprecated names in it, in the order of the file.
         var deprecated: [(name: String, key: SettingKey)] = []
-        /// What is said of names that are no settings, in the order of the file.
+        /// Warnings about unknown names, in the order of the file.
         var unknown: [SettingsError] = []
 
-        /// The servers it names.
         var origins: Set<Origin> {
             Set(
                 SettingKey.addresses.compactMap { values[$0] }.compactMap {
@@ -38,12 +37,12 @@ struct SettingsFile: Sendable {
     /// `default_profile`: the profile to use if no server is specified.
     var defaultProfile: String?
 
-    /// What is said of names that are no settings, also in profiles that are not in use, in the order of the file.
+    /// Warnings about unknown names, including those in unused profiles, in the order of the file.
     var warnings: [SettingsError] {
         ([global] + profiles.values).flatMap(\.unknown).sorted { $0.line ?? 0 < $1.line ?? 0 }
     }
 
-    /// Reads the file named by `locations`; nothing is in one that does not exist, unless the user named it.
+    /// Reads the configured file. A missing file is empty, unless the user specified it.
     static func read(locations: SettingsLocations, home: String?) throws(SettingsError) -> SettingsFile {
         let path = locations.configFile
         let text: String
@@ -57,13 +56,9 @@ struct SettingsFile: Sendable {
         return try SettingsFile(text: text, path: path, home: home)
     }
 
-    /// Reads the text of a settings file.
+    /// `path` is for errors, and the base of relative paths. `home` replaces `~`.
     ///
-    /// - Parameters:
-    ///   - text: YAML.
-    ///   - path: Where it stands: named in errors, and the place that relative file names start from.
-    ///   - home: What `~/` stands for.
-    /// - Throws: `SettingsError` for the first thing that is not understood.
+    /// - Throws: `SettingsError` for the first invalid entry.
     init(text: String, path: String, home: String?) throws(SettingsError) {
         global = Section(file: path, origin: .settingsFile(path), keyPrefix: "")
         guard let root = try Self.compose(text, path), !Self.isNull(root) else { return }
@@ -115,32 +110,26 @@ struct SettingsFile: Sendable {
     }
 }
 
-/// Where settings and data live (XDG Base Directory Specification 0.8). Nothing is read from the current directory.
+/// Paths of settings and data (XDG Base Directory Specification 0.8). Nothing is read from the current directory.
 struct SettingsLocations: Sendable, Equatable {
-    /// The settings file.
     var configFile: String
-    /// Whether the user named the settings file, so that its absence is an error.
+    /// Whether the user specified the settings file, so that its absence is an error.
     var isConfigFileNamed: Bool
-    /// Token store, journal, rescue files, spool.
+    /// For the token store, journal, rescue files and spool.
     var dataDirectory: String
-    /// What can be made again.
+    /// For data that can be recreated.
     var cacheDirectory: String
 
-    /// The pins of servers that were trusted at their first contact: beside the settings file, which is never rewritten.
+    /// The pins of servers trusted at their first contact; separate from the settings file, which is never rewritten.
     var knownServersFile: String {
         let directory = configFile.lastIndex(of: "/").map { configFile[...$0] } ?? ""
         return directory + KnownServers.fileName
     }
 
-    /// Finds the locations: flag, then `MEDIACTL_CONFIG` / `MEDIACTL_DATA_DIR`, then `XDG_*_HOME`, then `HOME`.
+    /// Flag, then `MEDIACTL_CONFIG` / `MEDIACTL_DATA_DIR`, then `XDG_*_HOME`, then `HOME`. Without a home directory,
+    /// everything without its own variable is in the data directory.
     ///
-    /// Without a home directory everything that no variable places elsewhere lives in the data directory.
-    ///
-    /// - Parameters:
-    ///   - environment: The process environment.
-    ///   - configOverride: The value of `--config`.
-    ///   - dataOverride: The value of `--data-dir`.
-    /// - Throws: `SettingsError` when neither a home directory nor an override says where data goes.
+    /// - Throws: `SettingsError` if neither a home directory nor an override specifies the data directory.
     init(
         environment: [String: String],
         configOverride: String? = nil,
@@ -170,8 +159,8 @@ struct SettingsLocations: Sendable, Equatable {
     }
 }
 
-/// Turns YAML mappings into sections, and refuses values that are not exactly understood. Names that are not known are kept
-/// for a warning, or refused (`UnknownSetting`).
+/// Parses YAML mappings into sections, and refuses invalid values. Unknown names are kept for a warning, or refused
+/// (`UnknownSetting`).
 struct SectionReader {
     let file: String
     let home: String?
@@ -190,9 +179,7 @@ struct SectionReader {
         return profiles
     }
 
-    /// The name of a profile.
-    ///
-    /// - Throws: `SettingsError` for one that does not exist.
+    /// - Throws: `SettingsError` for an unknown profile.
     func profileName(_ node: Node, among known: [String]) throws(SettingsError) -> String {
         guard let name = node.scalar?.string, !SettingsFile.isNull(node) else {
             throw error(node, "default_profile", "must be the name of a profile")
@@ -205,14 +192,9 @@ struct SectionReader {
         return name
     }
 
-    /// Reads the settings of one level.
+    /// Reads the settings of one level. `special` reads keys that only this level may have, and returns false for others.
     ///
-    /// - Parameters:
-    ///   - node: The mapping.
-    ///   - empty: The section to fill.
-    ///   - special: Takes what only this level may have; false for keys it does not know.
-    /// - Returns: The filled section.
-    /// - Throws: `SettingsError` for the first thing that is not understood.
+    /// - Throws: `SettingsError` for the first invalid entry.
     func read(
         _ node: Node,
         into empty: SettingsFile.Section,
@@ -228,7 +210,7 @@ struct SectionReader {
         return section
     }
 
-    /// Reads the settings of a mapping. A name with dots means the same as groups within each other.
+    /// A name with dots is equivalent to nested groups.
     private func fill(
         _ section: inout SettingsFile.Section,
         from mapping: Node.Mapping,
@@ -291,7 +273,7 @@ struct SectionReader {
         return key.isPath ? absolute(scalar.string) : scalar.string
     }
 
-    /// File names start from the settings file's directory, never from the current one.
+    /// Relative to the settings file's directory, never to the current one.
     private func absolute(_ path: String) -> String {
         if path.hasPrefix("/") || path.isEmpty { return path }
         if path.hasPrefix("~/"), let home { return home + path.dropFirst() }
@@ -311,9 +293,9 @@ struct SectionReader {
         return command
     }
 
-    /// The warning about a name that is no setting. Its value is never repeated, because it may be a secret.
+    /// The warning about an unknown name. It never repeats the value, which may be a secret.
     ///
-    /// - Throws: `SettingsError` for a secret, and for what may have been meant to protect.
+    /// - Throws: `SettingsError` for a secret, and for a name that may be a misspelled security setting.
     private func unknown(
         _ name: String,
         _ node: Node,
@@ -336,25 +318,25 @@ struct SectionReader {
     }
 }
 
-/// A name in the settings file, or an environment variable, that is no setting.
+/// An unknown name in the settings file or among the environment variables.
 ///
-/// It is passed over with a warning: a file is shared by versions and machines, and a slip in the name of a time-out is no
-/// reason to do nothing. What is refused instead is a name that may have been meant to protect: a run without the pin, with
-/// the password over plain http, to another server or with more of a capture told than the user wrote down must not begin
-/// because of a slip (docs/adr/0023-unknown-settings.md). Values are never repeated: they may be secrets.
+/// It is ignored with a warning: files are shared by versions and machines, and a misspelled time-out is no reason to fail.
+/// A name that may be a misspelled security setting is refused instead: a typo must not cause a run without the pin, with
+/// the password over plain http, to another server, or that discloses more of a capture than the user specified
+/// (docs/adr/0023-unknown-settings.md). Values are never repeated: they may be secrets.
 struct UnknownSetting: Sendable {
-    /// Where it stands, and its name as the user wrote it.
+    /// Its location, and its name as the user wrote it.
     var place: SettingsError
-    /// Its name without the names around it.
+    /// Its name without prefixes.
     var name: String
 
-    /// Settings without which a run would be less safe, or tell, send or delete something else than was written down.
+    /// Settings without which a run would be less safe, or disclose, send or delete something else than specified.
     static let protecting: Set<SettingKey> = [
         .server, .uploadsURL, .syncURL, .captureURL, .libraryURL, .caFile, .pinnedKey, .insecure, .allowHTTP,
         .captureProfile, .captureRPID, .albumsEnabled, .albumsLibrary, .albumsUpload, .deleteAssociatedAlbum,
     ]
 
-    /// Words that other programs use for such settings.
+    /// Names that other programs use for such settings.
     private static let protectingWords: Set<Substring> = [
         "ca", "cafile", "capath", "cert", "certs", "certificate", "certificates", "https", "key", "keys", "pin",
         "pinned", "pinning",
@@ -363,18 +345,18 @@ struct UnknownSetting: Sendable {
         "verification", "verify",
     ]
 
-    /// What there is in the settings file besides settings of one value.
+    /// Entries of the settings file other than settings with one value.
     private static let otherNames = [
         "profiles", "default_profile", "password_command", "vault_key_command", "albums.path_map",
     ]
 
-    /// Those of them that are missed at once when they are not there.
+    /// Those whose absence is noticed at once.
     private static let harmless: Set = ["password_command", "albums.path_map"]
 
-    /// The refusal of a setting in the settings file; nil when a warning will do.
+    /// The error for an unknown name in the settings file; nil if a warning is enough.
     func refusalInFile(isTopLevel: Bool) -> SettingsError? {
         let near = nearestInFile(isTopLevel: isTopLevel)
-        // Whole profiles and groups hold settings that protect.
+        // Whole profiles and groups contain security settings.
         let isProtecting =
             near.map { name in
                 SettingKey(rawValue: name).map(Self.protecting.contains) ?? !Self.harmless.contains(name)
@@ -382,7 +364,6 @@ struct UnknownSetting: Sendable {
         return isProtecting ? refusal(Spelling.hint(near)) : nil
     }
 
-    /// The warning about a setting in the settings file.
     func warningInFile(isTopLevel: Bool) -> SettingsError {
         warning(Spelling.hint(nearestInFile(isTopLevel: isTopLevel)))
     }
@@ -409,10 +390,9 @@ struct UnknownSetting: Sendable {
 
     // MARK: Environment variables
 
-    /// What is wrong with the `MEDIACTL_*` variables that resemble one of ours. Others may belong to another program.
+    /// Warnings about unknown `MEDIACTL_*` variables that resemble one of ours. Others may belong to another program.
     ///
-    /// - Returns: The warnings.
-    /// - Throws: `SettingsError` for one that may have been meant to protect.
+    /// - Throws: `SettingsError` for a name that may be a misspelled security setting.
     static func warnings(in environment: [String: String]) throws(SettingsError) -> [SettingsError] {
         let settings = Dictionary(
             SettingKey.allCases.map { ($0.environmentVariable, $0) },
@@ -434,17 +414,16 @@ struct UnknownSetting: Sendable {
         return warnings
     }
 
-    /// Variables that are no settings; the last ones are for tests that kill the program.
+    /// Variables that are not settings; the last ones are failpoints for tests.
     private static let otherVariables = [
         "MEDIACTL_PROFILE", "MEDIACTL_CONFIG", "MEDIACTL_DATA_DIR", "MEDIACTL_PASSWORD", "MEDIACTL_PASSWORD_FILE",
         "MEDIACTL_API_KEY", "MEDIACTL_API_KEY_FILE", "MEDIACTL_KILL_AT", "MEDIACTL_KILL_AFTER",
     ]
 }
 
-/// Finds what a mistyped name was meant to be.
 enum Spelling {
-    /// The known name with the fewest edits, if those are at most a third of its letters; else the only one that begins
-    /// so. `-` counts as `_`, and capitals as small letters.
+    /// The known name with the fewest edits, if they are at most a third of its letters; else the only name with this prefix.
+    /// `-` equals `_`, and case is ignored.
     static func nearest(to name: String, among known: [String]) -> String? {
         let wanted = letters(of: name)
         let ranked = known.map { (name: $0, edits: distance(wanted, letters(of: $0))) }
@@ -455,17 +434,16 @@ enum Spelling {
         return wanted.count > 2 && longer.count == 1 ? longer[0] : nil
     }
 
-    /// The hint for a mistyped name; nil when it resembles nothing.
+    /// nil if it resembles no known name.
     static func hint(for name: String, among known: [String]) -> String? { hint(nearest(to: name, among: known)) }
 
-    /// The hint that leads to a name.
     static func hint(_ nearest: String?) -> String? { nearest.map { "did you mean: \($0)" } }
 
     private static func letters(of name: String) -> [Character] {
         Array(name.lowercased().replacing("-", with: "_"))
     }
 
-    /// The edits between two words: letters added, left out, replaced, or swapped with their neighbour (Damerau).
+    /// Damerau distance: letters inserted, deleted, replaced, or swapped with their neighbor.
     private static func distance(_ left: [Character], _ right: [Character]) -> Int {
         var rows = [Array(0...right.count)]
         for (i, a) in left.enumerated() {
@@ -483,27 +461,25 @@ enum Spelling {
     }
 }
 
-/// A setting that cannot be used. Always exit code 2.
+/// An invalid setting. Always exit code 2.
 struct SettingsError: Error, Sendable, Equatable {
-    /// The settings file, when the setting stands in one.
+    /// nil if it is not in a settings file.
     var file: String?
-    /// Line in `file`, from 1.
+    /// Counted from 1.
     var line: Int?
-    /// What was set, as the user spelled it: `--retries`, `MEDIACTL_RETRIES`, `profiles.work.retries`.
+    /// As the user wrote it: `--retries`, `MEDIACTL_RETRIES`, `profiles.work.retries`.
     var key: String?
-    /// The refused value; never a secret.
+    /// Never a secret.
     var value: String?
-    /// What is wrong, or what would be right.
+    /// What is wrong, or what would be valid.
     var rule: String
-    /// What to do next.
     var hint: String?
 
-    /// One line without the hint: lower case, no full stop.
-    ///
-    /// For example `/home/a/.config/mediactl/config.yaml:3: retries: "many" is not a whole number`.
+    /// One line without the hint: lower case, no full stop. For example
+    /// `/home/a/.config/mediactl/config.yaml:3: retries: "many" is not a whole number`.
     var message: String {
         let place = file.map { $0 + (line.map { ":\($0)" } ?? "") }
-        // `HOME` speaks for itself in the rule; every other key is named first.
+        // The rule already mentions `HOME`; every other key comes first.
         let subject = key.flatMap { $0 == "HOME" ? nil : $0 }
         let statement = value.map { "\"\($0)\" \(rule)" } ?? rule
         return TerminalText.escaped([place, subject, statement].compactMap { $0 }.joined(separator: ": "))
@@ -511,7 +487,7 @@ struct SettingsError: Error, Sendable, Equatable {
 }
 
 extension SettingsError {
-    /// A file of settings that cannot be read, or that others can change.
+    /// A settings file that cannot be read, or that others can change.
     init(refusing path: String, _ failure: SmallFile.Failure) {
         let quoted = TerminalText.escaped(path)
         switch failure {

@@ -1,18 +1,17 @@
-/// One source of settings: the text of each setting that it has, and where that stands.
+/// One source of settings: the text of each setting in it, and its location.
 struct SettingsLayer: Sendable {
     private let values: [SettingKey: String]
     private let origin: @Sendable (SettingKey) -> SettingOrigin
-    /// The error for a value of this source: everything but what is wrong.
+    /// The error for a value of this source, without the rule.
     private let blame: @Sendable (SettingKey) -> SettingsError
 
-    /// The command line.
     init(flags: SettingsFlags) {
         values = flags.values
         origin = { _ in .flag }
         blame = { SettingsError(key: $0.flag, rule: "") }
     }
 
-    /// The environment. An empty variable counts as absent.
+    /// An empty variable counts as absent.
     init(environment: [String: String]) {
         let environment = environment.filter { !$0.value.isEmpty }
         let variable = { @Sendable (key: SettingKey) -> String in
@@ -26,7 +25,6 @@ struct SettingsLayer: Sendable {
         blame = { SettingsError(key: variable($0), rule: "") }
     }
 
-    /// A section of the settings file.
     init(section: SettingsFile.Section) {
         values = section.values.mapValues(\.text)
         origin = { _ in section.origin }
@@ -40,7 +38,7 @@ struct SettingsLayer: Sendable {
         }
     }
 
-    /// The value here, parsed; nil when this source has none.
+    /// The parsed value; nil if this source does not have it.
     func find<Value>(
         _ key: SettingKey,
         _ parse: (String) throws(InvalidValue) -> Value
@@ -70,10 +68,10 @@ extension [SettingsLayer] {
         return nil
     }
 
-    /// The address of a service: its own, or the server of all that a stronger source names.
+    /// The address of a service: its own, or `server` from a stronger source.
     ///
-    /// `MEDIACTL_SERVER` is the server of uploads wherever both are used: for another service it does not count against the
-    /// address that a file has for just that one, or the key of the one server would go to the other.
+    /// `MEDIACTL_SERVER` means the upload server if both are in use: for another service it does not override the address in
+    /// a file, otherwise the key of one server would be sent to the other.
     func findAddress<Value>(
         _ own: SettingKey,
         _ parse: (String) throws(InvalidValue) -> Value
@@ -88,12 +86,11 @@ extension [SettingsLayer] {
     }
 }
 
-/// What the command line says about settings, as text: one parser and one kind of error serve flags, environment and
-/// settings file alike.
+/// The settings on the command line, as text: flags, environment and settings file share one parser and error type.
 struct SettingsFlags: Sendable, Equatable {
-    /// `--profile`, which selects and does not set.
+    /// `--profile`, which selects settings and is not one.
     var profile: String?
-    /// Old names that were used, each with its replacement.
+    /// Notes about deprecated names, with their replacements.
     var deprecated: [String] = []
     private(set) var values: [SettingKey: String]
 
@@ -102,20 +99,20 @@ struct SettingsFlags: Sendable, Equatable {
         self.values = values.compactMapValues { $0 }
     }
 
-    /// The text of a flag; nil where it is not given.
+    /// nil if the flag is not given.
     subscript(key: SettingKey) -> String? {
         get { values[key] }
         set { values[key] = newValue }
     }
 
-    /// Sets what is given.
+    /// Ignores nil values.
     mutating func add(_ given: [SettingKey: String?]) {
         values.merge(given.compactMapValues { $0 }) { $1 }
     }
 }
 
 extension SettingsFlags {
-    /// What the option groups say.
+    /// Collects the values of the option groups.
     init(
         global: GlobalOptions,
         connection: some ConnectionFlags,
@@ -130,7 +127,7 @@ extension SettingsFlags {
     }
 }
 
-/// Flags of commands that send, which settings know as well.
+/// Flags of sending commands that are also settings.
 struct SendingFlags {
     var jobs: String?
     var transport: TransferOptions?

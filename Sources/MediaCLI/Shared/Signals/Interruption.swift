@@ -2,16 +2,16 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// The signals that ask a program to end.
+/// The signals that stop the program.
 enum StopSignal: Sendable, CaseIterable {
     case interrupt
     case terminate
     case hangup
     case user2
     case alarm
-    /// The limit of CPU time is reached; the hard limit kills.
+    /// The soft limit of CPU time; the hard limit kills.
     case cpuLimit
-    /// Ctrl-\: leave at once, as it is.
+    /// Ctrl-\: exit at once.
     case quit
 
     var exitCode: ExitCode {
@@ -26,7 +26,7 @@ enum StopSignal: Sendable, CaseIterable {
         }
     }
 
-    /// Its name, as in `kill -l`.
+    /// As in `kill -l`.
     var name: String {
         switch self {
         case .interrupt: "SIGINT"
@@ -40,19 +40,19 @@ enum StopSignal: Sendable, CaseIterable {
     }
 }
 
-/// What the user wants stopped, and who listens. Work that must not be torn in the middle registers a handler; while
-/// there is none, a signal ends the program at once.
+/// Distributes stop signals. Work that must not be interrupted halfway registers a handler; without one, a signal ends the
+/// program at once.
 final class Interruption: Sendable {
-    /// A request to stop, and how often it has been made: 1 stops, 2 gives up, 3 leaves at once.
+    /// A stop request and its count: 1 stops, 2 gives up, 3 exits at once.
     ///
-    /// The end of a session or a shutdown sends different signals right after each other, and some programs send one twice
-    /// (`timeout -s INT`: to the process and to its group). Only the same signal again, later than
-    /// ``repeatAfter(_:)``, therefore counts as a repeat.
+    /// The end of a session or a shutdown sends different signals in quick succession, and some programs send one twice
+    /// (`timeout -s INT`: to the process and to its group). Therefore only the same signal, later than ``repeatAfter(_:)``,
+    /// counts as a repeat.
     struct Request: Sendable, Equatable {
         var signal: StopSignal
         var count: Int
 
-        /// Whether it has been repeated: give up now.
+        /// Whether it was repeated: give up now.
         var isFinal: Bool { count > 1 }
     }
 
@@ -68,7 +68,7 @@ final class Interruption: Sendable {
         var arrivals: [StopSignal: ContinuousClock.Instant] = [:]
         var nextKey = 0
         var handlers: [Int: @Sendable (Request) -> Void] = [:]
-        /// Questions that are open: a signal then ends the program whatever the handlers.
+        /// Open prompts. While there are any, a signal ends the program regardless of handlers.
         var questions = 0
         var endProgram: (@Sendable (Request, _ isHandled: Bool) -> Void)?
         var showStatus: (@Sendable () -> Void)?
@@ -77,38 +77,36 @@ final class Interruption: Sendable {
     private let state = Mutex(State())
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// - Parameter now: The monotonic clock.
     init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.now = now
     }
 
-    /// The first signal received; nil as long as there was none.
+    /// The first signal received; nil if there was none.
     var signal: StopSignal? {
         state.withLock { $0.first }
     }
 
-    /// Whether a question to the user is open.
     var isAsking: Bool {
         state.withLock { $0.questions > 0 }
     }
 
-    /// Sets what ends the program: at once when nobody handled the request, after a grace otherwise.
+    /// Sets what ends the program: at once if the request is unhandled, otherwise after a grace period.
     func onEnd(_ endProgram: @escaping @Sendable (Request, _ isHandled: Bool) -> Void) {
         state.withLock { $0.endProgram = endProgram }
     }
 
-    /// Sets what SIGUSR1 does; nil for nothing.
+    /// Sets the action of SIGUSR1.
     func onStatusRequest(_ showStatus: (@Sendable () -> Void)?) {
         state.withLock { $0.showStatus = showStatus }
     }
 
-    /// A stop signal has arrived. SIGQUIT ends the program at once, whatever is in flight: the journal is right.
+    /// Handles a stop signal. SIGQUIT ends the program at once, whatever is in flight: the journal is consistent.
     func receive(_ signal: StopSignal) {
         let arrival = now()
         let isCounted = state.withLock { state in
             let earlier = state.arrivals[signal]
             let isRepeat = earlier.map { arrival - $0 >= Self.repeatAfter(signal) } ?? false
-            // After Ctrl-C, which waits as long as it takes, another signal sets a limit.
+            // Ctrl-C waits without limit; another signal after it sets a limit.
             let setsLimit = earlier == nil && state.arrivals.keys.allSatisfy { $0 == .interrupt }
             if earlier == nil || isRepeat { state.arrivals[signal] = arrival }
             if isRepeat || state.first == nil { state.count += 1 }
@@ -117,7 +115,7 @@ final class Interruption: Sendable {
         if isCounted { handOver(signal) }
     }
 
-    /// The time to wait after a signal is over: as if it had been repeated.
+    /// Ends the wait after a signal, as if the signal had been repeated.
     func giveUp(after signal: StopSignal) {
         state.withLock { $0.count += 1 }
         handOver(signal)
@@ -139,13 +137,13 @@ final class Interruption: Sendable {
         }
     }
 
-    /// SIGUSR1 has arrived.
+    /// Handles SIGUSR1.
     func receiveStatusRequest() {
         let showStatus = state.withLock { $0.showStatus }
         showStatus?()
     }
 
-    /// Runs `body` with a handler. A signal that came before is handed over at once.
+    /// Runs `body` with a handler, which also gets an earlier signal at once.
     func handling<Value>(
         _ handler: @escaping @Sendable (Request) -> Void,
         _ body: () async throws -> Value
@@ -162,24 +160,24 @@ final class Interruption: Sendable {
         return try await body()
     }
 
-    /// Runs `body`, a question to the user: a signal is an answer to it, and ends the program.
+    /// Runs `body`, which prompts the user: meanwhile a signal ends the program.
     func asking<Value>(_ body: () async -> Value) async -> Value {
         state.withLock { $0.questions += 1 }
         defer { state.withLock { $0.questions -= 1 } }
         return await body()
     }
 
-    /// Runs `body` in a task of its own, which a signal cancels.
+    /// Runs `body` in a task that a signal cancels.
     func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let work = Task { try await body() }
         return try await handling({ _ in work.cancel() }) { try await work.value }
     }
 }
 
-/// Turns the process's signals into calls of an `Interruption`. Lives as long as the program.
+/// Passes the process's signals to an `Interruption`. Lives as long as the program.
 final class SignalMonitor: Sendable {
     private let queue = DispatchQueue(label: "mediactl.signals")
-    // Never touched after `init`; it only keeps the sources alive. DispatchSource objects may be used from any thread.
+    // Never accessed after `init`; it only keeps the sources alive. DispatchSource objects may be used from any thread.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
     init(_ interruption: Interruption) {
@@ -193,7 +191,7 @@ final class SignalMonitor: Sendable {
             (SIGQUIT, { @Sendable in interruption.receive(.quit) }),
             (SIGUSR1, { @Sendable in interruption.receiveStatusRequest() }),
         ]
-        // A program started by nohup(1) must go on ignoring SIGHUP.
+        // A program started by nohup(1) must keep ignoring SIGHUP.
         if !Self.isIgnored(SIGHUP) {
             watched.append((SIGHUP, { @Sendable in interruption.receive(.hangup) }))
         }
@@ -217,13 +215,8 @@ final class SignalMonitor: Sendable {
 }
 
 extension Console {
-    /// What a signal does to a request that must not be torn: the first Ctrl-C waits for its answer, other signals wait for
-    /// a limited time, and a repeated signal gives up.
-    ///
-    /// - Parameters:
-    ///   - request: The signal.
-    ///   - what: What is waited for, for the user.
-    ///   - finishTimeout: How long the others wait.
+    /// Applies a signal to a request that must not be interrupted: the first Ctrl-C waits for its response (`what`), other
+    /// signals wait at most `finishTimeout`, and a repeated signal gives up.
     func outlast(_ request: Interruption.Request, for what: String, finishTimeout: Duration) {
         guard !request.isFinal else { return }
         let limit = request.signal == .interrupt ? nil : finishTimeout
@@ -236,12 +229,9 @@ extension Console {
     }
 }
 
-/// What is said when a stop has been heard and something must be awaited first.
+/// The message while a stopped command still waits for something.
 enum WaitingMessage {
-    /// - Parameters:
-    ///   - what: What is awaited.
-    ///   - limit: How long; nil for Ctrl-C, after which a person decides.
-    /// - Returns: One line.
+    /// One line; `limit` is nil for Ctrl-C, after which the user decides.
     static func text(for what: String, limit: Duration?) -> String {
         guard let limit else { return "mediactl: waiting for \(what); press Ctrl-C again to abandon it" }
         let seconds = limit / .seconds(1)

@@ -1,16 +1,15 @@
 internal import Foundation
 
-/// Which streams are terminals, and how wide they are.
+/// Which streams are terminals, and their size.
 struct Terminal: Sendable {
     var isInputTerminal: Bool
     var isOutputTerminal: Bool
     var isErrorTerminal: Bool
-    /// Columns of the terminal behind a descriptor; asked anew each time, since windows are resized.
+    /// Columns of the terminal of a descriptor; measured each time, since windows are resized.
     var columns: @Sendable (Int32) -> Int
-    /// Rows of the same.
+    /// Rows of the terminal of a descriptor.
     var rows: @Sendable (Int32) -> Int
 
-    /// The terminal of this process.
     static func process() -> Terminal {
         Terminal(
             isInputTerminal: isatty(STDIN_FILENO) == 1,
@@ -21,7 +20,7 @@ struct Terminal: Sendable {
         )
     }
 
-    /// Whether somebody can be asked something.
+    /// Whether prompts are possible.
     var isInteractive: Bool { isInputTerminal && isErrorTerminal }
 
     private static func measured(_ descriptor: Int32, _ side: KeyPath<winsize, UInt16>) -> Int? {
@@ -31,20 +30,14 @@ struct Terminal: Sendable {
     }
 }
 
-/// Questions on the terminal. The question goes to standard error, the answer comes from standard input.
+/// Prompts go to standard error; responses come from standard input.
 struct Prompter: Sendable {
     let context: CommandContext
-    /// Whether a question may be asked: both ends are a terminal, and `--no-input` was not given.
+    /// Both streams are terminals, and `--no-input` was not given.
     let isAllowed: Bool
 
-    /// Asks until the answer is one of `answers`; end of input and an empty line give `fallback`.
-    ///
-    /// - Parameters:
-    ///   - question: Ends with a question mark.
-    ///   - answers: The valid responses, in full or abbreviated.
-    ///   - shown: How the answers are shown; nil for all of them.
-    ///   - fallback: The default.
-    /// - Returns: One of `answers`.
+    /// Prompts until the response is one of `answers`, in full or abbreviated. End of input and an empty line return
+    /// `fallback`. `shown` replaces the list of answers in the prompt.
     func choose(_ question: String, answers: [String], shown: String? = nil, fallback: String) async -> String {
         while true {
             context.errors.write("\(question) [\(shown ?? answers.joined(separator: "/"))] ")
@@ -62,13 +55,13 @@ struct Prompter: Sendable {
         }
     }
 
-    /// A yes-or-no question; anything but a yes is a no.
+    /// Only yes counts; the default is no.
     func confirm(_ question: String) async -> Bool {
         await choose(question, answers: ["yes", "no"], shown: "y/N", fallback: "no") == "yes"
     }
 
-    /// One line without its end; nil at the end of the input. Read byte by byte, so that nothing behind the line is
-    /// taken, on a thread of its own, since a person may take long.
+    /// One line without its end; nil at the end of the input. Read byte by byte, so that nothing after the line is
+    /// consumed, and on a separate thread, since a user may take long.
     private func readLine() async -> String? {
         let descriptor = context.standardInput
         return await withCheckedContinuation { continuation in
@@ -93,15 +86,13 @@ struct Prompter: Sendable {
     }
 }
 
-/// A yes before something is destroyed: from `--yes`, or from a person at a terminal.
+/// Consent to something destructive: from `--yes` or a prompt.
 struct Confirmation: Sendable {
     let prompter: Prompter
-    /// Whether `--yes` was given.
     let isGiven: Bool
 
-    /// Refuses early when there is neither a yes nor anybody to ask.
+    /// Fails early if there is neither `--yes` nor a terminal.
     ///
-    /// - Parameter question: What would be asked.
     /// - Throws: `Diagnosis` (usage).
     func requireSomebody(for question: String) throws(Diagnosis) {
         guard isGiven || prompter.isAllowed else {
@@ -109,9 +100,9 @@ struct Confirmation: Sendable {
         }
     }
 
-    /// Shows what will happen and asks.
+    /// Shows what will happen, and prompts.
     ///
-    /// - Throws: `Diagnosis` (usage) without a terminal to ask on.
+    /// - Throws: `Diagnosis` (usage) if no prompt is possible.
     func ask(_ lines: [String], _ question: String, on console: Console) async throws(Diagnosis) -> Bool {
         try requireSomebody(for: question)
         guard !isGiven else { return true }
@@ -122,25 +113,23 @@ struct Confirmation: Sendable {
 
 /// Prompts for a password or a user name on the controlling terminal.
 enum PasswordPrompt {
-    /// Whether the input is echoed on the terminal.
     enum Echo: Sendable {
         /// For secrets.
         case hidden
         case shown
     }
 
-    /// Reads one line.
+    /// Reads one line, without its end.
     ///
-    /// Cancelling ends the question. The terminal is restored on every way out: the keys that would stop the program or
-    /// end it with a core dump (Ctrl-Z, Ctrl-\) are without effect meanwhile, and Ctrl-C and other signals arrive as
-    /// cancellation.
+    /// Canceling ends the prompt. The terminal is always restored: keys that suspend the program or end it with a core dump
+    /// (Ctrl-Z, Ctrl-\) are disabled meanwhile, and Ctrl-C and other signals arrive as cancellation.
     ///
     /// - Parameters:
-    ///   - question: Shown as is, on the terminal.
-    ///   - echo: Whether the input is echoed; not for a secret.
-    ///   - path: The terminal.
-    /// - Returns: The line without its end.
-    /// - Throws: `CredentialError` without a terminal, at its end (Ctrl-D), or when cancelled.
+    /// - question: Printed as is, on the terminal.
+    /// - echo: Whether the input is echoed; not for a secret.
+    /// - path: The terminal.
+    /// - Returns: The line.
+    /// - Throws: `CredentialError` without a terminal, at its end (Ctrl-D), or if canceled.
     static func ask(
         _ question: String,
         _ echo: Echo = .hidden,
@@ -164,7 +153,7 @@ enum PasswordPrompt {
                 }
             }
         } onCancel: {
-            // Both ends stay open until the thread has answered.
+            // Both ends stay open until the thread has finished.
             _ = write(wakeWriter, "x", 1)
         }
         return try result.get()
@@ -186,7 +175,7 @@ enum PasswordPrompt {
             keys[Int(VSUSP)] = 0
             keys[Int(VQUIT)] = 0
         }
-        // TCSAFLUSH: what was typed before the question is no answer to it.
+        // TCSAFLUSH discards what was typed before the prompt.
         tcsetattr(terminal, TCSAFLUSH, &asking)
         show(question, on: terminal)
         var isWhole = false
