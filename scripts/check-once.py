@@ -32,6 +32,10 @@ TABLE = [
         "MediaTransport/RetryPolicy.swift",
     ]),
     ("a reader of Retry-After", r'(?i)"retry-after"|\bRetryAfter\.parse', ["MediaTransport/RetryPolicy.swift"]),
+    # The other one ends a pause with a stop.
+    ("a pool of tasks", r"\bwith\w*TaskGroup\(", [
+        "MediaSystem/BoundedTasks.swift", "MediaTransport/TransferControl.swift",
+    ]),
     # The library handles backslashes and zones; these read what other programs have written.
     ("a coder of JSON of its own", r"\bJSON(De|En)coder\(", [
         "MediaCLI/Upload/UploadReport.swift", "MediaCLI/Uploads/UploadsImport.swift",

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaFiles
 package import MediaStore
 package import MediaSystem
 package import MediaTransport
@@ -106,18 +107,7 @@ package struct TreeHashing: Sendable {
 
     /// Runs the same work on threads of its own: reading blocks, and Swift's own threads are few.
     private static func onThreads(_ count: Int, _ work: @escaping @Sendable () -> Void) async {
-        guard count > 0 else { return }
-        await withCheckedContinuation { continuation in
-            let running = DispatchGroup()
-            for _ in 0..<count {
-                running.enter()
-                Thread.detachNewThread {
-                    work()
-                    running.leave()
-                }
-            }
-            running.notify(queue: .global()) { continuation.resume() }
-        }
+        await withBoundedTasks(0..<count, limit: count) { _ in await BlockingWork.run(work) }
     }
 }
 
