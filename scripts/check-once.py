@@ -23,10 +23,9 @@ TABLE = [
     ("a check of 64 hexadecimal digits", r"count == 64, .*(0x30|isHexDigit)", ["MediaCore/SHA256Text.swift"]),
     ("a table of hexadecimal digits", r'"0123456789abcdef', ["MediaCore/HexText.swift"]),
     ("a 32-bit cyclic check", r"0xedb8_?8320|0x82f6_?3b78", ["MediaCore/CyclicCheck.swift"]),
-    # The other two double the interval at which they look for the end of a program, and for a lock.
+    # The other one doubles the interval at which it tries to acquire a lock.
     ("a backoff", r"(?i)(pause|wait|delay|backoff|interval|upcoming)\w* \*=? 2\b|\* \(1 << |pow\(2,|\.random\(in: 0\.?0?\.\.", [
-        "MediaTransport/RetryPolicy.swift", "MediaFiles/Programs/ProgramProcess.swift",
-        "MediaStore/Captures/CounterFile.swift",
+        "MediaTransport/RetryPolicy.swift", "MediaStore/Captures/CounterFile.swift",
     ]),
     ("a schedule of retries", r"RetryPolicy\((delays|base|retries: \d)|\]\.map \{ \.(milli)?seconds\(", [
         "MediaTransport/RetryPolicy.swift",
@@ -35,6 +34,13 @@ TABLE = [
     # The other one ends a pause with a stop.
     ("a pool of tasks", r"\bwith\w*TaskGroup\(", [
         "MediaSystem/BoundedTasks.swift", "MediaTransport/TransferControl.swift",
+    ]),
+    # First of the others those with serial queues, which order writes, rows and signals.
+    ("a thread for blocking work", r"detachNewThread|DispatchQueue\.global\(\)\.async\b|DispatchQueue\(label|pthread_create", [
+        "MediaSystem/DedicatedThread.swift", "MediaStore/GroupCommit.swift", "MediaStore/HashCache.swift",
+        "PhotoSync/Pull/Pull.swift", "MediaCLI/Shared/Signals/Interruption.swift",
+        "MediaStore/LockedFile.swift", "MediaStore/Tapes/LibraryStore+Albums.swift", "MediaCLI/Shared/Files/SmallFile.swift",
+        "MediaCLI/Shared/Terminal/Prompter.swift", "MediaCLI/Sync/SyncList.swift", "MediaCLI/Upload/UploadPlan.swift",
     ]),
     # The library handles backslashes and zones; these read what other programs have written.
     ("a coder of JSON of its own", r"\bJSON(De|En)coder\(", [

@@ -5,6 +5,7 @@ internal import MediaCore
 public import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// The keys of this machine, wherever they are.
 struct DeviceKey: Sendable {

@@ -3,6 +3,7 @@ internal import Foundation
 internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import Tapes
 
 /// `mediactl tapes export TAPE`

@@ -44,17 +44,10 @@ package struct ProgramRun: Sendable {
         guard !Task.isCancelled else { throw .cancelled }
         guard let stop = StopSignal() else { throw .cannotRun(errno: errno) }
         let result: Result<ProgramResult, ProgramError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                // Waiting for the program must not hold one of the few threads of Swift's pool.
-                let code = DedicatedThread.start {
-                    continuation.resume(
-                        returning: Result { () throws(ProgramError) in
-                            let process = try ProgramProcess(path, self, input: input)
-                            return try process.run(stop: stop)
-                        }
-                    )
+            await BlockingWork.run {
+                Result { () throws(ProgramError) in
+                    try ProgramProcess(path, self, input: input).run(stop: stop)
                 }
-                if code != 0 { continuation.resume(returning: .failure(.cannotRun(errno: code))) }
             }
         } onCancel: {
             stop.signal()

@@ -315,16 +315,18 @@ final class CandidateFeed: Sendable {
     init(_ candidates: DownloadCandidates) {
         let (blocks, door) = AsyncThrowingStream<Block, any Error>.makeStream()
         self.blocks = blocks
-        Thread.detachNewThread { [self] in
-            do {
-                try waitForDemand()
-                try candidates.forEachBlock { block in
-                    door.yield(block)
+        Task {
+            await BlockingWork.run { [self] in
+                do {
                     try waitForDemand()
+                    try candidates.forEachBlock { block in
+                        door.yield(block)
+                        try waitForDemand()
+                    }
+                    door.finish()
+                } catch {
+                    door.finish(throwing: error)
                 }
-                door.finish()
-            } catch {
-                door.finish(throwing: error)
             }
         }
     }

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import MediaFiles
 package import MediaStore
 package import MediaSystem
 package import MediaTransport
@@ -63,8 +62,9 @@ package struct TreeHashing: Sendable {
         onRead: @escaping @Sendable (Int) -> Void = { _ in }
     ) async -> [Outcome] {
         let work = HashWork(paths: paths, hashes: hashes, now: now, control: control, onRead: onRead)
-        await Self.onThreads(1) { work.lookUp() }
-        await Self.onThreads(min(threads, work.unknownCount)) { work.hashUnknown() }
+        await BlockingWork.run { work.lookUp() }
+        let count = min(threads, work.unknownCount)
+        await withBoundedTasks(0..<count, limit: count) { _ in await BlockingWork.run { work.hashUnknown() } }
         return work.outcomes
     }
 
@@ -103,11 +103,6 @@ package struct TreeHashing: Sendable {
             outcomes = await next
             if following == nil { return }
         }
-    }
-
-    /// Runs the same work on threads of its own: reading blocks, and Swift's own threads are few.
-    private static func onThreads(_ count: Int, _ work: @escaping @Sendable () -> Void) async {
-        await withBoundedTasks(0..<count, limit: count) { _ in await BlockingWork.run(work) }
     }
 }
 
