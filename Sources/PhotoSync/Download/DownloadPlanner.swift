@@ -332,10 +332,10 @@ final class CandidateFeed: Sendable {
     }
 
     /// The next block; nil after the last. One caller at a time.
-    func next() async throws -> Block? {
+    func next() async throws(PhotoSyncError) -> Block? {
         demand.signal()
         var blocks = blocks.makeAsyncIterator()
-        return try await blocks.next()
+        do { return try await blocks.next() } catch { throw .ofStore(error) }
     }
 
     /// Ends the thread. Nothing is asked for after that.

@@ -84,7 +84,7 @@ struct DownloadRun: Sendable {
                 do throws(PhotoSyncError) {
                     while failure == nil, !isStopped {
                         if let plan = plans.popFirst() { return plan }
-                        guard let block = try await next(feed) else { return nil }
+                        guard let block = try await feed.next() else { return nil }
                         plans = try await plan(block, planner)[...]
                     }
                 } catch {
@@ -110,14 +110,6 @@ struct DownloadRun: Sendable {
         guard let obstacle, failure == nil else { return }
         failure = obstacle
         control.abandon()
-    }
-
-    private func next(_ feed: CandidateFeed) async throws(PhotoSyncError) -> CandidateFeed.Block? {
-        do {
-            return try await feed.next()
-        } catch {
-            throw Self.wrapped(error)
-        }
     }
 
     /// Tells the photos that are not to be fetched, and names the others.
@@ -149,13 +141,8 @@ struct DownloadRun: Sendable {
         do {
             return try await BlockingWork.run(read)
         } catch {
-            throw Self.wrapped(error)
+            throw PhotoSyncError.ofStore(error)
         }
-    }
-
-    private static func wrapped(_ error: any Error) -> PhotoSyncError {
-        (error as? StoreError).map { PhotoSyncError($0) } ?? error as? PhotoSyncError
-            ?? PhotoSyncError(.internalError, detail: "\(error)")
     }
 }
 
