@@ -47,6 +47,14 @@ TABLE = [
         "PhotoSync/Download/DownloadPlanner.swift", "MediaStore/HashCache.swift", "MediaCLI/Uploads/UploadsResume.swift",
         "MediaCLI/Shared/Session/ServerTrust.swift",
     ]),
+    # Only defaults of what is injected are none. The rest is the process itself, which is asked where it begins.
+    ("a clock or an environment that is not injected", r"(?<!\{ )(?<!: Date = )\bDate\(\)|processInfo\.environment|getenv\(", [
+        "MediaFiles/Programs/ProgramRun.swift", "MediaCLI/CommandContext.swift", "MediaCLI/ProcessResources.swift",
+        "MediaCLI/Program.swift", "MediaCLI/Shared/Errors/ErrorCatalogue+Local.swift", "MediaCLI/Shared/Files/InputFile.swift",
+        "MediaSystem/KillPlace.swift", "MediaTransport/ProxyChoice.swift", "MediaStore/StoreConnection.swift",
+        "MediaStore/RescueLog.swift", "MediaStore/StoredFileRow.swift", "MediaStore/TokenStore+Removals.swift",
+        "MediaStore/UploadRecord.swift",
+    ]),
     # The library handles backslashes and zones; these read what other programs have written.
     ("a coder of JSON of its own", r"\bJSON(De|En)coder\(", [
         "MediaCLI/Upload/UploadReport.swift", "MediaCLI/Uploads/UploadsImport.swift",

@@ -33,9 +33,7 @@ struct ServerQuiet {
 
     /// How long the server may still be at work on a request that ended then.
     func remaining(since start: Date) -> Duration {
-        // A start that lies ahead of a clock that was set back counts as now.
-        let quiet = Duration.seconds(max(0, Date().timeIntervalSince(start)))
-        return max(.zero, uploader.settleTime(forBytes: sizeBytes) - quiet)
+        uploader.settleTime(forBytes: sizeBytes, since: start)
     }
 
     /// Waits.

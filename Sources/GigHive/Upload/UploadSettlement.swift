@@ -16,6 +16,7 @@ struct UploadSettlement {
     var keepsReply = false
     /// A response with a token whose status does not confirm the upload.
     var unconfirmed: UploadReply?
+    var now: @Sendable () -> Date = { Date() }
 
     init(store: TokenStore, record: UploadRecord, result: UploadResult) {
         self.store = store
@@ -148,7 +149,7 @@ struct UploadSettlement {
         // How long a server may still work counts from the loss of the answer, or from when a dead process was last heard
         // of. Asking does not start that time anew.
         if state != .unknownOutcome || (record.state != .unknownOutcome && !result.isResumed) {
-            record.updatedAt = Date()
+            record.updatedAt = now()
         }
         record.state = state
         write(

@@ -10,12 +10,13 @@ public import Tus
 public struct Uploader: Sendable {
     /// The server.
     public let client: GigHiveClient
+    var now: @Sendable () -> Date { client.now }
     let store: TokenStore
     let directory: DataDirectory
     let options: UploadOptions
-    let schedule: OutcomeInquiry.Schedule
+    var schedule = OutcomeInquiry.Schedule()
     /// How finalize is retried on a server whose tus side has not told it yet that an upload is complete.
-    let finalizeRetry: RetryPolicy
+    var finalizeRetry = RetryPolicy.finalize
     /// How finalize is retried on a server that still reports a complete upload as pending; afterwards it never ends.
     var pendingRetry = RetryPolicy.pendingFinalize
     let featureCache = TusFeatureCache()
@@ -54,14 +55,13 @@ public struct Uploader: Sendable {
         options: UploadOptions = UploadOptions(),
         hashes: HashCache? = nil
     ) {
-        self.init(
-            client: client,
-            store: store,
-            directory: directory,
-            options: options,
-            schedule: OutcomeInquiry.Schedule(),
-            hashes: hashes
-        )
+        self.client = options.guest.map { client.authorized($0.authorization) } ?? client
+        self.store = store
+        self.directory = directory
+        self.options = options
+        self.hashes = hashes
+        rescueLog = RescueLog(in: directory)
+        inventory = ServerInventory(self.client)
     }
 
     /// The same over the token store of a directory, which is opened.
@@ -87,15 +87,9 @@ public struct Uploader: Sendable {
         finalizeRetry: RetryPolicy = .finalize,
         hashes: HashCache? = nil
     ) {
-        self.client = options.guest.map { client.authorized($0.authorization) } ?? client
-        self.store = store
-        self.directory = directory
-        self.options = options
+        self.init(client: client, store: store, directory: directory, options: options, hashes: hashes)
         self.schedule = schedule
         self.finalizeRetry = finalizeRetry
-        self.hashes = hashes
-        rescueLog = RescueLog(in: directory)
-        inventory = ServerInventory(self.client)
     }
 
     /// Sends a prepared upload. Never throws: every end is a result with a state.
@@ -293,15 +287,20 @@ extension Uploader {
     /// - Returns: nil when the file is gone or changed, or the task was cancelled.
     func readDigest(of upload: PreparedUpload) async -> String? {
         guard case .file(let path) = upload.source, let identity = upload.identity else { return nil }
-        let readingBegan = Date()
+        let readingBegan = now()
         guard let checksum = await FileDigest.hex(path: path, identity: identity) else { return nil }
         keep(checksum, of: upload, readingBegan: readingBegan)
         return checksum
     }
 
+    /// What is left of `settleTime`. A start that lies ahead of a clock that was set back counts as now.
+    func settleTime(forBytes byteCount: Int64, since start: Date) -> Duration {
+        max(.zero, settleTime(forBytes: byteCount) - .seconds(max(0, now().timeIntervalSince(start))))
+    }
+
     /// The row that an upload begins with.
     func record(of upload: PreparedUpload) -> UploadRecord {
-        let now = Date()
+        let now = now()
         return UploadRecord(
             uploadID: TokenStore.newUploadID(),
             path: upload.journalPath,

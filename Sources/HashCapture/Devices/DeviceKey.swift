@@ -220,11 +220,7 @@ struct ProgramSigner: CaptureSigner {
     }
 
     private func run(_ input: [UInt8]) async throws(CaptureError) -> [UInt8] {
-        let program = ProgramRun(
-            arguments,
-            searchPath: ProcessInfo.processInfo.environment["PATH"] ?? "",
-            outputLimit: Self.longestOutput
-        )
+        let program = ProgramRun(arguments, outputLimit: Self.longestOutput)
         let result: ProgramResult
         do {
             result = try await program.run(input: input)

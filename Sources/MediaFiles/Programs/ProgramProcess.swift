@@ -154,7 +154,7 @@ struct ProgramProcess: ~Copyable {
         }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
+        let environment = run.environment.map { "\($0.key)=\($0.value)" }
         let vectors = [run.arguments, environment].map { $0.map { strdup($0) } + [nil] }
         defer { vectors.joined().forEach { free($0) } }
         var child: pid_t = 0

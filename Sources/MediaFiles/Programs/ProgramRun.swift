@@ -19,16 +19,18 @@ package struct ProgramRun: Sendable {
     package var directory: TargetDirectory?
     /// How long it has to end by itself when the task is cancelled.
     package var grace: Duration = .seconds(2)
+    /// Its environment.
+    package var environment = ProcessInfo.processInfo.environment
 
     /// Prepares a run.
     ///
     /// - Parameters:
     ///   - arguments: Program and arguments.
-    ///   - searchPath: `PATH`: where a program without a slash is looked for.
+    ///   - searchPath: `PATH`: where a program without a slash is looked for; nil for that of the environment.
     ///   - outputLimit: More bytes of output end the program.
-    package init(_ arguments: [String], searchPath: String, outputLimit: Int = 64 << 10) {
+    package init(_ arguments: [String], searchPath: String? = nil, outputLimit: Int = 64 << 10) {
         self.arguments = arguments
-        self.searchPath = searchPath
+        self.searchPath = searchPath ?? environment["PATH"] ?? ""
         self.outputLimit = outputLimit
     }
 

@@ -72,8 +72,7 @@ package struct WholeFile {
     private func publish(_ file: PartialFile, as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
         switch audience {
         case .owner: try file.makePrivate()
-        case .everybody:
-            _ = try file.seal(modificationMicroseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+        case .everybody: try file.seal()
         }
         if isReplacing { try file.publish(replacing: name) } else { try file.publish(as: name) }
     }

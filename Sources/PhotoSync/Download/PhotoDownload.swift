@@ -379,7 +379,7 @@ extension PhotoDownload {
         plan.copy.sha256 = digest
         plan.copy.identity = identity
         try await keep(plan.copy)
-        context.digests.add(digest, of: identity, at: plan.copy.path)
+        context.digests.add(digest, of: identity, at: plan.copy.path, writtenAt: context.account.now())
         await context.planner.landed(plan)
         item.describe(plan.copy)
         item.state = digest == photo.sha256 ? .verified : .rewritten

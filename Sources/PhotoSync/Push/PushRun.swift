@@ -71,7 +71,7 @@ final class PushRun {
         return report.result
     }
 
-    private var hashing: TreeHashing { TreeHashing(hashes: hashes, threads: options.hashers) }
+    private var hashing: TreeHashing { TreeHashing(hashes: hashes, threads: options.hashers, now: account.now) }
 
     private var noteRead: @Sendable (Int) -> Void {
         { [report] count in report.progress { $0.bytesHashed += Int64(count) } }

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 package import MediaStore
 package import MediaSystem
 package import MediaTransport
@@ -39,11 +39,8 @@ package struct TreeHashing: Sendable {
     /// - Parameters:
     ///   - hashes: Knows files that were hashed before, and learns the others; nil to read them all.
     ///   - threads: How many files are read at a time; nil for one a core.
-    package init(hashes: HashCache?, threads: Int? = nil) {
-        self.init(hashes: hashes, threads: threads, now: { Date() })
-    }
-
-    init(hashes: HashCache?, threads: Int? = nil, now: @escaping @Sendable () -> Date) {
+    ///   - now: This machine's clock.
+    package init(hashes: HashCache?, threads: Int? = nil, now: @escaping @Sendable () -> Date = { Date() }) {
         self.hashes = hashes
         self.now = now
         self.threads = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
