@@ -27,6 +27,7 @@ TABLE = [
     ("a backoff", r"(?i)(pause|wait|delay|backoff|interval|upcoming)\w* \*=? 2\b|\* \(1 << |pow\(2,|\.random\(in: 0\.?0?\.\.", [
         "MediaTransport/RetryPolicy.swift", "MediaStore/Captures/CounterFile.swift",
     ]),
+    ("a reader of TIFF", r"(?i)0x2A, 0x00\]:|0x8769|0x9003", ["MediaFiles/CreationTime/PhotoExif.swift"]),
     ("a schedule of retries", r"RetryPolicy\((delays|base|retries: \d)|\]\.map \{ \.(milli)?seconds\(", [
         "MediaTransport/RetryPolicy.swift",
     ]),
