@@ -27,7 +27,7 @@ TABLE = [
     ("a backoff", r"(?i)(pause|wait|delay|backoff|interval|upcoming)\w* \*=? 2\b|\* \(1 << |pow\(2,|\.random\(in: 0\.?0?\.\.", [
         "MediaTransport/RetryPolicy.swift", "MediaStore/Captures/CounterFile.swift",
     ]),
-    ("a reader of TIFF", r"(?i)0x2A, 0x00\]:|0x8769|0x9003", ["MediaFiles/CreationTime/PhotoExif.swift"]),
+    ("a reader of TIFF", r"(?i)(0x2A, 0x00|0x00, 0x2A)\]:|0x8769|0x9003", ["MediaFiles/CreationTime/PhotoExif.swift"]),
     ("a schedule of retries", r"RetryPolicy\((delays|base|retries: \d)|\]\.map \{ \.(milli)?seconds\(", [
         "MediaTransport/RetryPolicy.swift",
     ]),
@@ -49,7 +49,7 @@ TABLE = [
     ]),
     # Only defaults of what is injected are none. The rest is the process itself, which is asked where it begins.
     ("a clock or an environment that is not injected", r"(?<!\{ )(?<!: Date = )\bDate\(\)|processInfo\.environment|getenv\(", [
-        "MediaFiles/Programs/ProgramRun.swift", "MediaCLI/CommandContext.swift", "MediaCLI/ProcessResources.swift",
+        "MediaCLI/CommandContext.swift", "MediaFiles/Programs/ProgramRun.swift", "MediaCLI/ProcessResources.swift",
         "MediaCLI/Program.swift", "MediaCLI/Shared/Errors/ErrorCatalogue+Local.swift", "MediaCLI/Shared/Files/InputFile.swift",
         "MediaSystem/KillPlace.swift", "MediaTransport/ProxyChoice.swift", "MediaStore/",
     ]),
