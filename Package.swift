@@ -24,7 +24,7 @@ let package = Package(
         .library(name: "MediaKit", targets: ["MediaKit"]),
     ],
     traits: [
-        .trait(name: "ImageLibraries", description: "Exif data by libexif, depth maps in PNG by libpng, gzip by zlib."),
+        .trait(name: "ImageLibraries", description: "Depth maps in PNG by libpng, gzip by zlib."),
         .default(enabledTraits: ["ImageLibraries"]),
     ],
     dependencies: [
@@ -49,7 +49,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CImages",
-            providers: [.apt(["libexif-dev", "libpng-dev", "zlib1g-dev"])]
+            providers: [.apt(["libpng-dev", "zlib1g-dev"])]
         ),
         // libpng, whose header must stay out of `CImages`: it brings <time.h> along, and Swift then holds `tm` for a part of
         // that module. Empty without the trait, so that it builds without the headers.

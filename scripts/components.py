@@ -44,7 +44,6 @@ HOMES = {"SystemPackage": "swift-system"}
 SYSTEM_LICENCES = {
     "libc6": "LGPL-2.1-or-later",
     "libcurl": "curl",
-    "libexif": "LGPL-2.1-or-later",
     "libgcc-s1": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "libpng16": "libpng-2.0",
     "libsqlite3": "blessing",

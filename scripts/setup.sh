@@ -33,7 +33,6 @@ need_for_build() {
     need libsqlite3-dev has_library sqlite3
     need libssl-dev has_library "libcrypto >= 3"
     # Of the trait ImageLibraries, which is on by default.
-    need libexif-dev has_library libexif
     need libpng-dev has_library libpng
     need zlib1g-dev has_library zlib
 }

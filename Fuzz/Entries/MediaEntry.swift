@@ -23,9 +23,6 @@
             if let seconds = MediaCreationTime.seconds(of: file), seconds < 631_152_000 || seconds > Int64(time(nil)) {
                 return "made at \(seconds)"
             }
-            if let structure = PhotoExif.structure(of: file), structure.count > PhotoExif.byteLimit {
-                return "Exif data of \(structure.count) bytes"
-            }
             let facts = CaptureFacts.reading(file)
             if let latitude = facts.latitude, let longitude = facts.longitude,
                 !(abs(latitude) <= 90 && abs(longitude) <= 180)
@@ -35,12 +32,6 @@
             if let model = facts.deviceModel, !Shape.isPrintable(model) {
                 return "an unprintable model"
             }
-            #if ImageLibraries
-                // Whatever stands before it: libexif gets the whole input as well.
-                if let exif = ExifReading(bytes) {
-                    _ = (exif.model, exif.position?.latitude, exif.satelliteMicroseconds)
-                }
-            #endif
             return nil
         }
 

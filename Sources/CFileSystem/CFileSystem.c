@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -62,6 +63,10 @@ void begin_writeback(int descriptor, int64_t offset, int64_t byte_count) {
 
 int open_pipe(int ends[2]) {
     return pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno;
+}
+
+int open_process(pid_t process) {
+    return (int)syscall(SYS_pidfd_open, process, 0);
 }
 
 int spawn_close_others(posix_spawn_file_actions_t *actions) {

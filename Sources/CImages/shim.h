@@ -1,4 +1,1 @@
-#include <stddef.h>
-#include <stdio.h>
-#include <libexif/exif-data.h>
 #include <zlib.h>

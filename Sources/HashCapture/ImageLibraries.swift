@@ -5,8 +5,7 @@
 
 /// Which libraries for pictures this process runs with. They may be newer than those it was built with.
 public enum ImageLibraries {
-    /// Their names and versions, such as `libpng` and `1.6.39`; empty in a build without them. libexif is not among them:
-    /// it does not tell its version.
+    /// Their names and versions, such as `libpng` and `1.6.39`; empty in a build without them.
     public static var versions: [(name: String, number: String)] {
         #if ImageLibraries
             // Constants of the libraries, which stay loaded.

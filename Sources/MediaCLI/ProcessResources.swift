@@ -1,7 +1,7 @@
-internal import Outcomes
 internal import Foundation
 internal import MediaFiles
 internal import MediaSystem
+internal import Outcomes
 
 /// Checks for threads and file descriptors: without them, libdispatch and libcurl wait forever or end the process.
 enum ProcessResources {

@@ -1,6 +1,6 @@
-internal import Outcomes
 internal import ArgumentParser
 internal import Foundation
+internal import Outcomes
 
 /// The only entry point of this module.
 public enum Program {

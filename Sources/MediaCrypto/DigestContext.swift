@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import MediaSystem
 
 /// The digests that this library can compute.
 public enum DigestAlgorithm: Sendable, CaseIterable {
@@ -22,7 +23,7 @@ public enum DigestAlgorithm: Sendable, CaseIterable {
     ///
     /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends early.
     public func digest(ofFile descriptor: Int32, from offset: Int64 = 0, byteCount: Int64) async throws -> [UInt8] {
-        try await FileReading.onOwnThread { isCancelled in
+        try await BlockingWork.runCancellable { isCancelled in
             var context = try DigestContext(self)
             try FileReading.read(descriptor, from: offset, byteCount: byteCount) { block in
                 if isCancelled() { throw CancellationError() }

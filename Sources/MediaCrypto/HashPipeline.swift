@@ -35,7 +35,7 @@ package final class HashPipeline: Sendable {
         byteCount: Int64,
         onBlock: @escaping @Sendable (Int64) throws -> Void = { _ in }
     ) async throws {
-        try await FileReading.onOwnThread { [ring] isCancelled in
+        try await BlockingWork.runCancellable { [ring] isCancelled in
             var done: Int64 = 0
             try FileReading.read(descriptor, from: offset, byteCount: byteCount) { block in
                 if isCancelled() { throw CancellationError() }
@@ -95,25 +95,6 @@ package struct FileDigests: Sendable, Equatable {
 package enum FileReading {
     private static let blockSize = 1 << 20
 
-    /// Runs blocking work on its own thread. `work` gets a function that returns whether the task was canceled.
-    ///
-    /// - Throws: What `work` throws; `CryptoError` when the system provides no thread.
-    package static func onOwnThread<Value: Sendable>(
-        _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Value
-    ) async throws -> Value {
-        let flag = CancellationFlag()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let code = DedicatedThread.start {
-                    continuation.resume(with: Result { try work { flag.isSet } })
-                }
-                if code != 0 { continuation.resume(throwing: CryptoError("no thread to hash on", systemError: code)) }
-            }
-        } onCancel: {
-            flag.set()
-        }
-    }
-
     /// Reads exactly `byteCount` bytes from `offset` on with `pread`, in blocks of at most 1 MiB that are valid during
     /// the call only.
     ///
@@ -150,13 +131,5 @@ package enum FileReading {
         } catch {
             throw CryptoError("cannot read", systemError: error.code)
         }
-    }
-
-    private final class CancellationFlag: Sendable {
-        private let flag = Atomic(false)
-
-        var isSet: Bool { flag.load(ordering: .relaxed) }
-
-        func set() { flag.store(true, ordering: .relaxed) }
     }
 }

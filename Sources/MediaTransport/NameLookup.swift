@@ -8,22 +8,10 @@ package enum NameLookup {
     /// - Returns: Numeric addresses in order of preference, each once.
     /// - Throws: `.unknownHost`; `.unusable` without a thread.
     package static func addresses(host: String, port: Int) async throws(TransportError) -> [String] {
-        let result = await withCheckedContinuation { continuation in
-            let code = DedicatedThread.start {
-                continuation.resume(returning: Result { try lookUp(host, port) })
-            }
-            guard code == 0 else { return continuation.resume(returning: .failure(TransportError.noThread(code))) }
-        }
-        do {
-            return try result.get()
-        } catch let error as TransportError {
-            throw error
-        } catch {
-            throw TransportError(.unknownHost, detail: "\(error)")
-        }
+        try await BlockingWork.run { () throws(TransportError) in try lookUp(host, port) }
     }
 
-    private static func lookUp(_ host: String, _ port: Int) throws -> [String] {
+    private static func lookUp(_ host: String, _ port: Int) throws(TransportError) -> [String] {
         let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

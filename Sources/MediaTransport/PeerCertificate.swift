@@ -24,13 +24,7 @@ extension HTTPClient {
     ) async throws(TransportError) -> PeerCertificate {
         let address = origin.description + "/"
         let milliseconds = limit.milliseconds
-        let result = await withCheckedContinuation { continuation in
-            let code = DedicatedThread.start {
-                continuation.resume(returning: fetchCertificate(address, limitMilliseconds: milliseconds))
-            }
-            guard code == 0 else { return continuation.resume(returning: .failure(.noThread(code))) }
-        }
-        return try result.get()
+        return try await BlockingWork.run { fetchCertificate(address, limitMilliseconds: milliseconds) }.get()
     }
 
     private static func fetchCertificate(

@@ -72,7 +72,8 @@ final class TransferLoop: Sendable {
             inbox.isRunning = false
             return inbox.submissions
         }
-        for (_, complete) in waiting { complete(.failure(.noThread(code))) }
+        let error = TransportError(.unusable, detail: "cannot start a thread: \(SystemError.words(code))")
+        for (_, complete) in waiting { complete(.failure(error)) }
     }
 
     /// Refuses new requests, cancels running ones and ends the thread.

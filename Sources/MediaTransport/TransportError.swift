@@ -90,11 +90,6 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
 }
 
 extension TransportError {
-    /// The system gives no thread; `code` is an `errno`.
-    static func noThread(_ code: Int32) -> TransportError {
-        TransportError(.unusable, detail: "cannot start a thread: \(SystemError.words(code))")
-    }
-
     /// Whether the server's certificate or key was refused, so that nothing was sent.
     package var isTrustRefused: Bool {
         [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch].contains(kind)

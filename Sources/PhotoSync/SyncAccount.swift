@@ -1,3 +1,4 @@
+internal import Foundation
 internal import MediaCrypto
 public import MediaStore
 public import MediaTransport
@@ -12,6 +13,8 @@ public struct SyncAccount: Sendable {
     public let index: SyncIndex
     /// What is on this machine.
     public let library: LibraryStore
+    /// This machine's clock.
+    var now: @Sendable () -> Date = { Date() }
 
     /// Makes an account.
     public init(client: PhotoSyncClient, deviceID: String?, index: SyncIndex, library: LibraryStore) {

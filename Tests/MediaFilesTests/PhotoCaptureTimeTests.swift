@@ -155,12 +155,12 @@ import Testing
     static let jpegWithPicture = jpeg(data) + [0xFF, 0xDA, 0, 2, 1, 2, 3, 0xFF, 0xD9]
 }
 
-/// What `PhotoCaptureTime` says of a file with these bytes.
+/// What `PhotoExif` says of a file with these bytes.
 private func capture(_ bytes: [UInt8], in directory: TemporaryDirectory? = nil) throws -> Int64? {
     let directory = try directory ?? TemporaryDirectory()
     let path = directory.file("photo")
     try Data(bytes).write(to: URL(fileURLWithPath: path))
-    return PhotoCaptureTime.microseconds(of: try SourceFile(path: Array(path.utf8)))
+    return PhotoExif(of: try SourceFile(path: Array(path.utf8)))?.captureTime?.microseconds
 }
 
 /// An entry of a TIFF directory.

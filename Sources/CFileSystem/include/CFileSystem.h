@@ -47,6 +47,10 @@ void begin_writeback(int descriptor, int64_t offset, int64_t byte_count);
 /// Returns 0, or the error number.
 int open_pipe(int ends[2]);
 
+/// A descriptor that is readable once a child process has ended (`pidfd_open`), which Swift's Glibc module does not offer.
+/// Close-on-exec. Returns -1 where the system has none.
+int open_process(pid_t process);
+
 /// Closes every descriptor above the standard streams in a program that is started
 /// (`posix_spawn_file_actions_addclosefrom_np`), which Swift's Glibc module does not offer.
 ///

@@ -172,11 +172,7 @@ struct BatchRun: Sendable {
             slots.close()
             gate.close()
         }
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<workerCount {
-                group.addTask { await work() }
-            }
-        }
+        await withBoundedTasks(0..<workerCount, limit: workerCount) { _ in await work() }
         rescueLog.close()
         uploader.hashes?.flush()
     }

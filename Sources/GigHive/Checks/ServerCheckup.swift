@@ -299,7 +299,7 @@ public struct ServerCheckup: Sendable {
         guard let theirs = response.head.value(of: "Date").flatMap(HTTPDate.parse) else {
             return ServerCheck("clock", .skipped, "not checked: the server sends no Date header")
         }
-        let ahead = theirs - UnixTime.now()
+        let ahead = theirs - client.unixTime
         let facts = ["ahead_seconds": String(ahead)]
         guard abs(ahead) > Self.tolerance else {
             return ServerCheck("clock", .passed, "in sync", facts: facts)

@@ -340,7 +340,7 @@ struct Finalization {
         }
         usedUpAnswers += 1
         let wasLost = lostAt != nil
-        let since = lostAt ?? Date()
+        let since = lostAt ?? uploader.now()
         lostAt = since
         try await journal.finalizing(at: since)
         guard usedUpAnswers == 1 else {
@@ -353,7 +353,7 @@ struct Finalization {
         _ error: GigHiveError,
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) -> Step {
-        let now = Date()
+        let now = uploader.now()
         lostAt = now
         try await journal.finalizing(at: now)
         settlement.end(.unknownOutcome, error.asUnknownOutcome)

@@ -32,9 +32,7 @@ struct ServerQuiet {
 
     /// How long the server may still be working on a request that ended then.
     func remaining(since start: Date) -> Duration {
-        // A start in the future, because the clock was set back, counts as now.
-        let quiet = Duration.seconds(max(0, Date().timeIntervalSince(start)))
-        return max(.zero, uploader.settleTime(forBytes: sizeBytes) - quiet)
+        uploader.settleTime(forBytes: sizeBytes, since: start)
     }
 
     /// False when the user stopped it.

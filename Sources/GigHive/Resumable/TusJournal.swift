@@ -8,20 +8,22 @@ internal import Tus
 /// The tus side of one upload, in memory and in the journal. Only the holder of the upload's lock has one.
 actor TusJournal {
     private let store: TokenStore
+    private let now: @Sendable () -> Date
     private(set) var record: TusRecord
     /// Saves run in order: an older state must never replace a newer one.
     private var lastSave: Task<StoreError?, Never>?
 
-    init(_ record: TusRecord, store: TokenStore) {
+    init(_ record: TusRecord, store: TokenStore, now: @escaping @Sendable () -> Date = { Date() }) {
         self.record = record
         self.store = store
+        self.now = now
     }
 
     /// A part was created. `chunkBytes` is the size of its chunks where it must not change.
     func created(_ part: Int, _ creation: TusCreation, chunkBytes: Int64? = nil) async throws(StoreError) {
         record.parts[part].tusID = creation.id
         record.parts[part].expiresAt = creation.expiresAt
-        record.parts[part].createdAt = Date()
+        record.parts[part].createdAt = now()
         record.parts[part].chunkBytes = chunkBytes
         record.parts[part].proofs = []
         try await save()
@@ -66,8 +68,8 @@ actor TusJournal {
     }
 
     /// A finalize request is about to be sent, or its response was just lost. From here on the server may store the file.
-    func finalizing(at time: Date = Date()) async throws(StoreError) {
-        record.finalizeStartedAt = time
+    func finalizing(at time: Date? = nil) async throws(StoreError) {
+        record.finalizeStartedAt = time ?? now()
         try await save()
     }
 

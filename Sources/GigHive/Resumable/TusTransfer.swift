@@ -41,22 +41,17 @@ struct TusTransfer: Sendable {
         let wholeDigest = Task { await checksum() }
         defer { wholeDigest.cancel() }
         let outcomes = await control.abandoning { inner in
-            await withTaskGroup(of: (Int, Result<SentPart, TusError>).self) { group in
-                for index in parts.indices {
-                    group.addTask {
-                        do throws(TusError) {
-                            return (index, .success(try await send(index, parts: parts, control: inner)))
-                        } catch {
-                            inner.abandon()
-                            return (index, .failure(error))
-                        }
-                    }
+            await withBoundedTasks(parts.indices, limit: parts.count) { index -> Result<SentPart, TusError> in
+                do throws(TusError) {
+                    return .success(try await send(index, parts: parts, control: inner))
+                } catch {
+                    inner.abandon()
+                    return .failure(error)
                 }
-                return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
             }
         }
         // The part that failed first has stopped the others.
-        let failures = outcomes.values.compactMap { outcome in
+        let failures = outcomes.compactMap { outcome in
             if case .failure(let error) = outcome { error } else { nil }
         }
         if let failure = failures.first(where: { $0.kind != .cancelled }) ?? failures.first {
@@ -65,10 +60,7 @@ struct TusTransfer: Sendable {
         guard let checksum = await wholeDigest.value else {
             throw TusError(.sourceFailed, detail: "the file could not be read to its end")
         }
-        var ids: [String] = []
-        for index in parts.indices {
-            ids.append(try outcomes[index]?.get().tusID ?? "")
-        }
+        let ids = try outcomes.map { outcome throws(TusError) in try outcome.get().tusID }
         if let joined = await journal.record.finalTusID {
             return (joined, checksum)
         }

@@ -94,7 +94,7 @@ struct TusUploadRun {
         guard await uploader.contact?.enter() ?? true, await uploader.mayBegin(control) else {
             throw GigHiveError(.cancelled)
         }
-        let file = try OpenFile(upload)
+        let file = try OpenFile(upload, openedAt: uploader.now())
         settlement.result.warnings += file.warnings
         let lock = try UploadOwnership.ofRow(earlier ?? settlement.record, in: uploader.directory)
         defer { lock.release() }
@@ -124,7 +124,8 @@ struct TusUploadRun {
         try await uploader.store.plan(settlement.record)
         settlement.isPlanned = true
         KillPoint.afterIntent.reach()
-        return TusJournal(TusRecord(uploadID: settlement.record.uploadID, parts: []), store: uploader.store)
+        let record = TusRecord(uploadID: settlement.record.uploadID, parts: [])
+        return TusJournal(record, store: uploader.store, now: uploader.now)
     }
 
     /// Takes over a row, reloaded now that no other process can change it; nil if it has ended meanwhile.
@@ -143,7 +144,7 @@ struct TusUploadRun {
         }
         guard !row.state.isSettled, row.state != .finalized else { return nil }
         record = try await forgetOtherDetails(of: row, record)
-        return TusJournal(record, store: uploader.store)
+        return TusJournal(record, store: uploader.store, now: uploader.now)
     }
 
     // MARK: Bytes, then finalize
@@ -349,6 +350,7 @@ extension UploadSettlement {
         record.transport = .tus
         record.isGuest = uploader.options.guest != nil
         self.init(store: uploader.store, record: record, result: result)
+        now = uploader.now
     }
 }
 
@@ -453,7 +455,7 @@ extension TusUploadRun {
         let detail = "this server does not change the details of an upload that was started"
         onEvent(.restarting(because: GigHiveError(.notResumable, detail: detail, path: upload.path)))
         onEvent(.leavingUnfinished)
-        let journal = TusJournal(record, store: uploader.store)
+        let journal = TusJournal(record, store: uploader.store, now: uploader.now)
         try await journal.forget()
         return await journal.record
     }

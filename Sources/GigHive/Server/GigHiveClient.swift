@@ -12,6 +12,9 @@ public struct GigHiveClient: Sendable {
     let timeouts: TransferTimeouts
     /// Whether queries are retried when the application is unavailable (503).
     var repeatsUnavailable = true
+    /// This machine's clock.
+    var now: @Sendable () -> Date = { Date() }
+    var unixTime: Int64 { Int64(now().timeIntervalSince1970) }
 
     /// Makes a client.
     public init(
@@ -29,7 +32,9 @@ public struct GigHiveClient: Sendable {
     }
 
     func authorized(_ authorization: Authorization) -> GigHiveClient {
-        GigHiveClient(server: server, http: http, authorization: authorization, timeouts: timeouts)
+        var client = GigHiveClient(server: server, http: http, authorization: authorization, timeouts: timeouts)
+        client.now = now
+        return client
     }
 
     /// Runs a query that an upload can do without: a 503 is retried once after a second, because the upload itself meets it,
@@ -157,7 +162,7 @@ public struct GigHiveClient: Sendable {
     ) -> HTTPRequest {
         HTTPRequest(
             method,
-            server.resource(path, query: query + [("t", String(UnixTime.now()))]),
+            server.resource(path, query: query + [("t", String(unixTime))]),
             authorization: isAuthorized ? authorization : nil,
             repeatability: .safe,
             verdict: { [repeatsUnavailable] in repeatsUnavailable || $0.status != 503 ? .byStatus : .final },
@@ -313,9 +318,4 @@ extension GigHiveClient {
     private static func isToken(_ text: String) -> Bool {
         (1...8192).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
     }
-}
-
-enum UnixTime {
-    /// The current time, in whole seconds.
-    static func now() -> Int64 { Int64(Date().timeIntervalSince1970) }
 }

@@ -28,6 +28,7 @@ public struct KeptResponse: Sendable, Equatable {
 public struct KeptResponses: Sendable {
     private let store: TokenStore
     private let directory: DataDirectory
+    var now: @Sendable () -> Date = { Date() }
 
     /// Opens nothing. `RescueAdoption.run` first stores what can be stored without the user.
     public init(store: TokenStore, directory: DataDirectory) {
@@ -101,7 +102,7 @@ public struct KeptResponses: Sendable {
                 }
                 return Adoption(entry: known, wasStored: true)
             }
-            let record = try content.record(on: server)
+            let record = try content.record(on: server, now: now())
             if try store.hasToken(token, host: record.host, ofOtherThan: id) { throw AdoptionError.tokenInUse }
             guard let entry = UploadSettlement(store: store, record: record).entry(reply) else {
                 throw AdoptionError.noFileID
@@ -189,7 +190,7 @@ public struct KeptResponses: Sendable {
         }
 
         /// The upload of the token; without a row in the journal, one with only its server.
-        func record(on server: ServerURL?) throws(AdoptionError) -> UploadRecord {
+        func record(on server: ServerURL?, now: Date) throws(AdoptionError) -> UploadRecord {
             if let record {
                 if let server, server.scope != record.host { throw .otherServer(record.baseURL) }
                 return record
@@ -204,8 +205,8 @@ public struct KeptResponses: Sendable {
                 fields: [],
                 identity: nil,
                 sizeBytes: 0,
-                createdAt: Date(),
-                updatedAt: Date()
+                createdAt: now,
+                updatedAt: now
             )
         }
     }

@@ -322,7 +322,7 @@ struct UploadResolution {
                 fileName: settlement.result.fileName,
                 sizeBytes: settlement.record.sizeBytes,
                 startedAt: tus.finalizeStartedAt,
-                journal: TusJournal(tus, store: uploader.store),
+                journal: TusJournal(tus, store: uploader.store, now: uploader.now),
                 uploader: uploader,
                 control: control,
                 onEvent: onEvent
@@ -334,7 +334,7 @@ struct UploadResolution {
             case .settled: break
             case .sendAgain(let error): settlement.end(.failed, error)
             case .dead(let error):
-                try await TusJournal(tus, store: uploader.store).forget()
+                try await TusJournal(tus, store: uploader.store, now: uploader.now).forget()
                 settlement.end(.failed, error)
             }
         } catch let error as StoreError {
@@ -389,8 +389,7 @@ struct UploadResolution {
             )
             return
         }
-        let quiet = Duration.seconds(max(0, Date().timeIntervalSince(record.updatedAt)))
-        let limit = max(.zero, uploader.settleTime(forBytes: record.sizeBytes) - quiet)
+        let limit = uploader.settleTime(forBytes: record.sizeBytes, since: record.updatedAt)
         onEvent(.resolving(for: limit))
         let inquiry = uploader.inquiry(
             record,

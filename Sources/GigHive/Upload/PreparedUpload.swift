@@ -168,33 +168,23 @@ struct OpenFile: Sendable {
     private let descriptor: Int32
     let byteCount: Int64
     /// Before any of it was read.
-    let openedAt = Date()
+    let openedAt: Date
     /// Warnings about the first bytes.
     let warnings: [UploadWarning]
 
     /// Opens the source again. Throws `.sourceChanged` if it is not the checked one any more.
-    init(_ upload: PreparedUpload) throws(GigHiveError) {
+    init(_ upload: PreparedUpload, openedAt: Date) throws(GigHiveError) {
+        self.openedAt = openedAt
         source = upload.source
         switch upload.source {
         case .file(let path):
-            do {
-                let file = try SourceFile(path: path)
-                self.file = file
-                descriptor = file.descriptor
-                byteCount = file.status.size
-                guard file.status == upload.identity else {
-                    throw GigHiveError(
-                        .sourceChanged,
-                        detail: "the file has changed since it was checked",
-                        path: path
-                    )
-                }
-            } catch let error as SourceFileError {
-                throw .source(error)
-            } catch let error as GigHiveError {
-                throw error
-            } catch {
-                throw GigHiveError(.fileUnreadable, detail: "\(error)", path: path)
+            let file: SourceFile
+            do { file = try SourceFile(path: path) } catch { throw .source(error) }
+            self.file = file
+            descriptor = file.descriptor
+            byteCount = file.status.size
+            guard file.status == upload.identity else {
+                throw GigHiveError(.sourceChanged, detail: "the file has changed since it was checked", path: path)
             }
         case .spooled(let spool, _):
             file = nil

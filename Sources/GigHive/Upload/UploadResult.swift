@@ -184,7 +184,7 @@ extension UploadSettlement {
             host: record.host,
             fileID: fileID,
             token: token,
-            createdAt: Date(),
+            createdAt: now(),
             eventDate: stored?.eventDate ?? field("event_date") ?? "",
             orgName: stored?.orgName ?? field("org_name") ?? "",
             eventType: stored?.eventType ?? field("event_type") ?? "",

@@ -43,6 +43,7 @@ struct UploadRun {
             record: uploader.record(of: upload),
             result: UploadResult(of: upload, server: uploader.client.server.description)
         )
+        settlement.now = uploader.now
     }
 
     mutating func perform() async -> UploadResult {
@@ -76,7 +77,7 @@ struct UploadRun {
         guard await mayBegin() else {
             throw GigHiveError(.cancelled)
         }
-        let file = try OpenFile(upload)
+        let file = try OpenFile(upload, openedAt: uploader.now())
         settlement.result.warnings += file.warnings
         let rescue: RescueRecord
         let lock: UploadLock

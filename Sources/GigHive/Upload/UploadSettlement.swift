@@ -16,6 +16,7 @@ struct UploadSettlement {
     var keepsReply = false
     /// A response with a token whose status does not confirm the upload.
     var unconfirmed: UploadReply?
+    var now: @Sendable () -> Date = { Date() }
 
     init(store: TokenStore, record: UploadRecord, result: UploadResult) {
         self.store = store
@@ -145,7 +146,7 @@ struct UploadSettlement {
         // The time that a server may still work counts from the loss of the response, or from the last record of a dead
         // process. A query does not restart it.
         if state != .unknownOutcome || (record.state != .unknownOutcome && !result.isResumed) {
-            record.updatedAt = Date()
+            record.updatedAt = now()
         }
         record.state = state
         write(

@@ -10,12 +10,13 @@ public import Tus
 public struct Uploader: Sendable {
     /// The server.
     public let client: GigHiveClient
+    var now: @Sendable () -> Date { client.now }
     let store: TokenStore
     let directory: DataDirectory
     let options: UploadOptions
-    let schedule: OutcomeInquiry.Schedule
+    var schedule = OutcomeInquiry.Schedule()
     /// Retries of finalize while the server's tus side has not notified the application that an upload is complete.
-    let finalizeRetry: RetryPolicy
+    var finalizeRetry = RetryPolicy.finalize
     /// Retries of finalize while the server still reports a complete upload as pending; after that it never completes.
     var pendingRetry = RetryPolicy.pendingFinalize
     let featureCache = TusFeatureCache()
@@ -53,14 +54,13 @@ public struct Uploader: Sendable {
         options: UploadOptions = UploadOptions(),
         hashes: HashCache? = nil
     ) {
-        self.init(
-            client: client,
-            store: store,
-            directory: directory,
-            options: options,
-            schedule: OutcomeInquiry.Schedule(),
-            hashes: hashes
-        )
+        self.client = options.guest.map { client.authorized($0.authorization) } ?? client
+        self.store = store
+        self.directory = directory
+        self.options = options
+        self.hashes = hashes
+        rescueLog = RescueLog(in: directory)
+        inventory = ServerInventory(self.client)
     }
 
     /// The same, opening the token store of a directory.
@@ -85,15 +85,9 @@ public struct Uploader: Sendable {
         finalizeRetry: RetryPolicy = .finalize,
         hashes: HashCache? = nil
     ) {
-        self.client = options.guest.map { client.authorized($0.authorization) } ?? client
-        self.store = store
-        self.directory = directory
-        self.options = options
+        self.init(client: client, store: store, directory: directory, options: options, hashes: hashes)
         self.schedule = schedule
         self.finalizeRetry = finalizeRetry
-        self.hashes = hashes
-        rescueLog = RescueLog(in: directory)
-        inventory = ServerInventory(self.client)
     }
 
     /// Sends a prepared upload. Never throws: every outcome is a result with a state.
@@ -282,14 +276,19 @@ extension Uploader {
     /// Reads the whole file for its digest, on its own thread, and caches it. Nil if the file is gone or changed.
     func readDigest(of upload: PreparedUpload) async -> String? {
         guard case .file(let path) = upload.source, let identity = upload.identity else { return nil }
-        let readingBegan = Date()
+        let readingBegan = now()
         guard let checksum = await FileDigest.hex(path: path, identity: identity) else { return nil }
         keep(checksum, of: upload, readingBegan: readingBegan)
         return checksum
     }
 
+    /// The rest of `settleTime`. A start in the future, because the clock was set back, counts as now.
+    func settleTime(forBytes byteCount: Int64, since start: Date) -> Duration {
+        max(.zero, settleTime(forBytes: byteCount) - .seconds(max(0, now().timeIntervalSince(start))))
+    }
+
     func record(of upload: PreparedUpload) -> UploadRecord {
-        let now = Date()
+        let now = now()
         return UploadRecord(
             uploadID: TokenStore.newUploadID(),
             path: upload.journalPath,

@@ -4,6 +4,7 @@ internal import Glibc
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// Everything about a capture but its hash: read, checked and analysed before anything is written.
 struct CaptureInput: Sendable {

@@ -5,6 +5,7 @@ internal import MediaCore
 public import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// The keys of this machine, wherever they are.
 struct DeviceKey: Sendable {
@@ -72,18 +73,16 @@ struct DeviceKey: Sendable {
     func make(for server: String) throws(CaptureError) -> (name: String, signer: any CaptureSigner) {
         let key = try Self.usable("") { () throws(CryptoError) in try SigningKey.generate() }
         let pem = try Self.usable("") { () throws(CryptoError) in try key.pem() }
-        do {
-            let place = try directory.make(.captureKeys)
+        let place = try CaptureError.stored { () throws(StoreError) in try directory.make(.captureKeys) }
+        do throws(FileWriteError) {
             return (try write(pem, stem: Self.stem(of: server), in: place), KeySigner(key, isSlow: false))
-        } catch let error as FileWriteError {
+        } catch {
             throw CaptureError(
                 error.kind == .full ? .diskFull : .keyUnusable,
                 detail: "the key cannot be kept: \(error.detail)",
                 path: error.path,
                 underlying: error
             )
-        } catch {
-            throw (error as? StoreError).map(CaptureError.init) ?? CaptureError(.internalError)
         }
     }
 
@@ -122,24 +121,19 @@ struct DeviceKey: Sendable {
 
     private func read(_ path: String) throws(CaptureError) -> SigningKey {
         let bytes = Array(path.utf8)
+        let file: SourceFile
         let pem: [UInt8]
-        do {
-            let file = try SourceFile(path: bytes)
-            var status = stat()
-            guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
-                throw CaptureError(
-                    .keyUnusable,
-                    detail: "others may read the key: its mode has to be 0600",
-                    path: bytes
-                )
-            }
+        do throws(SourceFileError) {
+            file = try SourceFile(path: bytes)
             pem = try file.prefix(Self.longestFile)
-        } catch let error as SourceFileError {
+        } catch {
             let cause = CaptureError(error)
             let detail = cause.detail.isEmpty ? "the key is not there" : cause.detail
             throw CaptureError(.keyUnusable, detail: detail, path: bytes, underlying: error)
-        } catch {
-            throw error as? CaptureError ?? CaptureError(.keyUnusable, path: bytes)
+        }
+        var status = stat()
+        guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
+            throw CaptureError(.keyUnusable, detail: "others may read the key: its mode has to be 0600", path: bytes)
         }
         return try Self.usable(path) { () throws(CryptoError) in try SigningKey.read(pem: pem) }
     }
@@ -226,11 +220,7 @@ struct ProgramSigner: CaptureSigner {
     }
 
     private func run(_ input: [UInt8]) async throws(CaptureError) -> [UInt8] {
-        let program = ProgramRun(
-            arguments,
-            searchPath: ProcessInfo.processInfo.environment["PATH"] ?? "",
-            outputLimit: Self.longestOutput
-        )
+        let program = ProgramRun(arguments, outputLimit: Self.longestOutput)
         let result: ProgramResult
         do {
             result = try await program.run(input: input)

@@ -66,29 +66,23 @@ extension CaptureFacts {
     ///
     /// The time is UTC: the photo's, when it names its offset; else that of the satellites, when the position came with
     /// one that can belong to the photo; else the camera's wall clock, whose digits are taken as they are (as
-    /// `PhotoCaptureTime` says), since nobody knows its zone.
-    ///
-    /// A build without the trait `ImageLibraries` knows the time only, and without that of the satellites.
+    /// `PhotoExif` says), since nobody knows its zone.
     ///
     /// - Parameter file: Read in a few places, 64 KiB in all; never as a whole.
     /// - Returns: Facts, not filtered.
     public static func reading(_ file: SourceFile) -> CaptureFacts {
         var facts = CaptureFacts()
-        let told = PhotoCaptureTime.best(of: file)
+        let exif = PhotoExif(of: file)
+        facts.latitude = exif?.position?.latitude
+        facts.longitude = exif?.position?.longitude
+        facts.deviceModel = exif?.model.flatMap(ToldText.cleaned)
+        let told = exif?.captureTime
         var microseconds = told?.microseconds
-        #if ImageLibraries
-            if let exif = PhotoExif.structure(of: file).flatMap(ExifReading.init) {
-                let position = exif.position
-                facts.latitude = position?.latitude
-                facts.longitude = position?.longitude
-                facts.deviceModel = exif.model
-                if told?.hasOffset != true, let ofSatellites = exif.satelliteMicroseconds,
-                    Self.canBeOneMoment(wallClock: told?.microseconds, utc: ofSatellites)
-                {
-                    microseconds = ofSatellites
-                }
-            }
-        #endif
+        if told?.hasOffset != true, let ofSatellites = exif?.satelliteMicroseconds,
+            Self.canBeOneMoment(wallClock: told?.microseconds, utc: ofSatellites)
+        {
+            microseconds = ofSatellites
+        }
         if let microseconds {
             facts.capturedAt = Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
         } else if let seconds = MediaCreationTime.seconds(of: file) {

@@ -138,7 +138,7 @@ extension CaptureVault {
         progress: (@Sendable (Int64, Int64) -> Void)?
     ) async throws -> SHA256Digest {
         let total = file.status.size
-        let blob = try await FileReading.onOwnThread { _ in
+        let blob = try await BlockingWork.run {
             let blob = try BlobFile(Kind.media.rawValue, in: draft.directory)
             try blob.reserve(StreamingAEAD.ciphertextByteCount(of: total))
             return blob
@@ -153,7 +153,7 @@ extension CaptureVault {
             // Header and tags are a few bytes in a million; the last call is for the end.
             progress?(min(written, total), total)
         }
-        try await FileReading.onOwnThread { _ in try blob.settle() }
+        try await BlockingWork.run { try blob.settle() }
         return digest
     }
 
@@ -264,7 +264,7 @@ extension CaptureVault {
         let key = try await keyring.key(creating: false)
         let target = try ExportTarget(path, temporaryName: ".\(id)-\(kind.rawValue).mediactl-part")
         do {
-            let file = try await FileReading.onOwnThread { _ in
+            let file = try await BlockingWork.run {
                 let file = try BlobFile(target.temporaryName, in: target.directory)
                 try file.reserve(StreamingAEAD.plaintextByteCount(of: source.status.size))
                 return file
@@ -274,7 +274,7 @@ extension CaptureVault {
                 if let expecting, digest != expecting {
                     throw CaptureError(.checksumMismatch, detail: "the vault holds \(digest.hex)", value: id)
                 }
-                try await FileReading.onOwnThread { _ in
+                try await BlockingWork.run {
                     try file.settle()
                     try file.publish(as: target.name)
                 }

@@ -193,8 +193,7 @@ final class VaultKeyring: Sendable {
         let program = "vault_key_command \"\(TerminalText.escaped(arguments.first ?? ""))\""
         let result: ProgramResult
         do {
-            let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-            result = try await ProgramRun(arguments, searchPath: path).run()
+            result = try await ProgramRun(arguments).run()
         } catch {
             if error == .cancelled { throw CaptureError(.cancelled) }
             throw CaptureError(.vaultUnusable, detail: "\(program) \(error.detail)")

@@ -1,9 +1,9 @@
-internal import Outcomes
 internal import ArgumentParser
 internal import Glibc
 internal import MediaCore
 internal import MediaStore
 internal import MediaSystem
+internal import Outcomes
 
 struct StoreBackup: ContextCommand {
     static let schema = "mediactl.store-backup/1"

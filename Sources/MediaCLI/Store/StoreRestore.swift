@@ -1,7 +1,7 @@
-internal import Outcomes
 internal import ArgumentParser
 internal import MediaCore
 internal import MediaStore
+internal import Outcomes
 
 struct StoreRestoreCommand: ContextCommand {
     static let schema = "mediactl.store-restore/1"

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import Tapes
 
 struct TapesAdd: TapeAddingCommand {

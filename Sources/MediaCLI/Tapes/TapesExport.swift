@@ -3,6 +3,7 @@ internal import Foundation
 internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import Tapes
 
 struct TapesExport: ContextCommand {
@@ -294,11 +295,8 @@ enum ExportedFile {
     /// - Throws: `TapesError` `.targetExists`, `.targetUnusable`, `.diskFull`; nothing is left behind then.
     static func write(_ bytes: [UInt8], to path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
         do throws(FileWriteError) {
-            let name = path.nameOfPath
-            guard !name.isEmpty, let directory = try TargetDirectory.open(path.directoryOfPath, creating: false) else {
-                throw FileWriteError(.io(errno: ENOENT), path: path)
-            }
-            try WholeFile(in: directory, audience: .everybody).write(bytes, as: name, replacing: isReplacing)
+            let (file, name) = try WholeFile.at(path, audience: .everybody)
+            try file.write(bytes, as: name, replacing: isReplacing)
         } catch {
             throw TapesError(error, path: path)
         }

@@ -3,6 +3,7 @@ internal import GigHive
 internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
@@ -304,32 +305,29 @@ extension UploadRun {
         _ control: BatchControl,
         _ announce: @escaping UploadEvents.Announce
     ) async {
-        await withTaskGroup(of: Void.self) { group in
-            var running = 0
-            var number = 0
-            let underWay = PathsUnderWay()
-            for await path in arrivals {
-                guard console.mayGoOn else { break }
-                guard underWay.begin(path) else { continue }
-                number += 1
-                guard let entry = await entry(for: path, number: number) else {
-                    if underWay.end(path) { again(path) }
-                    continue
-                }
-                let index = ledger.add(entry)
-                let file = UploadEvents.File(entry, uploader)
-                // The server's files may have changed since the last one.
-                let batch = UploadBatch(uploader: anotherUploader(), options: .init())
-                if running >= jobs {
-                    await group.next()
-                    running -= 1
-                }
-                running += 1
-                group.addTask {
-                    await batch.run([entry.item], control: control) { announce($0.at(index), file) }
+        var arrivals = arrivals.makeAsyncIterator()
+        var number = 0
+        let underWay = PathsUnderWay()
+        await withBoundedTasks(
+            limit: jobs,
+            next: { () -> (path: [UInt8], entry: UploadPlan.Entry, index: Int)? in
+                while let path = await arrivals.next(), console.mayGoOn {
+                    guard underWay.begin(path) else { continue }
+                    number += 1
+                    if let entry = await entry(for: path, number: number) {
+                        return (path, entry, ledger.add(entry))
+                    }
                     if underWay.end(path) { again(path) }
                 }
-            }
+                return nil
+            },
+            ended: { (_: Void) in }
+        ) { path, entry, index in
+            let file = UploadEvents.File(entry, uploader)
+            // What the server had when the last file came may be gone by now.
+            let batch = UploadBatch(uploader: anotherUploader(), options: .init())
+            await batch.run([entry.item], control: control) { announce($0.at(index), file) }
+            if underWay.end(path) { again(path) }
         }
     }
 

@@ -1,6 +1,7 @@
 internal import GigHive
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import Synchronization
 internal import Tapes
 

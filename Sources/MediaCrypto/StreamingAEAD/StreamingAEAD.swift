@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import MediaSystem
 
 /// AES256_GCM_HKDF_1MB, the streaming format of Tink, which can read it with the 32-byte key and the associated data
 /// (`AesGcmHkdfStreamingKey` version 0, derived key size 32, SHA256, ciphertext segment size 1 MiB; output prefix RAW).
@@ -183,7 +184,7 @@ extension StreamingAEAD {
         write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
     ) async throws -> SHA256Digest {
         let pipeline = try HashPipeline()
-        try await FileReading.onOwnThread { isCancelled in
+        try await BlockingWork.runCancellable { isCancelled in
             var encryptor = try Encryptor(key: key, associatedData: associatedData, write: write)
             try FileReading.read(descriptor, from: 0, byteCount: byteCount) { block in
                 if isCancelled() { throw CancellationError() }
@@ -207,7 +208,7 @@ extension StreamingAEAD {
         _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
     ) async throws -> (digest: SHA256Digest, byteCount: Int64) {
         let pipeline = try HashPipeline()
-        try await FileReading.onOwnThread { isCancelled in
+        try await BlockingWork.runCancellable { isCancelled in
             var offset: Int64 = 0
             try decrypt(key: key, associatedData: associatedData) { buffer in
                 if isCancelled() { throw CancellationError() }

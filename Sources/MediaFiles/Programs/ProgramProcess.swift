@@ -6,6 +6,8 @@ internal import Foundation
 struct ProgramProcess: ~Copyable {
     private let run: ProgramRun
     private let processID: pid_t
+    /// Readable once the program has ended; -1 where the system has none.
+    private let ending: Int32
     /// -1 once it is closed.
     private var inputEnd: Int32
     private var rest: ArraySlice<UInt8>
@@ -30,18 +32,18 @@ struct ProgramProcess: ~Copyable {
             for end in [input[1], output[0], errors[0]] where end >= 0 { close(end) }
             throw error
         }
+        ending = open_process(processID)
         inputEnd = input[1]
         _ = fcntl(inputEnd, F_SETFL, fcntl(inputEnd, F_GETFL) | O_NONBLOCK)
         outputEnd = ProgramOutput(owning: output[0])
         errorsEnd = ProgramOutput(owning: errors[0])
     }
 
-    deinit { if inputEnd >= 0 { close(inputEnd) } }
+    deinit { for end in [inputEnd, ending] where end >= 0 { close(end) } }
 
     /// Feeds and reads until the program has ended. Blocks.
     consuming func run(stop: StopSignal) throws(ProgramError) -> ProgramResult {
         Self.blockBrokenPipeSignal()
-        var pause: Int32 = 1
         while true {
             if rest.isEmpty { closeInput() }
             var events = [
@@ -49,23 +51,22 @@ struct ProgramProcess: ~Copyable {
                 pollfd(fd: outputEnd.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: errorsEnd.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: inputEnd, events: Int16(POLLOUT), revents: 0),
+                pollfd(fd: ending, events: Int16(POLLIN), revents: 0),
             ]
-            // The program's end is seen by that of its output, unless it, or somebody it has started, keeps that open.
-            poll(&events, nfds_t(events.count), outputEnd.isAtEnd ? pause : 100)
-            if outputEnd.isAtEnd { pause = min(pause * 2, 50) }
+            poll(&events, nfds_t(events.count), ending < 0 ? 50 : -1)
             if events[0].revents != 0 {
                 end()
                 throw .cancelled
             }
-            let ending = Self.ending(of: processID, WNOHANG)
+            let result = Self.ending(of: processID, WNOHANG)
             // After the question: what was printed before the end is in the pipes by then.
             readErrors()
             readOutput()
             guard output.count <= run.outputLimit else {
-                if ending == nil { end() }
+                if result == nil { end() }
                 throw .tooMuchOutput(limit: run.outputLimit)
             }
-            if let ending { return ProgramResult(output: output, ending: ending, errors: errors) }
+            if let result { return ProgramResult(output: output, ending: result, errors: errors) }
             writeInput()
         }
     }
@@ -153,7 +154,7 @@ struct ProgramProcess: ~Copyable {
         }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
+        let environment = run.environment.map { "\($0.key)=\($0.value)" }
         let vectors = [run.arguments, environment].map { $0.map { strdup($0) } + [nil] }
         defer { vectors.joined().forEach { free($0) } }
         var child: pid_t = 0
@@ -165,15 +166,9 @@ struct ProgramProcess: ~Copyable {
     /// Asks the program to end, and kills it when it does not.
     private func end() {
         kill(processID, SIGTERM)
-        let deadline = ContinuousClock.now + run.grace
-        while Self.ending(of: processID, WNOHANG) == nil {
-            guard ContinuousClock.now < deadline else {
-                kill(processID, SIGKILL)
-                _ = Self.ending(of: processID, 0)
-                return
-            }
-            poll(nil, 0, 10)
-        }
+        var event = pollfd(fd: ending, events: Int16(POLLIN), revents: 0)
+        if poll(&event, 1, Int32(run.grace / .milliseconds(1))) <= 0 { kill(processID, SIGKILL) }
+        _ = Self.ending(of: processID, 0)
     }
 
     /// How the program ended, when it has; it is asked once more only while this is nil.

@@ -19,16 +19,18 @@ package struct ProgramRun: Sendable {
     package var directory: TargetDirectory?
     /// How long it has to end by itself when the task is cancelled.
     package var grace: Duration = .seconds(2)
+    /// Its environment.
+    package var environment = ProcessInfo.processInfo.environment
 
     /// Prepares a run.
     ///
     /// - Parameters:
     ///   - arguments: Program and arguments.
-    ///   - searchPath: `PATH`: where a program without a slash is looked for.
+    ///   - searchPath: `PATH`: where a program without a slash is looked for; nil for that of the environment.
     ///   - outputLimit: More bytes of output end the program.
-    package init(_ arguments: [String], searchPath: String, outputLimit: Int = 64 << 10) {
+    package init(_ arguments: [String], searchPath: String? = nil, outputLimit: Int = 64 << 10) {
         self.arguments = arguments
-        self.searchPath = searchPath
+        self.searchPath = searchPath ?? environment["PATH"] ?? ""
         self.outputLimit = outputLimit
     }
 
@@ -44,17 +46,10 @@ package struct ProgramRun: Sendable {
         guard !Task.isCancelled else { throw .cancelled }
         guard let stop = StopSignal() else { throw .cannotRun(errno: errno) }
         let result: Result<ProgramResult, ProgramError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                // Waiting for the program must not hold one of the few threads of Swift's pool.
-                let code = DedicatedThread.start {
-                    continuation.resume(
-                        returning: Result { () throws(ProgramError) in
-                            let process = try ProgramProcess(path, self, input: input)
-                            return try process.run(stop: stop)
-                        }
-                    )
+            await BlockingWork.run {
+                Result { () throws(ProgramError) in
+                    try ProgramProcess(path, self, input: input).run(stop: stop)
                 }
-                if code != 0 { continuation.resume(returning: .failure(.cannotRun(errno: code))) }
             }
         } onCancel: {
             stop.signal()

@@ -138,14 +138,17 @@ package final class PartialFile: Sendable {
 
     /// Gives the file the rights of an ordinary new one and its time, and waits until it is on the disk. Blocks.
     ///
-    /// - Parameter modificationMicroseconds: Since 1970, also before; a file system keeps what it can.
+    /// - Parameter modificationMicroseconds: Since 1970, also before; a file system keeps what it can. Nil for the time of the
+    ///   last write.
     /// - Returns: The file as it is then.
     /// - Throws: `FileWriteError`.
-    package func seal(modificationMicroseconds: Int64) throws(FileWriteError) -> FileIdentity {
+    @discardableResult
+    package func seal(modificationMicroseconds: Int64? = nil) throws(FileWriteError) -> FileIdentity {
         guard fchmod(descriptor, 0o666 & ~FileCreationMask.current) == 0 else {
             throw FileWriteError(errno: errno, path: path)
         }
-        let times = [timespec(tv_sec: 0, tv_nsec: Self.unchanged), Self.time(modificationMicroseconds)]
+        let unchanged = timespec(tv_sec: 0, tv_nsec: Self.unchanged)
+        let times = [unchanged, modificationMicroseconds.map(Self.time) ?? unchanged]
         guard futimens(descriptor, times) == 0 else { throw FileWriteError(errno: errno, path: path) }
         guard fsync(descriptor) == 0 else { throw FileWriteError(errno: errno, path: path) }
         return try status()

@@ -1,7 +1,8 @@
 internal import Foundation
+internal import Glibc
 
 /// Small files that are written at once: whole under their name, or not there.
-package struct WholeFile {
+package struct WholeFile: Sendable {
     /// Who may read it.
     package enum Audience: Sendable {
         /// This user alone (0600).
@@ -23,6 +24,24 @@ package struct WholeFile {
         self.temporaryName = temporaryName ?? ".\(UUID().uuidString.lowercased()).part"
         self.audience = audience
     }
+
+    /// Describes the file at a path, whose directory exists.
+    ///
+    /// - Returns: The file, and its name.
+    /// - Throws: `FileWriteError`.
+    package static func at(_ path: [UInt8], audience: Audience) throws(FileWriteError) -> (WholeFile, name: [UInt8]) {
+        let name = path.nameOfPath
+        guard !name.isEmpty else { throw FileWriteError(.io(errno: EISDIR), path: path) }
+        let place = path.directoryOfPath
+        let directory =
+            audience == .owner
+            ? try TargetDirectory.open(place, creating: false) : try TargetDirectory.openForAdding(place)
+        guard let directory else { throw FileWriteError(.io(errno: ENOENT), path: path) }
+        return (WholeFile(in: directory, audience: audience), name)
+    }
+
+    /// Tries the place, and leaves nothing there.
+    package func probe() throws(FileWriteError) { try PartialFile.open(temporaryName, in: directory).discard() }
 
     /// Writes the file, gives it its name, and waits for the disk. Blocks.
     ///
@@ -72,8 +91,7 @@ package struct WholeFile {
     private func publish(_ file: PartialFile, as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
         switch audience {
         case .owner: try file.makePrivate()
-        case .everybody:
-            _ = try file.seal(modificationMicroseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+        case .everybody: try file.seal()
         }
         if isReplacing { try file.publish(replacing: name) } else { try file.publish(as: name) }
     }

@@ -184,8 +184,8 @@ final class DigestKeeper: Sendable {
 
     init(_ hashes: HashCache) { self.hashes = hashes }
 
-    func add(_ digest: String, of identity: FileIdentity, at path: [UInt8]) {
-        let entry = Entry(path: path, identity: identity, digest: digest, writtenAt: Date())
+    func add(_ digest: String, of identity: FileIdentity, at path: [UInt8], writtenAt: Date) {
+        let entry = Entry(path: path, identity: identity, digest: digest, writtenAt: writtenAt)
         let due = waiting.withLock { entries -> [Entry] in
             let limit = entry.writtenAt - Self.rest
             let count = entries.firstIndex { $0.writtenAt > limit } ?? entries.count

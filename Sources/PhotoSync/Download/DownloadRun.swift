@@ -36,9 +36,7 @@ struct DownloadRun: Sendable {
                 control: control
             )
         }
-        let failure = await withTaskGroup(of: PhotoSyncError?.self) { group in
-            await work(feed, planner, options.isDryRun ? nil : context, &group)
-        }
+        let failure = await work(feed, planner, options.isDryRun ? nil : context)
         await digests.finish()
         if let failure { throw failure }
         if isStopped { throw PhotoSyncError(.cancelled) }
@@ -75,42 +73,35 @@ struct DownloadRun: Sendable {
     private func work(
         _ feed: CandidateFeed,
         _ planner: DownloadPlanner,
-        _ context: DownloadContext?,
-        _ group: inout TaskGroup<PhotoSyncError?>
+        _ context: DownloadContext?
     ) async -> PhotoSyncError? {
         var failure: PhotoSyncError?
-        var running = 0
-        while failure == nil, !isStopped {
-            let plans: [PlannedDownload]
-            do throws(PhotoSyncError) {
-                guard let block = try await next(feed) else { break }
-                plans = try await plan(block, planner)
-            } catch {
-                failure = error
-                break
+        var plans: ArraySlice<PlannedDownload> = []
+        await withBoundedTasks(
+            // A dry run reports in order.
+            limit: context == nil ? 1 : options.jobs,
+            next: {
+                do throws(PhotoSyncError) {
+                    while failure == nil, !isStopped {
+                        if let plan = plans.popFirst() { return plan }
+                        guard let block = try await feed.next() else { return nil }
+                        plans = try await plan(block, planner)[...]
+                    }
+                } catch {
+                    note(error, &failure)
+                }
+                for plan in plans { teller.ended(DownloadItem(plan, state: .cancelled), isCounted: true) }
+                return nil
+            },
+            ended: { note($0, &failure) }
+        ) { (plan: PlannedDownload) -> PhotoSyncError? in
+            guard let context else {
+                teller.ended(DownloadItem(plan, state: .planned), isCounted: true)
+                return nil
             }
-            for plan in plans {
-                guard let context else {
-                    teller.ended(DownloadItem(plan, state: .planned), isCounted: true)
-                    continue
-                }
-                if running >= max(1, options.jobs), let ended = await group.next() {
-                    running -= 1
-                    note(ended, &failure)
-                }
-                if failure != nil || isStopped {
-                    teller.ended(DownloadItem(plan, state: .cancelled), isCounted: true)
-                    continue
-                }
-                running += 1
-                group.addTask {
-                    var download = PhotoDownload(plan, in: context)
-                    return await download.perform()
-                }
-            }
+            var download = PhotoDownload(plan, in: context)
+            return await download.perform()
         }
-        if failure != nil { control.abandon() }
-        for await ended in group { note(ended, &failure) }
         return failure
     }
 
@@ -119,14 +110,6 @@ struct DownloadRun: Sendable {
         guard let obstacle, failure == nil else { return }
         failure = obstacle
         control.abandon()
-    }
-
-    private func next(_ feed: CandidateFeed) async throws(PhotoSyncError) -> CandidateFeed.Block? {
-        do {
-            return try await feed.next()
-        } catch {
-            throw Self.wrapped(error)
-        }
     }
 
     /// Tells the photos that are not to be fetched, and names the others.
@@ -158,13 +141,8 @@ struct DownloadRun: Sendable {
         do {
             return try await BlockingWork.run(read)
         } catch {
-            throw Self.wrapped(error)
+            throw PhotoSyncError.ofStore(error)
         }
-    }
-
-    private static func wrapped(_ error: any Error) -> PhotoSyncError {
-        (error as? StoreError).map { PhotoSyncError($0) } ?? error as? PhotoSyncError
-            ?? PhotoSyncError(.internalError, detail: "\(error)")
     }
 }
 

@@ -82,20 +82,19 @@ struct PhotoDownload {
     // MARK: Before the first byte
 
     private func openDirectory() throws(PhotoSyncError) -> TargetDirectory {
-        do {
-            guard let year = try context.target.subdirectory(plan.place.year, creating: true),
-                let month = try year.subdirectory(plan.place.month, creating: true)
-            else { throw PhotoSyncError(.targetUnusable, path: context.target.path) }
-            if let abandoned = plan.abandoned {
-                // In use by another process, or not a file of ours: then it stays.
-                try? PartialFile.open(abandoned, in: month).discard()
-            }
-            return month
-        } catch let error as FileWriteError {
-            throw PhotoSyncError(error)
+        let month: TargetDirectory?
+        do throws(FileWriteError) {
+            let year = try context.target.subdirectory(plan.place.year, creating: true)
+            month = try year?.subdirectory(plan.place.month, creating: true)
         } catch {
-            throw error as? PhotoSyncError ?? PhotoSyncError(.internalError)
+            throw PhotoSyncError(error)
         }
+        guard let month else { throw PhotoSyncError(.targetUnusable, path: context.target.path) }
+        if let abandoned = plan.abandoned {
+            // In use by another process, or not a file of ours: then it stays.
+            try? PartialFile.open(abandoned, in: month).discard()
+        }
+        return month
     }
 
     private func open(_ name: String, in directory: TargetDirectory) throws(PhotoSyncError) -> PartialFile {
@@ -380,7 +379,7 @@ extension PhotoDownload {
         plan.copy.sha256 = digest
         plan.copy.identity = identity
         try await keep(plan.copy)
-        context.digests.add(digest, of: identity, at: plan.copy.path)
+        context.digests.add(digest, of: identity, at: plan.copy.path, writtenAt: context.account.now())
         await context.planner.landed(plan)
         item.describe(plan.copy)
         item.state = digest == photo.sha256 ? .verified : .rewritten

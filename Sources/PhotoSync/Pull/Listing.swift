@@ -42,7 +42,7 @@ struct Listing: Sendable {
 
     let source: Source
     let index: SyncIndex
-    let server: String
+    let account: SyncAccount
     /// Whose photos the index has; see `SyncIndex.begin`.
     let accountKey: String
     /// Whether the index holds all photos after an incremental run, and not only those of that run.
@@ -63,7 +63,7 @@ struct Listing: Sendable {
         while true {
             let isAnew = restarts > 0
             let run = try await queue.run {
-                try index.begin(server, account: accountKey, kind: kind, restarts: isAnew, now: Date())
+                try index.begin(account.server, account: accountKey, kind: kind, restarts: isAnew, now: account.now())
             }
             let end =
                 run.isAtEnd
@@ -210,7 +210,7 @@ struct Listing: Sendable {
         switch run.kind {
         case .full: known = run.photosSeen
         case .since where !isIndexOfAll: return .credible(run)
-        case .since: known = try await queue.run { try index.counts(of: server, device: nil).total }
+        case .since: known = try await queue.run { try index.counts(of: account.server, device: nil).total }
         }
         if known < run.totalCount {
             return .doubtful(
@@ -274,7 +274,7 @@ struct LiveListing: Sendable {
         let listing = Listing(
             source: account.source(pageSize: request.pageSize, device: nil),
             index: index,
-            server: account.server,
+            account: account,
             accountKey: "",
             isIndexOfAll: false,
             maximumRestarts: request.restarts,

@@ -111,7 +111,7 @@ public struct Pull: Sendable {
         let listing = Listing(
             source: source,
             index: account.index,
-            server: account.server,
+            account: account,
             accountKey: try account.indexKey(),
             isIndexOfAll: true,
             maximumRestarts: options.restarts,
@@ -128,7 +128,7 @@ public struct Pull: Sendable {
         }
         let index = account.index
         // Nobody knows when the last page came to an earlier process.
-        let now = outcome.isOfEarlierProcess ? nil : Date()
+        let now = outcome.isOfEarlierProcess ? nil : account.now()
         let changes = try await queue.run { try index.finish(outcome.run, now: now) }
         SyncKillPoint.afterFinish.reach()
         let result = PullResult(outcome, changes)

@@ -71,7 +71,7 @@ final class PushRun {
         return report.result
     }
 
-    private var hashing: TreeHashing { TreeHashing(hashes: hashes, threads: options.hashers) }
+    private var hashing: TreeHashing { TreeHashing(hashes: hashes, threads: options.hashers, now: account.now) }
 
     private var noteRead: @Sendable (Int) -> Void {
         { [report] count in report.progress { $0.bytesHashed += Int64(count) } }
@@ -421,24 +421,17 @@ extension PushRun {
         var waiting = photos
         var ending: (any Error)?
         let sender = sender
-        await withTaskGroup(of: (PhotoToSend, SendOutcome).self) { group in
-            var running = 0
-            while true {
-                while running < max(1, options.jobs), ending == nil, !control.isStopRequested,
-                    let photo = waiting.popFirst()
-                {
-                    running += 1
-                    group.addTask { (photo, await Self.outcome(of: photo, by: sender)) }
-                }
-                guard let (photo, outcome) = await group.next() else { return }
-                running -= 1
+        await withBoundedTasks(
+            limit: options.jobs,
+            next: { ending == nil && !control.isStopRequested ? waiting.popFirst() : nil },
+            ended: { photo, outcome in
                 do {
                     try take(photo, outcome, &block)
                 } catch {
                     ending = ending ?? error
                 }
             }
-        }
+        ) { (photo: PhotoToSend) in (photo, await Self.outcome(of: photo, by: sender)) }
         if let ending { throw ending }
         try stopIfAsked()
     }

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 package import MediaStore
 package import MediaSystem
 package import MediaTransport
@@ -32,11 +32,8 @@ package struct TreeHashing: Sendable {
     /// - Parameters:
     ///   - hashes: Knows files that were hashed before, and learns the others; nil to read them all.
     ///   - threads: How many files are read at a time; nil for one a core.
-    package init(hashes: HashCache?, threads: Int? = nil) {
-        self.init(hashes: hashes, threads: threads, now: { Date() })
-    }
-
-    init(hashes: HashCache?, threads: Int? = nil, now: @escaping @Sendable () -> Date) {
+    ///   - now: This machine's clock.
+    package init(hashes: HashCache?, threads: Int? = nil, now: @escaping @Sendable () -> Date = { Date() }) {
         self.hashes = hashes
         self.now = now
         self.threads = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
@@ -55,8 +52,9 @@ package struct TreeHashing: Sendable {
         onRead: @escaping @Sendable (Int) -> Void = { _ in }
     ) async -> [Outcome] {
         let work = HashWork(paths: paths, hashes: hashes, now: now, control: control, onRead: onRead)
-        await Self.onThreads(1) { work.lookUp() }
-        await Self.onThreads(min(threads, work.unknownCount)) { work.hashUnknown() }
+        await BlockingWork.run { work.lookUp() }
+        let count = min(threads, work.unknownCount)
+        await withBoundedTasks(0..<count, limit: count) { _ in await BlockingWork.run { work.hashUnknown() } }
         return work.outcomes
     }
 
@@ -94,22 +92,6 @@ package struct TreeHashing: Sendable {
             }
             outcomes = await next
             if following == nil { return }
-        }
-    }
-
-    /// Runs the same work on threads of its own: reading blocks, and Swift's own threads are few.
-    private static func onThreads(_ count: Int, _ work: @escaping @Sendable () -> Void) async {
-        guard count > 0 else { return }
-        await withCheckedContinuation { continuation in
-            let running = DispatchGroup()
-            for _ in 0..<count {
-                running.enter()
-                Thread.detachNewThread {
-                    work()
-                    running.leave()
-                }
-            }
-            running.notify(queue: .global()) { continuation.resume() }
         }
     }
 }

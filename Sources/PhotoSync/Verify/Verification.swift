@@ -98,15 +98,11 @@ public struct Verification: Sendable {
     private func look(at copies: [PhotoCopy], _ stop: TransferControl, _ tally: Tally) {
         let done = DispatchSemaphore(value: 0)
         Task {
-            await withTaskGroup(of: Void.self) { group in
-                for (number, copy) in copies.enumerated() where !stop.isStopRequested {
-                    if number >= ProcessInfo.processInfo.activeProcessorCount { await group.next() }
-                    group.addTask {
-                        guard let difference = await check.difference(of: copy) else { return }
-                        if difference.isOfAbsence, isElsewhere(copy) { return }
-                        tally.note([difference])
-                    }
-                }
+            let wanted = copies.lazy.filter { _ in !stop.isStopRequested }
+            await withBoundedTasks(wanted, limit: ProcessInfo.processInfo.activeProcessorCount) { copy in
+                guard let difference = await check.difference(of: copy) else { return }
+                if difference.isOfAbsence, isElsewhere(copy) { return }
+                tally.note([difference])
             }
             done.signal()
         }

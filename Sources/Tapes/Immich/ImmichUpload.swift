@@ -68,17 +68,15 @@ extension ImmichLibrary {
         ]
         request.body = form
         request.destination = .receiver(answer)
-        do {
-            let response = answer.completed(try await client.http.execute(request, progress: progress))
-            guard (200..<300).contains(response.status) else { return try outcome(of: client.refusal(response)) }
-            if let id = Self.assetID(in: response.body) { return .asset(id) }
-            let unread = AlbumError(.unreachable(retryAfter: nil), detail: "no id in the answer")
-            return try await confirmed(upload, or: unread)
-        } catch let error as TransportError {
-            return try await outcome(of: error, answer, upload)
+        let response: HTTPResponse
+        do throws(TransportError) {
+            response = answer.completed(try await client.http.execute(request, progress: progress))
         } catch {
-            throw error as? AlbumError ?? AlbumError(.unreachable(retryAfter: nil), detail: "\(error)")
+            return try await outcome(of: error, answer, upload)
         }
+        guard (200..<300).contains(response.status) else { return try outcome(of: client.refusal(response)) }
+        if let id = Self.assetID(in: response.body) { return .asset(id) }
+        return try await confirmed(upload, or: AlbumError(.unreachable(retryAfter: nil), detail: "no id in the answer"))
     }
 
     private func outcome(of refusal: ImmichRefusal) throws(AlbumError) -> ImmichUpload.Outcome {

@@ -24,7 +24,7 @@ import Testing
         #expect(lines.map { $0["path"] as? String } == files + ["/no/such.mp4"])
         #expect(lines.map { $0["state"] as? String } == Array(repeating: "done", count: 6) + ["failed"])
         let left = try FileManager.default.contentsOfDirectory(atPath: scene.runner.home.path)
-        #expect(!left.contains { $0.contains(".part-") })
+        #expect(!left.contains { $0.hasSuffix(".part") })
     }
 
     @Test func retryFailedTakesWhatDidNotEndWellWithItsDetails() async throws {

@@ -114,11 +114,15 @@ struct CaptureBench: Sendable {
     }
 
     /// A scene of several distances, 16 × 12.
-    func depthMap() throws -> CaptureRequest.Depth {
+    func depthMap() throws -> CaptureRequest.Depth { .map(path: try depthFile(), layout: Self.depthLayout) }
+
+    static let depthLayout = DepthMapFile.Layout(width: 16, height: 12)
+
+    func depthFile() throws -> [UInt8] {
         let samples: [Float] = (0..<192).map { number in Float(8 + (number * 7919) % 60) / 8 }
         var bytes: [UInt8] = []
         for sample in samples { withUnsafeBytes(of: sample.bitPattern.littleEndian) { bytes += Array($0) } }
-        return .map(path: try write("depth.bin", bytes), layout: DepthMapFile.Layout(width: 16, height: 12))
+        return try write("depth.bin", bytes)
     }
 
     /// A request for a photo, nothing of which is told but its model and its second.

@@ -36,7 +36,7 @@ import Testing
 
     @Test func keyframesOfAVideoAreAnalysedTogether() async throws {
         let bench = try CaptureBench(address: "http://127.0.0.1:9")
-        guard case .map(let map, let layout) = try bench.depthMap() else { return }
+        let (map, layout) = (try bench.depthFile(), CaptureBench.depthLayout)
         var request = bench.request(
             try bench.write("a.mp4", Self.movie),
             depth: .keyframes(paths: [map, map], layout: layout)

@@ -12,7 +12,7 @@ import Testing
     @Test func aNewKeyIsClosedToOthersAndKept() async throws {
         let bench = try await CaptureBench()
         let device = try await bench.register()
-        guard case .file(let name) = device.keySource else { return #expect(Bool(false), "\(device.keySource)") }
+        let name = try #require(device.keySource.fileName)
         let path = bench.directory.path + "/capture-keys/" + name
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
@@ -42,7 +42,7 @@ import Testing
         #expect(try bench.library.captureDevice(for: bench.session.client.server.description) == nil)
         // A key whose registration is uncertain is not used again.
         let device = try await bench.register()
-        guard case .file(let name) = device.keySource else { return }
+        let name = try #require(device.keySource.fileName)
         #expect(name.hasSuffix("-2.pem"))
         #expect(try await bench.session.capture(try bench.request()).record.state == .accepted)
     }
@@ -50,7 +50,7 @@ import Testing
     @Test func aKeyThatOthersMayReadIsNotUsed() async throws {
         let bench = try await CaptureBench()
         let device = try await bench.register()
-        guard case .file(let name) = device.keySource else { return }
+        let name = try #require(device.keySource.fileName)
         let path = bench.directory.path + "/capture-keys/" + name
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
         let outcome = try await bench.session.capture(try bench.request())
@@ -175,5 +175,11 @@ import Testing
 
     private func hexadecimalOf(_ bytes: some Sequence<UInt8>) -> String {
         bytes.map { String(format: "%02x", $0) }.joined()
+    }
+}
+
+extension CaptureDeviceRecord.KeySource {
+    fileprivate var fileName: String? {
+        if case .file(let name) = self { name } else { nil }
     }
 }

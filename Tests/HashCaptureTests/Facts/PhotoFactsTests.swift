@@ -5,7 +5,7 @@ import Testing
 
 @testable import HashCapture
 
-/// Facts of files. Without libexif there are only times, which MediaFilesTests look at.
+/// Facts of files; MediaFilesTests look at times.
 @Suite struct PhotoFactsTests {
     private let directory: TemporaryDirectory
 
@@ -33,180 +33,177 @@ import Testing
         #expect(CaptureFacts.reading(try SourceFile(path: Array(path.utf8))) == expected)
     }
 
-    #if ImageLibraries
-        static let north = PhotoBytes.Entry.text(1, "N")
-        static let west = PhotoBytes.Entry.text(3, "W")
-        /// 48° 51′ 30.132″
-        static let latitude = PhotoBytes.Entry.fractions(2, [(48, 1), (51, 1), (30_132, 1_000)])
-        /// 2° 17.66886′
-        static let longitude = PhotoBytes.Entry.fractions(4, [(2, 1), (1_766_886, 100_000), (0, 1)])
-        static let position = [north, latitude, west, longitude]
+    static let north = PhotoBytes.Entry.text(1, "N")
+    static let west = PhotoBytes.Entry.text(3, "W")
+    /// 48° 51′ 30.132″
+    static let latitude = PhotoBytes.Entry.fractions(2, [(48, 1), (51, 1), (30_132, 1_000)])
+    /// 2° 17.66886′
+    static let longitude = PhotoBytes.Entry.fractions(4, [(2, 1), (1_766_886, 100_000), (0, 1)])
+    static let position = [north, latitude, west, longitude]
 
-        static let wrapped: [(name: String, wrap: @Sendable ([UInt8]) -> [UInt8])] = [
-            ("a.jpg", { PhotoBytes.jpeg($0) }), ("a.png", { PhotoBytes.png($0) }), ("a.heic", { PhotoBytes.heic($0) }),
-        ]
+    static let wrapped: [(name: String, wrap: @Sendable ([UInt8]) -> [UInt8])] = [
+        ("a.jpg", { PhotoBytes.jpeg($0) }), ("a.png", { PhotoBytes.png($0) }), ("a.heic", { PhotoBytes.heic($0) }),
+    ]
 
-        private struct Reading: Decodable {
-            var SourceFile: String
-            var GPSLatitude: Double?
-            var GPSLongitude: Double?
-            var Model: String?
+    private struct Reading: Decodable {
+        var SourceFile: String
+        var GPSLatitude: Double?
+        var GPSLongitude: Double?
+        var Model: String?
+    }
+
+    private func readings(_ paths: [String]) async throws -> [Reading] {
+        let tags = ["-n", "-json", "-GPSLatitude", "-GPSLongitude", "-Model"]
+        let read = try await ChildProcess.run("exiftool", tags + paths)
+        return try JSONDecoder().decode([Reading].self, from: Data(read.output.utf8))
+    }
+
+    @Test func ofEveryFormatAsExiftoolReadsIt() async throws {
+        let structure = PhotoBytes.structure(first: [.text(0x110, "Canon EOS R5")], gps: Self.position)
+        var paths: [String] = []
+        for (name, wrap) in Self.wrapped {
+            paths.append(directory.file(name))
+            try Data(wrap(structure)).write(to: URL(filePath: directory.file(name)))
         }
-
-        private func readings(_ paths: [String]) async throws -> [Reading] {
-            let tags = ["-n", "-json", "-GPSLatitude", "-GPSLongitude", "-Model"]
-            let read = try await ChildProcess.run("exiftool", tags + paths)
-            return try JSONDecoder().decode([Reading].self, from: Data(read.output.utf8))
+        let readings = try await readings(paths)
+        #expect(readings.count == 3)
+        for reading in readings {
+            let facts = CaptureFacts.reading(try SourceFile(path: Array(reading.SourceFile.utf8)))
+            let (latitude, longitude) = (try #require(facts.latitude), try #require(facts.longitude))
+            #expect(abs(latitude - (try #require(reading.GPSLatitude))) < 1e-9)
+            #expect(abs(longitude - (try #require(reading.GPSLongitude))) < 1e-9)
+            #expect(abs(latitude - 48.85837) < 1e-9 && abs(longitude + 2.294481) < 1e-9)
+            #expect(facts.deviceModel == "Canon EOS R5" && reading.Model == "Canon EOS R5")
+            #expect(facts.capturedAt == nil, "a photo without a time has none")
         }
+    }
 
-        @Test func ofEveryFormatAsExiftoolReadsIt() async throws {
-            let structure = PhotoBytes.structure(first: [.text(0x110, "Canon EOS R5")], gps: Self.position)
-            var paths: [String] = []
-            for (name, wrap) in Self.wrapped {
-                paths.append(directory.file(name))
-                try Data(wrap(structure)).write(to: URL(filePath: directory.file(name)))
-            }
-            let readings = try await readings(paths)
-            #expect(readings.count == 3)
-            for reading in readings {
-                let facts = CaptureFacts.reading(try SourceFile(path: Array(reading.SourceFile.utf8)))
-                let (latitude, longitude) = (try #require(facts.latitude), try #require(facts.longitude))
-                #expect(abs(latitude - (try #require(reading.GPSLatitude))) < 1e-9)
-                #expect(abs(longitude - (try #require(reading.GPSLongitude))) < 1e-9)
-                #expect(abs(latitude - 48.85837) < 1e-9 && abs(longitude + 2.294481) < 1e-9)
-                #expect(facts.deviceModel == "Canon EOS R5" && reading.Model == "Canon EOS R5")
-                #expect(facts.capturedAt == nil, "a photo without a time has none")
-            }
-        }
+    @Test func whatExiftoolWrites() async throws {
+        try Data(PhotoBytes.jpeg(nil)).write(to: URL(filePath: directory.file("empty.jpg")))
+        let made = try await ChildProcess.run(
+            "exiftool",
+            [
+                "-q", "-GPSLatitude=33.8568", "-GPSLatitudeRef=S", "-GPSLongitude=151.2153", "-GPSLongitudeRef=E",
+                "-Make=SONY", "-Model=ILCE-7M3", "-DateTimeOriginal=2024:03:01 20:15:07",
+                "-OffsetTimeOriginal=+11:00",
+                "-GPSDateStamp=2024:03:01", "-GPSTimeStamp=09:15:09", directory.file("empty.jpg"), "-o",
+                directory.file("b.jpg"),
+            ]
+        )
+        #expect(made.exitCode == 0, "\(made.errors)")
+        let facts = CaptureFacts.reading(try SourceFile(path: Array(directory.file("b.jpg").utf8)))
+        let reading = try #require(try await readings([directory.file("b.jpg")]).first)
+        #expect(abs(try #require(facts.latitude) - (try #require(reading.GPSLatitude))) < 1e-9)
+        #expect(abs(try #require(facts.longitude) - (try #require(reading.GPSLongitude))) < 1e-9)
+        #expect(reading.GPSLatitude.map { abs($0 + 33.8568) < 1e-6 } == true)
+        #expect(facts.deviceModel == reading.Model)
+        // date -u -d 2024-03-01T20:15:07+11:00 +%s
+        #expect(facts.capturedAt == date(1_709_284_507))
+    }
 
-        @Test func whatExiftoolWrites() async throws {
-            try Data(PhotoBytes.jpeg(nil)).write(to: URL(filePath: directory.file("empty.jpg")))
-            let made = try await ChildProcess.run(
-                "exiftool",
-                [
-                    "-q", "-GPSLatitude=33.8568", "-GPSLatitudeRef=S", "-GPSLongitude=151.2153", "-GPSLongitudeRef=E",
-                    "-Make=SONY", "-Model=ILCE-7M3", "-DateTimeOriginal=2024:03:01 20:15:07",
-                    "-OffsetTimeOriginal=+11:00",
-                    "-GPSDateStamp=2024:03:01", "-GPSTimeStamp=09:15:09", directory.file("empty.jpg"), "-o",
-                    directory.file("b.jpg"),
-                ]
+    // MARK: Positions that are none
+
+    static let noPositions: [(what: String, gps: [PhotoBytes.Entry])] = [
+        ("no hemisphere", [latitude, west, longitude]),
+        ("no longitude", [north, latitude, west]),
+        ("an unknown hemisphere", [.text(1, "X"), latitude, west, longitude]),
+        ("an empty hemisphere", [.text(1, ""), latitude, west, longitude]),
+        ("a denominator of 0", [north, .fractions(2, [(48, 1), (51, 0), (30, 1)]), west, longitude]),
+        ("0/0", [north, .fractions(2, [(0, 0), (0, 0), (0, 0)]), west, longitude]),
+        ("0/0 seconds", [north, .fractions(2, [(48, 1), (51, 1), (0, 0)]), west, longitude]),
+        ("91°", [north, .fractions(2, [(91, 1), (0, 1), (0, 1)]), west, longitude]),
+        ("90° 1′", [north, .fractions(2, [(90, 1), (1, 1), (0, 1)]), west, longitude]),
+        ("181°", [north, latitude, west, .fractions(4, [(181, 1), (0, 1), (0, 1)])]),
+        ("61′", [north, .fractions(2, [(48, 1), (61, 1), (0, 1)]), west, longitude]),
+        ("two parts", [north, .fractions(2, [(48, 1), (51, 1)]), west, longitude]),
+        ("a text", [north, .text(2, "48.858370000000000000000"), west, longitude]),
+        (
+            "0, 0",
+            [north, .fractions(2, [(0, 1), (0, 1), (0, 1)]), west, .fractions(4, [(0, 1), (0, 1), (0, 1)])]
+        ),
+        ("a void measurement", position + [.text(9, "V")]),
+    ]
+
+    @Test(arguments: noPositions)
+    func noPosition(what: String, gps: [PhotoBytes.Entry]) throws {
+        let found = try facts(PhotoBytes.jpeg(PhotoBytes.structure(first: [.text(0x110, "X")], gps: gps)))
+        #expect(found == CaptureFacts(deviceModel: "X"), "\(what)")
+    }
+
+    @Test func aPositionOnTheEquatorIsOne() throws {
+        let zero = [(0, 1), (0, 1), (0, 1)]
+        let found = try facts(
+            PhotoBytes.jpeg(
+                PhotoBytes.structure(gps: [.text(1, "S"), .fractions(2, zero), Self.west, Self.longitude])
             )
-            #expect(made.exitCode == 0, "\(made.errors)")
-            let facts = CaptureFacts.reading(try SourceFile(path: Array(directory.file("b.jpg").utf8)))
-            let reading = try #require(try await readings([directory.file("b.jpg")]).first)
-            #expect(abs(try #require(facts.latitude) - (try #require(reading.GPSLatitude))) < 1e-9)
-            #expect(abs(try #require(facts.longitude) - (try #require(reading.GPSLongitude))) < 1e-9)
-            #expect(reading.GPSLatitude.map { abs($0 + 33.8568) < 1e-6 } == true)
-            #expect(facts.deviceModel == reading.Model)
-            // date -u -d 2024-03-01T20:15:07+11:00 +%s
-            #expect(facts.capturedAt == date(1_709_284_507))
+        )
+        #expect(found.latitude == 0 && found.latitude?.sign == .plus)
+        #expect(found.longitude != nil)
+    }
+
+    // MARK: Times
+
+    static let wallClock = PhotoBytes.Entry.text(0x9003, "2024:03:01 20:15:07")
+    static let stamp = [
+        PhotoBytes.Entry.text(0x1D, "2024:03:01"), .fractions(7, [(9, 1), (15, 1), (9, 1)]),
+    ]
+    /// `date -u -d … +%s` of 2024-03-01T20:15:07Z and of 09:15:09Z
+    static let times: [(what: String, exif: [PhotoBytes.Entry], gps: [PhotoBytes.Entry], expected: Double?)] = [
+        ("the wall clock as it is", [wallClock], [], 1_709_324_107),
+        ("the satellites know UTC", [wallClock], stamp, 1_709_284_509),
+        ("the offset knows it better", [wallClock, .text(0x9011, "+11:00")], stamp, 1_709_284_507),
+        ("the satellites alone", [], stamp, 1_709_284_509),
+        ("a fix of the day before", [wallClock], [.text(0x1D, "2024:02:29"), stamp[1]], 1_709_324_107),
+        ("a day that does not exist", [wallClock], [.text(0x1D, "2024:02:31"), stamp[1]], 1_709_324_107),
+        ("hour 24", [], [stamp[0], .fractions(7, [(24, 1), (0, 1), (0, 1)])], nil),
+        ("no denominator", [], [stamp[0], .fractions(7, [(9, 1), (0, 0), (0, 1)])], nil),
+        ("a blank date", [], [.text(0x1D, "          "), stamp[1]], nil),
+    ]
+
+    @Test(arguments: times)
+    func timeOfAPhoto(what: String, exif: [PhotoBytes.Entry], gps: [PhotoBytes.Entry], expected: Double?) throws {
+        let found = try facts(PhotoBytes.jpeg(PhotoBytes.structure(exif: exif, gps: gps)))
+        #expect(found == CaptureFacts(capturedAt: expected.map(date)), "\(what)")
+    }
+
+    // MARK: Models
+
+    static let models: [([UInt8], String?)] = [
+        (Array("  iPhone 15 Pro  \0".utf8), "iPhone 15 Pro"), (Array("      \0".utf8), nil),
+        ([0, 0, 0, 0, 0], nil),
+        (Array("A\u{1B}[2J\r\nB\0".utf8), "A [2J B"), ([0x50, 0xE9, 0x6C, 0x65, 0], nil),
+        (Array("Übercam\0".utf8), "Übercam"),
+        (Array(String(repeating: "m", count: 5_000).utf8) + [0], String(repeating: "m", count: 128)),
+    ]
+
+    @Test(arguments: models)
+    func modelOfACamera(bytes: [UInt8], expected: String?) throws {
+        let found = try facts(PhotoBytes.jpeg(PhotoBytes.structure(first: [.raw(0x110, bytes)])))
+        #expect(found.deviceModel == expected)
+    }
+
+    // MARK: Damage
+
+    /// Each byte turned over in turn, each length cut off: nothing crashes, and no position is impossible.
+    @Test func damagedDataAreHarmless() throws {
+        let whole = PhotoBytes.structure(
+            first: [.text(0x10F, "Canon"), .text(0x110, "Canon EOS R5")],
+            exif: [Self.wallClock, .raw(0x927C, Array("Canon maker note, which is none".utf8))],
+            gps: Self.position + Self.stamp
+        )
+        for index in whole.indices {
+            var damaged = whole
+            damaged[index] ^= 0xFF
+            try checkHarmless(damaged)
+            try checkHarmless(Array(whole[..<index]))
         }
+        try checkHarmless(whole + [UInt8](repeating: 0xA5, count: 1 << 20))
+    }
 
-        // MARK: Positions that are none
-
-        static let noPositions: [(what: String, gps: [PhotoBytes.Entry])] = [
-            ("no hemisphere", [latitude, west, longitude]),
-            ("no longitude", [north, latitude, west]),
-            ("an unknown hemisphere", [.text(1, "X"), latitude, west, longitude]),
-            ("an empty hemisphere", [.text(1, ""), latitude, west, longitude]),
-            ("a denominator of 0", [north, .fractions(2, [(48, 1), (51, 0), (30, 1)]), west, longitude]),
-            ("0/0", [north, .fractions(2, [(0, 0), (0, 0), (0, 0)]), west, longitude]),
-            ("0/0 seconds", [north, .fractions(2, [(48, 1), (51, 1), (0, 0)]), west, longitude]),
-            ("91°", [north, .fractions(2, [(91, 1), (0, 1), (0, 1)]), west, longitude]),
-            ("90° 1′", [north, .fractions(2, [(90, 1), (1, 1), (0, 1)]), west, longitude]),
-            ("181°", [north, latitude, west, .fractions(4, [(181, 1), (0, 1), (0, 1)])]),
-            ("61′", [north, .fractions(2, [(48, 1), (61, 1), (0, 1)]), west, longitude]),
-            ("two parts", [north, .fractions(2, [(48, 1), (51, 1)]), west, longitude]),
-            ("a text", [north, .text(2, "48.858370000000000000000"), west, longitude]),
-            (
-                "0, 0",
-                [north, .fractions(2, [(0, 1), (0, 1), (0, 1)]), west, .fractions(4, [(0, 1), (0, 1), (0, 1)])]
-            ),
-            ("a void measurement", position + [.text(9, "V")]),
-        ]
-
-        @Test(arguments: noPositions)
-        func noPosition(what: String, gps: [PhotoBytes.Entry]) throws {
-            let found = try facts(PhotoBytes.jpeg(PhotoBytes.structure(first: [.text(0x110, "X")], gps: gps)))
-            #expect(found == CaptureFacts(deviceModel: "X"), "\(what)")
+    private func checkHarmless(_ structure: [UInt8]) throws {
+        let facts = try facts(PhotoBytes.png(structure))
+        if let latitude = facts.latitude, let longitude = facts.longitude {
+            #expect((-90...90).contains(latitude) && (-180...180).contains(longitude))
         }
-
-        @Test func aPositionOnTheEquatorIsOne() throws {
-            let zero = [(0, 1), (0, 1), (0, 1)]
-            let found = try facts(
-                PhotoBytes.jpeg(
-                    PhotoBytes.structure(gps: [.text(1, "S"), .fractions(2, zero), Self.west, Self.longitude])
-                )
-            )
-            #expect(found.latitude == 0 && found.latitude?.sign == .plus)
-            #expect(found.longitude != nil)
-        }
-
-        // MARK: Times
-
-        static let wallClock = PhotoBytes.Entry.text(0x9003, "2024:03:01 20:15:07")
-        static let stamp = [
-            PhotoBytes.Entry.text(0x1D, "2024:03:01"), .fractions(7, [(9, 1), (15, 1), (9, 1)]),
-        ]
-        /// `date -u -d … +%s` of 2024-03-01T20:15:07Z and of 09:15:09Z
-        static let times: [(what: String, exif: [PhotoBytes.Entry], gps: [PhotoBytes.Entry], expected: Double?)] = [
-            ("the wall clock as it is", [wallClock], [], 1_709_324_107),
-            ("the satellites know UTC", [wallClock], stamp, 1_709_284_509),
-            ("the offset knows it better", [wallClock, .text(0x9011, "+11:00")], stamp, 1_709_284_507),
-            ("the satellites alone", [], stamp, 1_709_284_509),
-            ("a fix of the day before", [wallClock], [.text(0x1D, "2024:02:29"), stamp[1]], 1_709_324_107),
-            ("a day that does not exist", [wallClock], [.text(0x1D, "2024:02:31"), stamp[1]], 1_709_324_107),
-            ("hour 24", [], [stamp[0], .fractions(7, [(24, 1), (0, 1), (0, 1)])], nil),
-            ("no denominator", [], [stamp[0], .fractions(7, [(9, 1), (0, 0), (0, 1)])], nil),
-            ("a blank date", [], [.text(0x1D, "          "), stamp[1]], nil),
-        ]
-
-        @Test(arguments: times)
-        func timeOfAPhoto(what: String, exif: [PhotoBytes.Entry], gps: [PhotoBytes.Entry], expected: Double?) throws {
-            let found = try facts(PhotoBytes.jpeg(PhotoBytes.structure(exif: exif, gps: gps)))
-            #expect(found == CaptureFacts(capturedAt: expected.map(date)), "\(what)")
-        }
-
-        // MARK: Models
-
-        static let models: [([UInt8], String?)] = [
-            (Array("  iPhone 15 Pro  \0".utf8), "iPhone 15 Pro"), (Array("      \0".utf8), nil),
-            ([0, 0, 0, 0, 0], nil),
-            (Array("A\u{1B}[2J\r\nB\0".utf8), "A [2J B"), ([0x50, 0xE9, 0x6C, 0x65, 0], nil),
-            (Array("Übercam\0".utf8), "Übercam"),
-            (Array(String(repeating: "m", count: 5_000).utf8) + [0], String(repeating: "m", count: 128)),
-        ]
-
-        @Test(arguments: models)
-        func modelOfACamera(bytes: [UInt8], expected: String?) throws {
-            let found = try facts(PhotoBytes.jpeg(PhotoBytes.structure(first: [.raw(0x110, bytes)])))
-            #expect(found.deviceModel == expected)
-        }
-
-        // MARK: Damage
-
-        /// Each byte turned over in turn, each length cut off: nothing crashes, and no position is impossible.
-        @Test func damagedDataAreHarmless() throws {
-            let whole = PhotoBytes.structure(
-                first: [.text(0x10F, "Canon"), .text(0x110, "Canon EOS R5")],
-                exif: [Self.wallClock, .raw(0x927C, Array("Canon maker note, which is none".utf8))],
-                gps: Self.position + Self.stamp
-            )
-            for index in whole.indices {
-                var damaged = whole
-                damaged[index] ^= 0xFF
-                try checkHarmless(damaged)
-                try checkHarmless(Array(whole[..<index]))
-            }
-            try checkHarmless(whole + [UInt8](repeating: 0xA5, count: 1 << 20))
-        }
-
-        private func checkHarmless(_ structure: [UInt8]) throws {
-            guard let reading = ExifReading(Array(structure.prefix(PhotoExif.byteLimit))) else { return }
-            if let position = reading.position {
-                #expect((-90...90).contains(position.latitude) && (-180...180).contains(position.longitude))
-            }
-            _ = (reading.model, reading.satelliteMicroseconds)
-        }
-    #endif
+    }
 }

@@ -105,7 +105,8 @@ import Testing
         let endpoint = RegistrationEndpoint(catalog: catalog, challenges: ChallengeBook())
         let body = #"{"platform":"iOS","model":"x","has_lidar":true,"device_id":"k","attestation_object":"AA=="}"#
         let received = try ReceivedJSON(Array(body.utf8))
-        guard case .object(let data) = try endpoint.register(received) else { return }
+        let data = try endpoint.register(received)
+        guard case .object(let data) = data else { return Issue.record("\(data)") }
         #expect(data["attestation_level"] == "unverified")
         #expect(try catalog.devices().map { $0.key == nil } == [true])
         let refusal = #expect(throws: CaptureRefusal.self) { try endpoint.register(received) }

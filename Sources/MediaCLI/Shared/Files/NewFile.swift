@@ -1,14 +1,12 @@
-internal import Outcomes
-internal import Foundation
 internal import Glibc
 internal import MediaFiles
 internal import MediaSystem
+internal import Outcomes
 
 /// A file that appears whole or not at all: written beside its target, flushed, then renamed. A link is kept and its
 /// target replaced. Devices and pipes, such as `/dev/null` and `/dev/stdout`, are written to.
 struct NewFile: Sendable {
     private let path: [UInt8]
-    private let temporary: [UInt8]
     /// Whether the path is a device or a pipe, which must not be replaced.
     private let isStream: Bool
 
@@ -19,17 +17,17 @@ struct NewFile: Sendable {
         var status = stat()
         let exists = stat(path.cString, &status) == 0
         let kind = status.st_mode & S_IFMT
-        if exists, kind == S_IFDIR {
-            throw Self.failure(path, EISDIR)
-        }
+        if exists, kind == S_IFDIR { throw Self.failure(path, SystemError.words(EISDIR)) }
         isStream = exists && kind != S_IFREG
         self.path = exists && !isStream ? Self.resolved(path) : path
-        temporary = self.path + Array(".part-\(UUID().uuidString.lowercased())".utf8)
         if isStream {
-            guard access(path.cString, W_OK) == 0 else { throw Self.failure(path, errno) }
+            guard access(path.cString, W_OK) == 0 else { throw Self.failure(path, SystemError.words(errno)) }
         } else {
-            close(try opened())
-            unlink(temporary.cString)
+            do throws(FileWriteError) {
+                try WholeFile.at(self.path, audience: .everybody).0.probe()
+            } catch {
+                throw Self.failure(path, error.detail)
+            }
         }
     }
 
@@ -44,40 +42,25 @@ struct NewFile: Sendable {
     /// - Throws: `Diagnosis` with code `report_failed`; the target is unchanged then.
     func write(_ text: String) throws(Diagnosis) {
         guard !isStream else { return try writeStream(text) }
-        let descriptor = try opened()
-        defer { close(descriptor) }
-        let output = Output(descriptor)
-        output.write(text)
-        guard output.failure == nil, fsync(descriptor) == 0, rename(temporary.cString, path.cString) == 0 else {
-            let code = output.failure ?? errno
-            unlink(temporary.cString)
-            throw Self.failure(path, code)
+        do throws(FileWriteError) {
+            let (file, name) = try WholeFile.at(path, audience: .everybody)
+            try file.write(Array(text.utf8), as: name, replacing: true)
+        } catch {
+            throw Self.failure(path, error.detail)
         }
     }
 
     private func writeStream(_ text: String) throws(Diagnosis) {
         let descriptor = open(path.cString, O_WRONLY | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else { throw Self.failure(path, errno) }
+        guard descriptor >= 0 else { throw Self.failure(path, SystemError.words(errno)) }
         defer { close(descriptor) }
         let output = Output(descriptor)
         output.write(text)
-        if let code = output.failure {
-            throw Self.failure(path, code)
-        }
+        if let code = output.failure { throw Self.failure(path, SystemError.words(code)) }
     }
 
-    private func opened() throws(Diagnosis) -> Int32 {
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
-        let descriptor = open(temporary.cString, flags, 0o666)
-        guard descriptor >= 0 else { throw Self.failure(path, errno) }
-        return descriptor
-    }
-
-    private static func failure(_ path: [UInt8], _ code: Int32) -> Diagnosis {
-        Diagnosis(
-            .reportFailed,
-            "cannot write \(ErrorCatalogue.quoted(path)): \(SystemError.words(code))"
-        )
+    private static func failure(_ path: [UInt8], _ words: String) -> Diagnosis {
+        Diagnosis(.reportFailed, "cannot write \(ErrorCatalogue.quoted(path)): \(words)")
     }
 }
 
@@ -112,12 +95,8 @@ enum ExportFile {
     }
 
     private static func write(to path: [UInt8], _ nextBytes: () throws -> [UInt8]?) throws {
-        let name = path.nameOfPath
-        guard !name.isEmpty else { throw FileWriteError(.io(errno: EISDIR), path: path) }
-        guard let directory = try TargetDirectory.open(path.directoryOfPath, creating: false) else {
-            throw FileWriteError(.io(errno: ENOENT), path: path)
-        }
-        try WholeFile(in: directory, audience: .owner).write(as: name, replacing: false, nextBytes)
+        let (file, name) = try WholeFile.at(path, audience: .owner)
+        try file.write(as: name, replacing: false, nextBytes)
     }
 
     static func exists(_ path: [UInt8]) -> Diagnosis {

@@ -1,7 +1,7 @@
-internal import Outcomes
 internal import Foundation
 internal import MediaCore
 internal import MediaSystem
+internal import Outcomes
 internal import Synchronization
 
 /// The output of a command: results as text or JSON records on standard output, everything else on standard error.

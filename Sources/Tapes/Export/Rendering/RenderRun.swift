@@ -462,7 +462,7 @@ struct RenderWorkplace: Sendable {
     ///   - isReplacing: Whether a file that has the name is replaced.
     /// - Throws: `FileWriteError`; `.exists` when the name is taken.
     func publish(as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
-        _ = try draft.seal(modificationMicroseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+        try draft.seal()
         if isReplacing { try draft.publish(replacing: name) } else { try draft.publish(as: name) }
     }
 

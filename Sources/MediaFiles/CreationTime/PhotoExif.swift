@@ -1,41 +1,5 @@
 internal import MediaCore
 
-/// When a photo was taken, as its Exif data say (Exif 2.32, CIPA DC-008).
-package enum PhotoCaptureTime {
-    /// Microseconds since 1970 of `DateTimeOriginal`, else `DateTimeDigitized`, else `DateTime`, with their fractions and
-    /// offsets, in JPEG, PNG, WebP and HEIF; nil where none of them names a time that exists in the years 1 to 9999.
-    ///
-    /// A time with an offset is converted to UTC. One without, which most cameras write, is the camera's wall clock; it is
-    /// given as if it were UTC, so that its digits stay as they are. That is what PhotoSync servers do with files that come
-    /// without a date (photosync contract 3.1), and it puts the photo into the month that the photographer expects.
-    ///
-    /// The kind of file is told by its first bytes, not by its name. Reads a few kilobytes, never the whole file.
-    package static func microseconds(of file: SourceFile) -> Int64? { best(of: file)?.microseconds }
-
-    /// The same, and whether it is known to be UTC.
-    package static func best(of file: SourceFile) -> (microseconds: Int64, hasOffset: Bool)? {
-        // A PNG encoder that writes chunks of 8 KiB makes 6,400 of 50 MiB before the one that is wanted.
-        var content = BoundedContent(of: file, reads: 16_384)
-        return ExifBlock.find(in: &content).flatMap { ExifDates(in: $0, of: &content).best }
-    }
-}
-
-/// The Exif data of a photo as they stand in the file, for a library that reads them.
-package enum PhotoExif {
-    /// As much as a segment of a JPEG file can hold; pictures inside, which come last, may be cut off.
-    package static let byteLimit = 65_527
-
-    /// The TIFF structure in JPEG, PNG, WebP and HEIF, at most `byteLimit` bytes of it; nil where there is none.
-    ///
-    /// - Parameter file: Its kind is told by its first bytes, not by its name.
-    /// - Returns: The bytes, byte order mark first.
-    package static func structure(of file: SourceFile) -> [UInt8]? {
-        var content = BoundedContent(of: file, reads: 16_384)
-        guard let block = ExifBlock.find(in: &content), block.end > block.start else { return nil }
-        return content.bytes(at: block.start, count: Int(min(block.end - block.start, Int64(byteLimit))))
-    }
-}
-
 /// The item of type `Exif` in a HEIF file (ISO/IEC 23008-12 annex A.2.1; boxes of ISO/IEC 14496-12 section 8.11).
 enum HEIFExifItem {
     static func find(in content: inout BoundedContent) -> ExifBlock? {
@@ -245,39 +209,51 @@ struct ExifBlock {
     }
 }
 
-/// The dates in the TIFF structure of Exif data (TIFF 6.0 section 2; Exif 2.32 sections 4.6.4 and 4.6.5).
+/// What the Exif data of a photo say (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP and HEIF.
 ///
-/// Reads the first directory and the Exif directory, once each: however directories point at each other, nothing loops.
-struct ExifDates {
-    /// Text of the tags that matter, by tag.
+/// The kind of file is told by its first bytes, not by its name. Reads a few kilobytes, never the whole file: the first
+/// directory and those for Exif and GPS, once each. However directories point at each other, nothing loops.
+package struct PhotoExif {
+    /// Texts of the tags that matter, by tag.
     private var texts: [UInt16: [UInt8]] = [:]
+    private var gpsTexts: [UInt16: [UInt8]] = [:]
+    private var gpsFractions: [UInt16: [Double]] = [:]
 
-    private static let exifDirectory: UInt16 = 0x8769
     /// Tags of a date, of its offset from UTC and of its fraction, best first.
     private static let dates: [(date: UInt16, offset: UInt16, fraction: UInt16)] = [
         (0x9003, 0x9011, 0x9291),  // DateTimeOriginal
         (0x9004, 0x9012, 0x9292),  // DateTimeDigitized
         (0x0132, 0x9010, 0x9290),  // DateTime
     ]
-    private static let wanted = Set(dates.flatMap { [$0.date, $0.offset, $0.fraction] })
 
-    init(in block: ExifBlock, of content: inout BoundedContent) {
-        guard let header = block.bytes(at: 0, count: 8, of: &content) else { return }
-        let isLittleEndian: Bool
-        switch header[0..<4] {
-        case [0x49, 0x49, 0x2A, 0x00]: isLittleEndian = true
-        case [0x4D, 0x4D, 0x00, 0x2A]: isLittleEndian = false
-        default: return
+    /// Nil where there are none.
+    package init?(of file: SourceFile) {
+        // A PNG encoder that writes chunks of 8 KiB makes 6,400 of 50 MiB before the one that is wanted.
+        var content = BoundedContent(of: file, reads: 16_384)
+        guard let block = ExifBlock.find(in: &content), let tiff = TIFFStructure(block, in: &content) else { return nil }
+        let first = tiff.entries(at: tiff.start, of: &content)
+        let exif = tiff.entries(at: tiff.offset(first[0x8769]), of: &content)
+        let gps = tiff.entries(at: tiff.offset(first[0x8825]), of: &content)
+        model = tiff.text(first[0x0110], of: &content).flatMap { String(validating: $0, as: UTF8.self) }
+        for tag in Self.dates.flatMap({ [$0.date, $0.offset, $0.fraction] }) {
+            texts[tag] = tiff.text(exif[tag] ?? first[tag], of: &content)
         }
-        let directory = Directory(block: block, isLittleEndian: isLittleEndian)
-        guard let first = directory.number(header, at: 4, count: 4),
-            let next = read(directory, at: Int64(first), of: &content)
-        else { return }
-        _ = read(directory, at: next, of: &content)
+        for (tag, entry) in gps where tag <= GPS.dateStamp {
+            gpsTexts[tag] = tiff.text(entry, of: &content)
+            gpsFractions[tag] = tiff.fractions(entry, of: &content)
+        }
     }
 
-    /// Microseconds since 1970 of the best date, and whether it came with an offset; without one, as if its digits were UTC.
-    var best: (microseconds: Int64, hasOffset: Bool)? {
+    /// The camera's model, without its maker; nil when it is not UTF-8.
+    package let model: String?
+
+    /// Microseconds since 1970 of `DateTimeOriginal`, else `DateTimeDigitized`, else `DateTime`, with their fractions and
+    /// offsets, and whether there was an offset; nil where none of them names a time that exists in the years 1 to 9999.
+    ///
+    /// A time with an offset is converted to UTC. One without, which most cameras write, is the camera's wall clock; it is
+    /// given as if it were UTC, so that its digits stay as they are. That is what PhotoSync servers do with files that come
+    /// without a date (photosync contract 3.1), and it puts the photo into the month that the photographer expects.
+    package var captureTime: (microseconds: Int64, hasOffset: Bool)? {
         for tags in Self.dates {
             guard let date = texts[tags.date].flatMap(Self.seconds) else { continue }
             let offset = texts[tags.offset].flatMap(Self.offsetSeconds)
@@ -287,22 +263,62 @@ struct ExifDates {
         return nil
     }
 
-    /// Takes over the tags that matter.
-    ///
-    /// - Returns: Where the Exif directory begins.
-    private mutating func read(_ directory: Directory, at offset: Int64, of content: inout BoundedContent) -> Int64? {
-        var next: Int64?
-        for entry in directory.entries(at: offset, of: &content) {
-            guard let tag = directory.number(entry, at: 0, count: 2).map(UInt16.init(truncatingIfNeeded:)) else {
-                continue
-            }
-            if tag == Self.exifDirectory {
-                next = directory.number(entry, at: 8, count: 4).map(Int64.init)
-            } else if Self.wanted.contains(tag) {
-                texts[tag] = directory.text(entry, of: &content)
-            }
+    // MARK: GPS (Exif 2.32 section 4.6.6)
+
+    /// Tags of the GPS directory.
+    private enum GPS {
+        static let latitudeReference: UInt16 = 1
+        static let latitude: UInt16 = 2
+        static let longitudeReference: UInt16 = 3
+        static let longitude: UInt16 = 4
+        static let timeStamp: UInt16 = 7
+        static let status: UInt16 = 9
+        static let dateStamp: UInt16 = 0x1D
+    }
+
+    /// Degrees; nil unless all four tags are there and possible. 0, 0 lies in the sea, and cameras without a fix write it: it is
+    /// taken for unknown.
+    package var position: (latitude: Double, longitude: Double)? {
+        // A void measurement is no position.
+        guard gpsTexts[GPS.status]?.first != UInt8(ascii: "V"),
+            let latitude = angle(GPS.latitude, reference: GPS.latitudeReference, "N", "S", limit: 90),
+            let longitude = angle(GPS.longitude, reference: GPS.longitudeReference, "E", "W", limit: 180),
+            latitude != 0 || longitude != 0
+        else { return nil }
+        return (latitude, longitude)
+    }
+
+    private func angle(
+        _ tag: UInt16,
+        reference: UInt16,
+        _ positive: Unicode.Scalar,
+        _ negative: Unicode.Scalar,
+        limit: Double
+    ) -> Double? {
+        guard let side = gpsTexts[reference]?.first, let parts = gpsFractions[tag], parts[1] <= 60, parts[2] <= 60
+        else { return nil }
+        let degrees = parts[0] + parts[1] / 60 + parts[2] / 3_600
+        guard degrees <= limit else { return nil }
+        switch Unicode.Scalar(side) {
+        case positive: return degrees
+        case negative: return degrees == 0 ? 0 : -degrees
+        default: return nil
         }
-        return next
+    }
+
+    /// Microseconds since 1970 of `GPSDateStamp` and `GPSTimeStamp`, which are UTC.
+    package var satelliteMicroseconds: Int64? {
+        guard let date = gpsTexts[GPS.dateStamp], date.count == 10, let time = gpsFractions[GPS.timeStamp],
+            let year = date.decimal(at: 0, count: 4), year > 0,
+            let midnight = CivilTime(
+                year: year,
+                month: date.decimal(at: 5, count: 2),
+                day: date.decimal(at: 8, count: 2)
+            ),
+            time[0] < 24, time[1] < 60, time[2] < 61
+        else { return nil }
+        let seconds = time[0] * 3_600 + time[1] * 60 + time[2]
+        return midnight.secondsSince1970 * 1_000_000 + Int64((seconds * 1_000_000).rounded())
     }
 
     // MARK: Texts
@@ -340,42 +356,74 @@ struct ExifDates {
     }
 }
 
-/// How directories of one block are read.
-private struct Directory {
-    let block: ExifBlock
-    let isLittleEndian: Bool
+/// Directories of one block, and their values.
+private struct TIFFStructure {
+    private let block: ExifBlock
+    private let isLittleEndian: Bool
+    /// Where the first directory begins.
+    private(set) var start: Int64 = 0
 
     /// More entries than any camera writes; what follows is not looked at.
     private static let maximumEntries = 1_024
     /// Longer than any text that is wanted.
-    private static let maximumText = 64
+    private static let maximumText = 2_048
     /// Type of text: 7-bit ASCII, ended by zero.
     private static let ascii: UInt64 = 2
+    /// Type of fractions: two numbers of 32 bits.
+    private static let rational: UInt64 = 5
 
-    func number(_ bytes: [UInt8], at offset: Int, count: Int) -> UInt64? {
+    init?(_ block: ExifBlock, in content: inout BoundedContent) {
+        guard let header = block.bytes(at: 0, count: 8, of: &content) else { return nil }
+        switch header[0..<4] {
+        case [0x49, 0x49, 0x2A, 0x00]: isLittleEndian = true
+        case [0x4D, 0x4D, 0x00, 0x2A]: isLittleEndian = false
+        default: return nil
+        }
+        self.block = block
+        start = number(header, at: 4, count: 4).map(Int64.init) ?? 0
+    }
+
+    private func number(_ bytes: [UInt8], at offset: Int, count: Int) -> UInt64? {
         isLittleEndian ? bytes.littleEndian(at: offset, count: count) : bytes.bigEndian(at: offset, count: count)
     }
 
-    /// The entries, 12 bytes each: tag, type, count, value or where it lies.
-    func entries(at offset: Int64, of content: inout BoundedContent) -> [[UInt8]] {
-        guard let head = block.bytes(at: offset, count: 2, of: &content),
+    /// The entries by tag, 12 bytes each: tag, type, count, value or where it lies.
+    func entries(at offset: Int64?, of content: inout BoundedContent) -> [UInt16: [UInt8]] {
+        guard let offset, let head = block.bytes(at: offset, count: 2, of: &content),
             let announced = number(head, at: 0, count: 2)
-        else { return [] }
+        else { return [:] }
         let room = (block.end - block.start - offset - 2) / 12
         let count = Int(min(Int64(announced), room, Int64(Self.maximumEntries)))
-        guard let bytes = block.bytes(at: offset + 2, count: count * 12, of: &content) else { return [] }
-        return (0..<count).map { Array(bytes[$0 * 12..<$0 * 12 + 12]) }
+        guard let bytes = block.bytes(at: offset + 2, count: count * 12, of: &content) else { return [:] }
+        return (0..<count).reduce(into: [:]) { entries, index in
+            let entry = Array(bytes[index * 12..<index * 12 + 12])
+            entries[UInt16(truncatingIfNeeded: number(entry, at: 0, count: 2) ?? 0)] = entry
+        }
+    }
+
+    /// Where the value of an entry lies, or the directory that it points at.
+    func offset(_ entry: [UInt8]?) -> Int64? {
+        entry.flatMap { number($0, at: 8, count: 4) }.map(Int64.init)
     }
 
     /// A text without its zeros; nil for other types and beyond the end.
-    func text(_ entry: [UInt8], of content: inout BoundedContent) -> [UInt8]? {
-        guard number(entry, at: 2, count: 2) == Self.ascii, let announced = number(entry, at: 4, count: 4) else {
-            return nil
-        }
+    func text(_ entry: [UInt8]?, of content: inout BoundedContent) -> [UInt8]? {
+        guard let entry, number(entry, at: 2, count: 2) == Self.ascii, let announced = number(entry, at: 4, count: 4)
+        else { return nil }
         let count = Int(min(announced, UInt64(Self.maximumText)))
         // Up to four bytes stand in the entry itself.
         guard announced > 4 else { return Array(entry[8..<8 + count].prefix { $0 != 0 }) }
-        guard let offset = number(entry, at: 8, count: 4) else { return nil }
-        return block.bytes(at: Int64(offset), count: count, of: &content).map { Array($0.prefix { $0 != 0 }) }
+        guard let offset = offset(entry) else { return nil }
+        return block.bytes(at: offset, count: count, of: &content).map { Array($0.prefix { $0 != 0 }) }
+    }
+
+    /// The three fractions of an angle or a time; nil for anything else, beyond the end, and when a denominator is 0.
+    func fractions(_ entry: [UInt8], of content: inout BoundedContent) -> [Double]? {
+        guard number(entry, at: 2, count: 2) == Self.rational, number(entry, at: 4, count: 4) == 3,
+            let offset = offset(entry), let bytes = block.bytes(at: offset, count: 24, of: &content)
+        else { return nil }
+        let numbers = stride(from: 0, to: 24, by: 4).compactMap { number(bytes, at: $0, count: 4).map(Double.init) }
+        let values = stride(from: 0, to: 6, by: 2).map { numbers[$0] / numbers[$0 + 1] }
+        return values.allSatisfy(\.isFinite) ? values : nil
     }
 }

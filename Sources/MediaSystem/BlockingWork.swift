@@ -1,0 +1,40 @@
+internal import Synchronization
+
+/// Work that waits for a disk, a name server, or hardware with a key, away from the few threads of Swift's pool.
+package enum BlockingWork {
+    /// Runs `work` on a thread of its own. Cancelling changes nothing.
+    package static func run<Value: Sendable, Failure: Error>(
+        _ work: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        try await result(of: work).get()
+    }
+
+    /// As above.
+    ///
+    /// - Parameter work: Gets a function that returns whether the task was cancelled.
+    package static func runCancellable<Value: Sendable, Failure: Error>(
+        _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let flag = Flag()
+        let result = await withTaskCancellationHandler {
+            await result { () throws(Failure) in try work { flag.isSet.load(ordering: .relaxed) } }
+        } onCancel: {
+            flag.isSet.store(true, ordering: .relaxed)
+        }
+        return try result.get()
+    }
+
+    private final class Flag: Sendable {
+        let isSet = Atomic(false)
+    }
+
+    private static func result<Value: Sendable, Failure: Error>(
+        of work: @escaping @Sendable () throws(Failure) -> Value
+    ) async -> Result<Value, Failure> {
+        await withCheckedContinuation { continuation in
+            let body = { @Sendable in continuation.resume(returning: Result(catching: work)) }
+            // Where the system has no thread to give: slower, but right.
+            if DedicatedThread.start(body) != 0 { body() }
+        }
+    }
+}
