@@ -16,8 +16,9 @@ package enum BlockingWork {
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         let flag = Flag()
+        let body = { @Sendable () throws(Failure) -> Value in try work { flag.isSet.load(ordering: .relaxed) } }
         let result = await withTaskCancellationHandler {
-            await result { () throws(Failure) in try work { flag.isSet.load(ordering: .relaxed) } }
+            await Self.result(of: body)
         } onCancel: {
             flag.isSet.store(true, ordering: .relaxed)
         }
