@@ -3,10 +3,10 @@
     internal import CImages
 #endif
 
-/// Which libraries for pictures this process runs with. They may be newer than those it was built with.
+/// The image libraries in use. They may be newer than those of the build.
 public enum ImageLibraries {
-    /// Their names and versions, such as `libpng` and `1.6.39`; empty in a build without them. libexif is not among them:
-    /// it does not tell its version.
+    /// Names and versions, such as `libpng` and `1.6.39`; empty in a build without them. libexif is missing, since it
+    /// does not report its version.
     public static var versions: [(name: String, number: String)] {
         #if ImageLibraries
             // Constants of the libraries, which stay loaded.
