@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Work that waits for a disk, or for hardware with a key, away from the few threads of Swift's pool.
+/// Runs work that waits for a disk, or for hardware with a key, off Swift's cooperative threads.
 package enum BlockingWork {
     private static let queue = DispatchQueue(label: "mediactl.blocking", attributes: .concurrent)
 
-    /// Runs `work` on a thread that may wait. Cancelling changes nothing.
+    /// Runs `work` on a thread that may block. Cancellation has no effect.
     package static func run<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
