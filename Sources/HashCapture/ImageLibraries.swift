@@ -3,7 +3,7 @@
     internal import CImages
 #endif
 
-/// Which libraries for pictures this process runs with. They may be newer than those it was built with.
+/// The image libraries in use. They may be newer than those of the build.
 public enum ImageLibraries {
     /// Their names and versions, such as `libpng` and `1.6.39`; empty in a build without them.
     public static var versions: [(name: String, number: String)] {

@@ -1,56 +1,49 @@
 internal import Glibc
 internal import MediaSystem
 
-/// Media types of files: by extension, with the content as second opinion (gighive contract 2.4, trap T5).
+/// Media types of files: by extension, checked against the content (gighive contract 2.4, trap T5).
 package struct MediaType: Sendable, Hashable {
-    /// Kind of media.
     package enum Kind: String, Sendable {
-        /// Sound only.
         case audio
-        /// Moving pictures.
         case video
-        /// Anything else.
         case other
     }
 
     /// For example `video/mp4`.
     package var mimeType: String
-    /// What it is.
     package var kind: Kind
 
-    /// Sound of that type.
     static func audio(_ subtype: String) -> MediaType { MediaType(mimeType: "audio/" + subtype, kind: .audio) }
-    /// Moving pictures of that type.
     static func video(_ subtype: String) -> MediaType { MediaType(mimeType: "video/" + subtype, kind: .video) }
 
-    /// RealMedia is registered under `application/`, and the servers count it as video.
+    /// RealMedia is registered under `application/`, but the servers treat it as video.
     static let realMedia = MediaType(mimeType: "application/vnd.rn-realmedia", kind: .video)
 
-    /// The type that an extension stands for; nil when unknown. Case does not matter, the dot is not part of it.
+    /// The type of an extension, in any case and without its dot; nil when unknown.
     ///
-    /// Known are exactly the extensions that the servers accept (gighive contract 2.4).
+    /// Includes exactly the extensions that the servers accept (gighive contract 2.4).
     package static func named(byExtension pathExtension: String) -> MediaType? {
         byExtension[pathExtension.lowercased()]
     }
 
-    /// The type to declare for a file: the extension's, and where the extension is unknown or says less, the content's.
+    /// The type to declare for a file: the extension's; the content's if the extension is unknown or less specific.
     ///
-    /// Never `application/octet-stream`: the servers store what is declared, and refuse that type where the extension
-    /// does not help (trap T5).
+    /// Never `application/octet-stream`: the servers store the declared type, and reject this one unless the extension
+    /// helps (trap T5).
     ///
     /// - Parameters:
-    ///   - fileName: A name or a path; only what follows the last dot of its last component matters.
+    ///   - fileName: A name or a path; only its extension is used.
     ///   - prefix: The first bytes of the file; 4 KiB are enough.
     /// - Returns: nil when neither name nor content is known.
     package static func declared(fileName: String, prefix: [UInt8]) -> MediaType? {
         let bySniffing = sniffed(prefix)
         guard let byName = named(byExtension: pathExtension(of: fileName)) else { return bySniffing }
-        // `.ogg` is listed as sound, but the container carries moving pictures as well.
+        // `.ogg` is listed as sound, but the container may contain video as well.
         if byName == .audio("ogg"), bySniffing == .video("ogg") { return bySniffing }
         return byName
     }
 
-    /// What follows the last dot of the last path component; empty when there is no dot.
+    /// The text after the last dot of the last path component; empty without a dot.
     package static func pathExtension(of fileName: String) -> String {
         let lastComponent = fileName.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
         guard let lastComponent, let dot = lastComponent.lastIndex(of: UInt8(ascii: ".")) else { return "" }
@@ -101,16 +94,15 @@ package struct MediaType: Sendable, Hashable {
 }
 
 extension MediaType {
-    /// The type that the first bytes show; nil when they show none.
+    /// The type by the first bytes; nil when unknown.
     ///
     /// - Parameter prefix: The first bytes of the file; 4 KiB are enough.
-    /// - Returns: The type of the container, which may hold more than its usual name says.
+    /// - Returns: The type of the container, which may contain more than its usual name suggests.
     package static func sniffed(_ prefix: [UInt8]) -> MediaType? {
         let magic = Magic(bytes: prefix)
         return byFixedMagic(magic) ?? byContainer(magic) ?? byFrames(magic)
     }
 
-    /// Formats that one constant at the start names.
     private static func byFixedMagic(_ magic: Magic) -> MediaType? {
         fixedMagics.first { magic.has($0.bytes, at: 0) }?.type
     }
@@ -130,7 +122,6 @@ extension MediaType {
         ([0x00, 0x00, 0x01, 0xB3], .video("mpeg")),
     ]
 
-    /// Formats whose container has to be opened a little.
     private static func byContainer(_ magic: Magic) -> MediaType? {
         switch magic.text(at: 0) {
         case "RIFF", "RF64", "BW64":
@@ -167,7 +158,7 @@ extension MediaType {
             default: .video("mp4")
             }
         case "moov", "mdat", "wide", "pnot":
-            // Movies from before `ftyp` existed.
+            // Movies older than `ftyp`.
             .video("quicktime")
         default:
             nil
@@ -182,7 +173,7 @@ extension MediaType {
         return magic.has(Array("matroska".utf8), at: element + 3) ? .video("x-matroska") : nil
     }
 
-    /// RFC 3533 section 6 and RFC 5334: each stream has a page marked "beginning of stream", and those come first.
+    /// RFC 3533 section 6 and RFC 5334: each stream has a "beginning of stream" page, and these come first.
     private static func ogg(_ magic: Magic) -> MediaType {
         var page = 0
         while magic.text(at: page) == "OggS", let flags = magic.byte(at: page + 5), flags & 0x02 != 0,
@@ -208,7 +199,7 @@ extension MediaType {
 
     /// Formats without a header: transport streams, ADTS, MPEG audio.
     private static func byFrames(_ magic: Magic) -> MediaType? {
-        // ISO/IEC 13818-1: packets of 188 bytes begin with 0x47; cameras and Blu-ray put 4 bytes of time before each.
+        // ISO/IEC 13818-1: packets of 188 bytes start with 0x47; cameras and Blu-ray add 4 bytes before each.
         let packets = [(start: 0, stride: 188), (start: 4, stride: 192)]
         if packets.contains(where: { packet in
             (0..<3).allSatisfy { magic.byte(at: packet.start + $0 * packet.stride) == 0x47 }
@@ -228,7 +219,7 @@ extension MediaType {
     }
 }
 
-/// The first bytes of a file; asking beyond their end is allowed and finds nothing.
+/// The first bytes of a file; offsets beyond their end are allowed.
 struct Magic {
     let bytes: [UInt8]
 
@@ -253,7 +244,6 @@ struct Magic {
     }
 }
 
-/// What a directory entry is.
 package enum FileKind: Sendable {
     case directory
     case regular
@@ -270,7 +260,7 @@ package enum FileKind: Sendable {
         }
     }
 
-    /// What a path leads to, links followed; nil when it leads nowhere.
+    /// The kind of a path, following links; nil for a missing path.
     static func of(_ path: [UInt8]) -> FileKind? {
         var status = stat()
         guard !path.contains(0), stat(path.cString, &status) == 0 else { return nil }

@@ -1,22 +1,22 @@
 internal import Glibc
 public import MediaSystem
 
-/// A local file, opened once and checked before anything is sent.
+/// A local file, opened once and checked before sending.
 public final class SourceFile: Sendable {
     /// The path as given, as bytes.
     public let path: [UInt8]
     /// Open for reading; closed with the last reference to this object.
     public let descriptor: Int32
-    /// What `fstat` said when it was opened.
+    /// `fstat` when it was opened.
     public let status: FileIdentity
 
     /// Opens a regular, readable, non-empty file. Never blocks on a FIFO or a device.
     ///
-    /// - Parameter path: Bytes as the system has them, in no particular encoding.
+    /// - Parameter path: Path, as bytes in any encoding.
     /// - Throws: `SourceFileError`.
     public init(path: [UInt8]) throws(SourceFileError) {
         guard !path.contains(0) else { throw SourceFileError(.notFound, path: path) }
-        // O_NONBLOCK: the open of a FIFO without a writer would wait for one. O_NOCTTY: a terminal must not become ours.
+        // O_NONBLOCK: opening a FIFO without a writer would block. O_NOCTTY: a terminal must not become ours.
         let opened = open(path.cString, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard opened >= 0 else { throw SourceFileError(errno: errno, path: path) }
         do {
@@ -33,11 +33,11 @@ public final class SourceFile: Sendable {
         close(descriptor)
     }
 
-    /// What is at the path now: `fstat` of the open file, or `stat` of the path once another file has taken its place.
+    /// The current status of the path: `fstat` of the open file, or `stat` of the path if another file has replaced it.
     ///
-    /// Equal to `status` when nothing has changed. A file that was removed keeps its content; its change time differs.
+    /// Equal to `status` if nothing has changed. A removed file keeps its content, but its change time differs.
     ///
-    /// - Throws: `SourceFileError` when the open file cannot be asked.
+    /// - Throws: `SourceFileError` when `fstat` fails.
     public func currentStatus() throws(SourceFileError) -> FileIdentity {
         var ofDescriptor = stat()
         guard fstat(descriptor, &ofDescriptor) == 0 else { throw SourceFileError(errno: errno, path: path) }
@@ -48,7 +48,7 @@ public final class SourceFile: Sendable {
         return (named.device, named.inode) == (current.device, current.inode) ? current : named
     }
 
-    /// The first bytes, at most `count`; fewer only where the file ends.
+    /// The first bytes, at most `count`; fewer only at the end of the file.
     ///
     /// - Throws: `SourceFileError` of kind `.io`.
     public func prefix(_ count: Int) throws(SourceFileError) -> [UInt8] {
@@ -59,16 +59,16 @@ public final class SourceFile: Sendable {
         }
     }
 
-    /// A descriptor of the file that somebody else closes: the transport closes what it gets.
+    /// A descriptor of the file for the caller to close: the transport closes what it gets.
     ///
-    /// - Throws: `SourceFileError` when the process has none left.
+    /// - Throws: `SourceFileError` when the process has too many.
     package func duplicateDescriptor() throws(SourceFileError) -> Int32 {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw SourceFileError(errno: errno, path: path) }
         return copy
     }
 
-    /// Refuses what cannot be sent, and prepares the rest for one pass from start to end.
+    /// Rejects anything but a non-empty regular file, and prepares sequential reading.
     private static func check(_ descriptor: Int32, path: [UInt8]) throws(SourceFileError) -> FileIdentity {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SourceFileError(errno: errno, path: path) }
@@ -82,13 +82,13 @@ public final class SourceFile: Sendable {
         guard flags >= 0, fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0 else {
             throw SourceFileError(errno: errno, path: path)
         }
-        // Advice only: its failure costs nothing but read-ahead.
+        // Only a hint: without it there is less read-ahead.
         _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
         return FileIdentity(status)
     }
 }
 
-/// Why a local file cannot be sent.
+/// Why a local file cannot be read.
 public struct SourceFileError: Error, Sendable, Equatable {
     /// The cause.
     public enum Kind: Sendable, Equatable {
@@ -120,7 +120,7 @@ public struct SourceFileError: Error, Sendable, Equatable {
         switch code {
         case ENOENT: self.init(.notFound, path: path)
         case EACCES, EPERM: self.init(.permissionDenied, path: path)
-        // What `open` says of a socket, or of a device without a driver.
+        // The errors of `open` for a socket, and for a device without a driver.
         case ENXIO, ENODEV: self.init(.notRegular, path: path)
         default: self.init(.io(errno: code), path: path)
         }

@@ -1,6 +1,6 @@
-/// Still pictures. The servers for recordings take none, so that `MediaType` names them not.
+/// Still pictures. The servers for recordings do not accept them, so `MediaType` does not include them.
 package enum StillPicture {
-    /// Whether an extension stands for still pictures. Case does not matter, the dot is not part of it.
+    /// Whether an extension, in any case and without its dot, is that of a still picture.
     package static func isNamed(byExtension pathExtension: String) -> Bool {
         extensions.contains(pathExtension.lowercased())
     }
@@ -8,13 +8,13 @@ package enum StillPicture {
     /// Whether the first bytes show a still picture.
     ///
     /// - Parameter prefix: The first bytes of the file; 64 are enough.
-    /// - Returns: false also for what its own extension tells better: raw pictures that look like TIFF do, others do not.
+    /// - Returns: false for raw pictures that look like other formats; their extension is more reliable.
     package static func isSniffed(_ prefix: [UInt8]) -> Bool {
         let magic = Magic(bytes: prefix)
         if magics.contains(where: { magic.has($0, at: 0) }) { return true }
         switch magic.text(at: 0) {
         case "RIFF": return magic.text(at: 8) == "WEBP"
-        // Two letters alone say little: the size of the header behind that of the file, one of those there are.
+        // Two letters are too few: also checks the size of the second header, which has one of these values.
         case let text where text.hasPrefix("BM"):
             return prefix.littleEndian(at: 14, count: 4).map { [12, 40, 52, 56, 64, 108, 124].contains($0) } ?? false
         default: break
@@ -37,7 +37,7 @@ package enum StillPicture {
         Array("FUJIFILMCCD-RAW".utf8),
     ]
 
-    /// HEIF (ISO/IEC 23008-12), AVIF, and the raw pictures of Canon that are built the same way.
+    /// HEIF (ISO/IEC 23008-12), AVIF, and Canon's raw pictures in the same container.
     private static let brands: Set = ["heic", "heix", "heim", "heis", "mif1", "msf1", "avif", "avis", "crx "]
 
     private static let extensions: Set = [

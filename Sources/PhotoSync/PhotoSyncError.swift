@@ -5,27 +5,27 @@ internal import MediaSystem
 public import MediaTransport
 @_exported public import Outcomes
 
-/// Why something with a PhotoSync server did not end well: facts for the caller to classify and to phrase.
+/// An error of an operation with a PhotoSync server: facts for the caller to classify and to phrase.
 public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
-    /// What happened.
+    /// The kind of error.
     public var code: OutcomeCode
-    /// What the server, the system or the rule said. May hold control characters; escape before printing.
+    /// Details from the server or the system. May contain control characters; escape before printing.
     public var detail: String
-    /// Status of the answer, when there was one.
+    /// Status of the response; nil without one.
     public var httpStatus: Int?
     /// Whether the same call may succeed later.
     public var isRetryable: Bool
-    /// Local path concerned, as bytes.
+    /// The local path, as bytes.
     public var path: [UInt8]?
-    /// The offending value as given.
+    /// The invalid value as given.
     public var value: String?
-    /// The limit that was passed, in bytes.
+    /// The exceeded limit, in bytes.
     public var limit: Int64?
-    /// The photo concerned.
+    /// Id of the photo.
     public var photoID: String?
-    /// The store's own error.
+    /// The underlying error of the store.
     public var store: StoreError?
-    /// The transport's own error, for `.transport`.
+    /// The underlying error of the transport, for `.transport`.
     public var transport: TransportError?
 
     package init(
@@ -59,7 +59,6 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
 }
 
 extension PhotoSyncError {
-    /// Why there is no answer.
     init(_ error: TransportError) {
         switch error.kind {
         case .cancelled:
@@ -81,7 +80,6 @@ extension PhotoSyncError {
         transport = error
     }
 
-    /// Why the file that was being sent could not be read to its end.
     private init(unreadable error: TransportError) {
         switch error.underlying as? FileContentError {
         case .shrank(let expected, let actual):
@@ -93,14 +91,12 @@ extension PhotoSyncError {
         }
     }
 
-    /// Why the local store cannot be used.
     init(_ error: StoreError) {
         self.init(.storeUnusable, detail: error.description, store: error)
     }
 }
 
 extension PhotoSyncError {
-    /// A file that could not be written.
     init(_ error: FileWriteError) {
         let code: OutcomeCode =
             switch error.kind {
@@ -112,7 +108,6 @@ extension PhotoSyncError {
         self.init(code, detail: error.detail, isRetryable: error.kind == .busy, path: error.path)
     }
 
-    /// A local file cannot be read.
     static func source(_ error: SourceFileError) -> PhotoSyncError {
         switch error.kind {
         case .notFound: PhotoSyncError(.fileNotFound, path: error.path)

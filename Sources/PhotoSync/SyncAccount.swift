@@ -3,15 +3,15 @@ internal import MediaCrypto
 public import MediaStore
 public import MediaTransport
 
-/// One user of one server, as this machine is known there.
+/// One user of one server, with this machine's device and stores.
 public struct SyncAccount: Sendable {
-    /// The server, with the user's key.
+    /// The client, with the user's key.
     public let client: PhotoSyncClient
     /// The id of this machine's device; nil when it is not registered.
     public let deviceID: String?
-    /// What the servers have told.
+    /// The index of the servers' photos.
     public let index: SyncIndex
-    /// What is on this machine.
+    /// The photos and logins of this machine.
     public let library: LibraryStore
     /// This machine's clock.
     var now: @Sendable () -> Date = { Date() }
@@ -24,13 +24,13 @@ public struct SyncAccount: Sendable {
         self.library = library
     }
 
-    /// The key of the server in index and library.
+    /// The server's key in index and library.
     public var server: String { client.server.description }
 
-    /// What tells this user from the other users of the server, whose photos the index never mixes: the device, which is
-    /// one user's only. Without one it is the key, as far as a digest of it tells: nothing that would open a door.
+    /// Identifies the user in the index, which never mixes photos of several users: the device, which belongs to one
+    /// user only, or else a short digest of the key, which reveals nothing usable.
     ///
-    /// - Throws: `PhotoSyncError` `.internalError` when there is no SHA-256.
+    /// - Throws: `PhotoSyncError` `.internalError` when SHA-256 is not available.
     func indexKey() throws(PhotoSyncError) -> String {
         if let deviceID { return deviceID }
         do {
@@ -42,7 +42,7 @@ public struct SyncAccount: Sendable {
         }
     }
 
-    /// What the index knows of this user's photos. Nil before the first pull, and when it has those of another user.
+    /// The index's state for this user. Nil before the first pull, and when the index has another user's photos.
     ///
     /// - Throws: `PhotoSyncError` `.storeUnusable`.
     public func state() throws(PhotoSyncError) -> SyncState? {
@@ -55,17 +55,17 @@ public struct SyncAccount: Sendable {
     }
 }
 
-/// An account in one call: with an HTTP client of its own, and index and library in one directory.
+/// Opens an account in one call, with a new HTTP client, and index and library in one directory.
 extension SyncAccount {
-    /// Proves a key, makes this machine a device of its user, and keeps both in the directory (`DeviceRegistration`).
+    /// Verifies a key, registers this machine as a device of its user, and stores both (`DeviceRegistration`).
     ///
     /// - Parameters:
-    ///   - server: The server; it may live below a path.
-    ///   - apiKey: The issued key; blanks around it do not count. It is kept in `library.sqlite`, 0600.
-    ///   - deviceName: What other clients call this machine, for example its host name.
-    ///   - directory: Holds index and library.
+    ///   - server: The server, with or without a path.
+    ///   - apiKey: The issued key; surrounding blanks are ignored. Stored in `library.sqlite`, mode 0600.
+    ///   - deviceName: This machine's name in other clients, for example its host name.
+    ///   - directory: Contains index and library.
     /// - Returns: The account.
-    /// - Throws: `PhotoSyncError`; an earlier login stays then.
+    /// - Throws: `PhotoSyncError`; an earlier login is kept then.
     public static func logIn(
         to server: ServerURL,
         apiKey: String,
@@ -79,12 +79,12 @@ extension SyncAccount {
         return try account(client, login, in: directory, library)
     }
 
-    /// The account that an earlier login has left in the directory. Asks no server.
+    /// The account of an earlier login. Sends no request.
     ///
     /// - Parameters:
     ///   - server: The server.
-    ///   - directory: Holds index and library.
-    /// - Returns: nil when nobody is logged in there.
+    ///   - directory: Contains index and library.
+    /// - Returns: nil without a stored login.
     /// - Throws: `PhotoSyncError` `.storeUnusable`.
     public static func kept(for server: ServerURL, in directory: DataDirectory) throws(PhotoSyncError) -> SyncAccount? {
         let library = try library(in: directory)

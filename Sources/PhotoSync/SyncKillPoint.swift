@@ -1,38 +1,37 @@
 internal import MediaSystem
 
-/// Where a run with a photo server can be made to die; ``KillPlace`` tells how.
+/// Failpoints of commands for a photo server; see ``KillPlace``.
 enum SyncKillPoint: String, CaseIterable, KillPlace {
-    /// Pull: a page has come, nothing of it is stored.
+    /// Pull: a page was received, nothing of it is stored.
     case betweenPageAndCommit
     /// Pull: a page and its cursor are stored.
     case afterPage
-    /// Pull: the last page is stored, the run not recorded as complete.
+    /// Pull: the last page is stored, but the run is not recorded as complete.
     case beforeFinish
-    /// Pull: the run is recorded as complete, the counts not yet read.
+    /// Pull: the run is recorded as complete, the counts are not read yet.
     case afterFinish
-    /// Claim: some blocks are claimed, others not.
+    /// Claim: only some blocks are claimed.
     case betweenClaims
-    /// Claim: everything is claimed, the index does not say so yet.
+    /// Claim: everything is claimed, but not yet in the index.
     case afterClaim
-    /// Push: the digest is known, nothing is asked or sent.
+    /// Push: the digest is known, nothing is checked or uploaded.
     case pushAfterHash
-    /// Push: the server has the photo, this process alone knows it.
+    /// Push: the photo is on the server, but only this process knows.
     case pushAfterUpload
-    /// Push: the photo is confirmed as owned, the library does not say so yet.
+    /// Push: the photo is confirmed as owned, but not yet in the library.
     case pushBeforeRecord
-    /// Push: the library says that the photo is there.
+    /// Push: the photo is recorded in the library.
     case pushAfterRecord
-    /// Download: the name is taken in the library, nothing is written.
+    /// Download: the name is reserved in the library, nothing is written.
     case downloadPlanned
-    /// Download: a part of the bytes is in the temporary file.
+    /// Download: some of the bytes are in the temporary file.
     case downloadMidBody
     /// Download: all bytes are in the temporary file, not yet verified.
     case downloadAfterBody
-    /// Download: verified under the temporary name, and the library says so.
+    /// Download: verified under the temporary name, and recorded in the library as such.
     case downloadWritten
-    /// Download: under its name, the library does not say so yet.
+    /// Download: renamed, but not yet recorded in the library.
     case downloadRenamed
 
-    /// The places that a pull passes.
     static let ofPull: [SyncKillPoint] = [.betweenPageAndCommit, .afterPage, .beforeFinish, .afterFinish]
 }

@@ -3,17 +3,17 @@ internal import MediaFiles
 internal import MediaSystem
 internal import Synchronization
 
-/// Work on a file system that may hang: on a thread of its own, which nothing but itself waits for.
+/// Runs work on a file system that may hang, on a dedicated thread that nothing else waits for.
 enum BoundedWork {
-    /// How long work may take to notice that it was cancelled.
+    /// Maximum time for work to notice its cancellation.
     static let grace: Duration = .seconds(1)
 
-    /// Runs `body` on a thread that may wait.
+    /// Runs `body` on a thread that may block.
     ///
-    /// Cancelling ends it at its next step with `.cancelled`; a step that hangs is left to itself.
+    /// Cancelling ends it at its next step with `.cancelled`; a hanging step is abandoned.
     ///
     /// - Parameters:
-    ///   - stallLimit: One step may take so long; then the file system counts as unreachable (rule R14).
+    ///   - stallLimit: Maximum duration of one step; then the file system counts as unreachable (rule R14).
     ///   - body: Calls `WorkSteps.next()` before each step.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; `.unreachable`, `.cancelled`.
@@ -31,7 +31,6 @@ enum BoundedWork {
     }
 }
 
-/// How far work has come; shared with whoever waits for it.
 final class WorkSteps: Sendable {
     private struct State {
         var lastStep = ContinuousClock.now
@@ -40,9 +39,9 @@ final class WorkSteps: Sendable {
 
     private let state = Mutex(State())
 
-    /// Begins the next step.
+    /// Starts the next step.
     ///
-    /// - Throws: `.cancelled` when nobody wants it any more.
+    /// - Throws: `.cancelled` after cancellation.
     func next() throws(AlbumError) {
         let isCancelled = state.withLock { state in
             state.lastStep = .now
@@ -93,13 +92,13 @@ private final class BoundedRun<Value: Sendable>: Sendable {
         later(time) { run in
             let rest = run.stallLimit - run.steps.timeInStep
             guard rest <= .zero else { return run.watch(after: rest) }
-            // Nobody waits for the thread now; should it come back, it stops at its next step.
+            // The abandoned thread stops at its next step, if it ever returns.
             run.steps.cancel()
             run.end(.failure(AlbumError(.unreachable(retryAfter: nil), detail: "the file system does not answer")))
         }
     }
 
-    /// A run that has ended is not kept for its clock.
+    /// Does not keep a finished run alive.
     private func later(_ time: Duration, _ body: @escaping @Sendable (BoundedRun) -> Void) {
         let nanoseconds = Int(time / .nanoseconds(1))
         DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { [weak self] in
@@ -107,7 +106,7 @@ private final class BoundedRun<Value: Sendable>: Sendable {
         }
     }
 
-    /// Only the first end counts.
+    /// Only the first call counts.
     private func end(_ outcome: Outcome) {
         let waiting = continuation.withLock { continuation in
             defer { continuation = nil }

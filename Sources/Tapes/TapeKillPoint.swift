@@ -1,37 +1,37 @@
 internal import MediaSystem
 
-/// Where a change to a tape or its album can be made to die; ``KillPlace`` tells how.
+/// Failpoints of a change to a tape or its album; see ``KillPlace``.
 enum TapeKillPoint: String, CaseIterable, KillPlace {
-    /// The clips are committed, the album knows nothing of them.
+    /// The clips are committed, but not in the album.
     case clipsCommitted
-    /// The tape is locked and was read again.
+    /// The tape is locked and was reloaded.
     case lockTaken
-    /// The intent is kept, the library was not asked.
+    /// The intent is stored, the library was not called.
     case intentKept
-    /// The library has made the album, the store does not say so.
+    /// The library has created the album, the store has no link.
     case albumCreated
-    /// The identifier of the album is kept, it is empty.
+    /// The link to the album is stored, the album is empty.
     case linkKept
-    /// The library's names for the originals are known, nothing is added.
+    /// The library's ids of the originals are known, nothing is added.
     case assetsResolved
-    /// The assets are in the album, the store does not say so.
+    /// The assets are in the album, but not recorded in the store.
     case assetsAdded
-    /// The store says so.
+    /// The result is in the store.
     case clipsSettled
-    /// Folder library: the folder of an album is made, it has no manifest.
+    /// Folder library: the folder of an album exists without a manifest.
     case folderMade
     /// Folder library: the first manifest is written.
     case manifestWritten
-    /// Folder library: the first link is made, the manifest does not name it.
+    /// Folder library: the first link exists, but not in the manifest.
     case linkMade
-    /// Folder library: all links are made, the manifest does not name them.
+    /// Folder library: all links exist, but not in the manifest.
     case linksMade
-    /// Folder library: the manifest names all links.
+    /// Folder library: the manifest contains all links.
     case manifestRewritten
     /// Folder library: the playlist is written.
     case playlistWritten
-    /// The tape is gone, its tombstone is kept, the album is there.
+    /// The tape is deleted, its tombstone is stored, the album exists.
     case tapeDeleted
-    /// The album is gone, the tombstone is there.
+    /// The album is deleted, the tombstone exists.
     case albumDeleted
 }

@@ -1,18 +1,18 @@
 internal import MediaStore
 @_exported public import Outcomes
 
-/// Why something with a tape did not end well: facts for the caller to classify and to phrase. Trouble with an album is no
-/// such error: it is a state of the tape (rule R9).
+/// An error of an operation with a tape: facts for the caller to classify and to phrase. A failure of an album is not
+/// such an error: it is a state of the tape (rule R9).
 public struct TapesError: Error, Sendable, CustomStringConvertible {
-    /// What happened.
+    /// The kind of error.
     public var code: OutcomeCode
-    /// What the system or the rule said. May hold control characters; escape before printing.
+    /// Details from the system. May contain control characters; escape before printing.
     public var detail: String
-    /// Local path concerned, as bytes.
+    /// The local path, as bytes.
     public var path: [UInt8]?
-    /// The offending value as given, or the id concerned.
+    /// The invalid value as given, or the id of what failed.
     public var value: String?
-    /// Ids that the value may have meant, for `.tapeAmbiguous`.
+    /// Matching ids, for `.tapeAmbiguous`.
     public var candidates: [String]
     /// The error of a lower layer (`StoreError`, `AlbumError` …).
     public var underlying: (any Error & Sendable)?
@@ -38,7 +38,6 @@ public struct TapesError: Error, Sendable, CustomStringConvertible {
 }
 
 extension TapesError {
-    /// The local store cannot be used.
     init(_ error: StoreError) {
         self.init(.storeUnusable, detail: error.description, path: Array(error.path.utf8), underlying: error)
     }

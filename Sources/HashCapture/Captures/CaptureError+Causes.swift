@@ -6,7 +6,6 @@ internal import MediaStore
 internal import MediaSystem
 
 extension CaptureError {
-    /// Why the local store cannot be used.
     init(_ error: StoreError) {
         let code: OutcomeCode =
             switch error.kind {
@@ -23,12 +22,10 @@ extension CaptureError {
         )
     }
 
-    /// A question to the store, or a change of it.
     static func stored<Value>(_ body: () throws(StoreError) -> Value) throws(CaptureError) -> Value {
         do throws(StoreError) { return try body() } catch { throw CaptureError(error) }
     }
 
-    /// A local file cannot be read.
     init(_ error: SourceFileError) {
         switch error.kind {
         case .notFound: self.init(.fileNotFound, path: error.path)
@@ -41,7 +38,6 @@ extension CaptureError {
         }
     }
 
-    /// A file could not be hashed to its end.
     init(hashing path: [UInt8], _ error: any Error) {
         switch error {
         case is CancellationError: self.init(.cancelled, path: path)
@@ -55,7 +51,7 @@ extension CaptureError {
 }
 
 extension SHA256Digest {
-    /// The digest of a file that does not change meanwhile (trap 17).
+    /// Fails if the file changes meanwhile (trap 17).
     ///
     /// Cancelling ends the reading with `.cancelled`.
     static func of(_ file: SourceFile) async throws(CaptureError) -> SHA256Digest {
@@ -73,12 +69,10 @@ extension SHA256Digest {
 }
 
 extension CaptureError {
-    /// Runs a step of the vault and tells its failure as the vault's.
     static func inVault<Value>(_ body: () throws -> Value) throws(CaptureError) -> Value {
         do { return try body() } catch { throw ofVault(error) }
     }
 
-    /// What an error of a lower layer means for the vault.
     static func ofVault(_ error: any Error) -> CaptureError {
         switch error {
         case let error as CaptureError: error

@@ -6,10 +6,9 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// Takes one record to the server, or finds out whether it is there, and keeps each step before the next one is taken.
-/// It knows the store, and has no way to the vault.
+/// Submits one record, or queries whether it is on the server, and stores each step before the next one. It can access
+/// the store, but not the vault.
 struct CaptureExchange: Sendable {
-    /// How often signing may fail for one record.
     static let signingLimit = CaptureSession.signingLimit
 
     let sender: CaptureSender
@@ -17,30 +16,29 @@ struct CaptureExchange: Sendable {
     let clock: @Sendable () -> Date
     let control: TransferControl
 
-    /// A record on its way.
     struct Progress {
         var record: CaptureRecord
         var notices: [CaptureNotice] = []
-        /// Seconds that the server's clock is ahead of this machine's.
+        /// Seconds by which the server's clock is ahead.
         var clockOffset: TimeInterval = 0
     }
 
     // MARK: Sending
 
-    /// Signs a record anew and sends it; once more when the server's clock differs.
+    /// Signs a record again and sends it; once more when the server's clock differs.
     ///
-    /// - Throws: `CaptureError` when the store cannot keep what happened.
+    /// - Throws: `CaptureError` when the store fails.
     func submit(_ record: CaptureRecord) async throws(CaptureError) -> CaptureOutcome {
         try await run(record) { progress throws(CaptureError) in try await attempt(&progress) }
     }
 
-    /// Makes an attempt, and one more when the server's clock differs.
+    /// Makes an attempt, and another one when the server's clock differs.
     ///
     /// - Parameters:
-    ///   - record: To be submitted.
-    ///   - attempt: Keeps each of its steps.
-    /// - Returns: Where the record has got to.
-    /// - Throws: `CaptureError` when the store cannot keep what happened.
+    ///   - record: The record to submit.
+    ///   - attempt: Stores each of its steps.
+    /// - Returns: The record's new state.
+    /// - Throws: `CaptureError` when the store fails.
     func run(
         _ record: CaptureRecord,
         _ attempt: (inout Progress) async throws(CaptureError) -> Void
@@ -64,8 +62,8 @@ struct CaptureExchange: Sendable {
         }
     }
 
-    /// Another record of the same media that the server has accepted meanwhile: by its hash it knows one only, and the
-    /// reference server would say no more than 500 (contract 1.3).
+    /// Another record of the same media that the server has accepted meanwhile: it stores one capture per hash, and the
+    /// reference server would only respond with 500 (contract 1.3).
     private func twin(of record: CaptureRecord) throws(CaptureError) -> CaptureRecord? {
         try CaptureError.stored { () throws(StoreError) in try library.captures(ofMedia: record.mediaHash) }
             .first { $0.id != record.id && $0.server == record.server && $0.state == .accepted }
@@ -108,7 +106,7 @@ struct CaptureExchange: Sendable {
         case .accepted(let id, let url):
             try accept(&progress, id, url, status: 202)
         case .duplicate(let id?):
-            // The server gives an id only to the device that it belongs to (contract 3.4 no. 4).
+            // The server returns an id only to the device that owns it (contract 3.4 no. 4).
             try accept(&progress, id, nil, status: 409)
         case .duplicate(nil):
             throw CaptureError(
@@ -119,7 +117,7 @@ struct CaptureExchange: Sendable {
         }
     }
 
-    /// The device's clock is wrong (contract 1.3): the answer tells by how much.
+    /// The device's clock is wrong (contract 1.3): takes the offset from the response.
     private func adjustClock(_ progress: inout Progress, _ error: CaptureError) throws(CaptureError) {
         try takeBack(&progress, .queued, error)
         guard let date = error.serverTime else { throw error }
@@ -136,18 +134,17 @@ struct CaptureExchange: Sendable {
     }
 }
 
-/// What became of a record whose outcome is unknown.
 extension CaptureExchange {
-    /// Finds out what became of a record whose outcome is unknown; without sending it.
+    /// Resolves the unknown outcome of a record without sending it.
     ///
     /// - Parameters:
     ///   - progress: The record.
-    ///   - error: What made it unknown.
-    /// - Returns: `accepted` when it is there, `queued` when it cannot be, and otherwise as it was, with the error.
-    /// - Throws: `CaptureError` when the store cannot keep what was found out.
+    ///   - error: The error that made it unknown.
+    /// - Returns: `accepted` when it is on the server, `queued` when it cannot be, otherwise unchanged, with the error.
+    /// - Throws: `CaptureError` when the store fails.
     func ask(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
         var progress = progress
-        // No route of the reference server takes a hash (contract 6.4).
+        // The reference server has no route by hash (contract 6.4).
         guard sender.device.profile == .mediactl1, let hash = SHA256Digest(hex: progress.record.mediaHash) else {
             return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
         }
@@ -167,8 +164,8 @@ extension CaptureExchange {
             try accept(&progress, remote.captureID, remote.verificationURL, status: 200)
             return CaptureOutcome(record: progress.record, notices: progress.notices)
         }
-        // The server's work had ended, and left nothing. A request whose answer was lost may still be on its way; a full
-        // upload is not sent again before the user says so, and would meet it as a duplicate.
+        // The server's work has ended without a capture. A request whose response was lost may still be in transit; a
+        // full upload is not repeated until the user requests it, and would then be a duplicate.
         if SubmissionVerdict(error) == .failedInside || progress.record.mode == .full {
             try keep(&progress, error) { record in
                 record.state = .queued
@@ -190,7 +187,7 @@ extension CaptureExchange {
     }
 }
 
-/// What a failed attempt means for its record.
+// Consequences of a failed attempt.
 extension CaptureExchange {
     func failed(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
         if error.code == .storeUnusable || error.code == .diskFull { throw error }
@@ -214,8 +211,8 @@ extension CaptureExchange {
         return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
     }
 
-    /// Back to where it can be sent from, or refused: this attempt is known not to have been taken. An earlier one of
-    /// unknown outcome may have been.
+    /// Back to `queued` or to `rejected`: the server did not accept this attempt. It may have accepted an earlier one
+    /// of unknown outcome.
     func takeBack(
         _ progress: inout Progress,
         _ state: CaptureRecord.State,
@@ -228,7 +225,7 @@ extension CaptureExchange {
         }
     }
 
-    /// What to do after the last failure.
+    /// The error after the last allowed signing failure.
     static func signingExhausted(_ error: CaptureError?) -> CaptureError {
         let cause = error.map { $0.detail.isEmpty ? "" : ": \($0.detail)" } ?? ""
         return CaptureError(
@@ -239,9 +236,9 @@ extension CaptureExchange {
     }
 }
 
-/// What is kept of an exchange, before its next step.
+// Each change is stored before the next step.
 extension CaptureExchange {
-    /// `queued`, with what was signed and by whom; what may be there already stays `unknown_outcome` until it is sent.
+    /// `queued`, with the signed body and the signer; a record that may be on the server stays `unknown_outcome`.
     func keepSigned(_ progress: inout Progress, body: [UInt8], counter: UInt32) throws(CaptureError) {
         let device = sender.device
         try keep(&progress) { record in
@@ -298,31 +295,30 @@ extension CaptureExchange {
     }
 }
 
-/// What a failed submission means for its record (hash-only contract 1.3). The whole table is here.
+/// The consequence of a failed submission for its record (hash-only contract 1.3). This is the whole table.
 enum SubmissionVerdict: Equatable {
-    /// The server did not take it and may take it later: `queued`.
+    /// The server did not accept it and may accept it later: `queued`.
     case again
-    /// The server took it, or may have, and did not say so: `unknown_outcome`.
+    /// The server has accepted it, or may have, without confirming it: `unknown_outcome`.
     case unknown
-    /// The server has ended its work with a failure that may have come after the work: `unknown_outcome` until it says
-    /// that there is nothing.
+    /// The server failed, perhaps after its work: `unknown_outcome` until a query shows that there is no capture.
     case failedInside
-    /// The server refused this capture for good: `rejected`.
+    /// The server rejected this capture permanently: `rejected`.
     case rejected
     /// Nothing was signed: `pending`.
     case unsigned
 
     /// Judges an error of `CaptureClient.submit`, or of a step before it.
     ///
-    /// What is wrong with the device (its key, its counter, its level, its clock) says nothing about the capture, which
-    /// another registration may still prove: it stays `queued`.
+    /// A problem of the device (its key, its counter, its level, its clock) does not concern the capture, which another
+    /// registration may still submit: it stays `queued`.
     init(_ error: CaptureError) {
         switch error.code {
         case .signingFailed, .keyUnusable, .counterExhausted: self = .unsigned
-        // 500 is the server's own end; 502 and 504 come from a proxy whose server may still be at work.
+        // 500 comes from the server itself; 502 and 504 come from a proxy whose server may still be at work.
         case .unknownOutcome: self = error.httpStatus == 500 ? .failedInside : .unknown
         case .transport: self = error.isRetryable ? .again : .unknown
-        // Given only while bytes of the body were left.
+        // Thrown only before the whole body was sent.
         case .cancelled: self = .again
         case .serverError, .rateLimited, .requestTimeout, .locked, .clockWrong, .redirected, .busy: self = .again
         case .assertionRefused, .requestSignatureRefused, .unauthorized, .forbidden: self = .again
@@ -330,13 +326,13 @@ enum SubmissionVerdict: Equatable {
         case .badRequest, .unsupportedMedia, .duplicate, .conflict, .payloadTooLarge: self = .rejected
         case .unexpectedAnswer, .notFound, .captureNotFound: self = Self.ofUnexpected(error.httpStatus)
         case .storeUnusable, .diskFull, .recordUnusable, .internalError: self = .again
-        // Found before anything was sent.
+        // Detected before anything was sent.
         case .sourceChanged, .fileUnreadable, .fileNotFound: self = .again
         default: self = .unknown
         }
     }
 
-    /// An answer that fits nothing. A 404 or 405 without a code comes from a wrong address, and judges nothing.
+    /// An unexpected response. A 404 or 405 without a code comes from a wrong address, and decides nothing.
     private static func ofUnexpected(_ status: Int?) -> SubmissionVerdict {
         switch status {
         case .some(404), .some(405): .again

@@ -6,24 +6,21 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// Everything about a capture but its hash: read, checked and analysed before anything is written.
+/// Everything about a capture but its hash: read, checked and analyzed before anything is written.
 struct CaptureInput: Sendable {
-    /// nil for a digest that was given.
+    /// nil for a digest.
     var file: SourceFile?
     var mediaType: CaptureMediaType
     var facts: CaptureFacts
-    /// Little-endian binary32; the maps of keyframes one after the other. Empty without one.
+    /// Little-endian binary32; the maps of keyframes are concatenated. Empty without a map.
     var depthBytes: [UInt8] = []
-    /// Of the first map.
     var depthSize: (width: Int, height: Int)?
     var analysis = DepthAnalysis.unavailable
     var video: VideoMembers?
     var analysisMilliseconds: Int64 = 0
     var notices: [CaptureNotice] = []
 
-    /// Reads what a request names.
-    ///
-    /// - Throws: `CaptureError`: what cannot be read, or lacks something that the profile or the type needs.
+    /// - Throws: `CaptureError` for an unreadable file, or something missing that the profile or the type requires.
     static func read(_ request: CaptureRequest, profile: CaptureProfile) async throws(CaptureError) -> CaptureInput {
         try await BlockingWork.run { () throws(CaptureError) in
             try read(blocking: request, profile: profile)
@@ -85,7 +82,6 @@ struct CaptureInput: Sendable {
         return type
     }
 
-    /// What is missing, or does not belong together.
     private static func check(
         _ request: CaptureRequest,
         _ type: CaptureMediaType,
@@ -122,13 +118,13 @@ struct CaptureInput: Sendable {
         }
         if !depthBytes.isEmpty, analysis.status == .unavailable { notices.append(.depthUnavailable) }
         if profile == .reference {
-            // It cannot tell an analysis that was not possible from one that failed (M8).
+            // It cannot distinguish an impossible analysis from a failed one (M8).
             if !analysis.isLikelyRealScene { notices.append(.recordedAsSuspicious) }
             notices.append(.labelledByServer)
         }
     }
 
-    /// One map at a time, so that a video's keyframes are never all in memory as samples.
+    /// One map at a time, so that the samples of only one keyframe are in memory.
     private mutating func analyze(_ paths: [[UInt8]], _ layout: DepthMapFile.Layout) throws(CaptureError) {
         let clock = ContinuousClock()
         var spent = Duration.zero
@@ -151,10 +147,10 @@ struct CaptureInput: Sendable {
 }
 
 extension CaptureMediaType {
-    /// What a file's first bytes show.
+    /// The type shown by a file's first bytes.
     ///
     /// - Parameter prefix: 4 KiB are enough.
-    /// - Returns: nil when they show neither photo nor video.
+    /// - Returns: nil for neither photo nor video.
     static func sniffed(_ prefix: [UInt8]) -> CaptureMediaType? {
         if photoMagics.contains(where: { prefix.starts(with: $0) }) || isWebP(prefix) { return .photo }
         guard let type = MediaType.sniffed(prefix) else { return nil }
@@ -169,7 +165,7 @@ extension CaptureMediaType {
         [0xFF, 0xD8, 0xFF],
         // PNG.
         [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A],
-        // TIFF, and with it most camera raws (DNG, NEF, ARW, CR2); RW2 and ORF have numbers of their own.
+        // TIFF, and with it most camera raws (DNG, NEF, ARW, CR2); RW2 and ORF have their own magic numbers.
         [0x49, 0x49, 0x2A, 0x00], [0x4D, 0x4D, 0x00, 0x2A], [0x49, 0x49, 0x55, 0x00], Array("IIRO".utf8),
         Array("FUJIFILMCCD-RAW".utf8), Array("GIF8".utf8),
         // JPEG XL: codestream and container.
@@ -181,7 +177,7 @@ extension CaptureMediaType {
     }
 }
 
-/// What a record holds of a hash-only submission, checked against itself: no network, no private key.
+/// Checks the stored hash-only submission of a record for consistency: without network or private key.
 struct CaptureBundle {
     typealias Finding = CaptureVerification.Finding
 
@@ -202,14 +198,13 @@ struct CaptureBundle {
         }
     }
 
-    /// Whether the stored body names this hash.
     func bodyHash(_ digest: SHA256Digest) -> Finding {
         check { payload, _ in
             payload.mediaHash == digest ? .passed : .failed("the stored body names another hash")
         }
     }
 
-    /// Whether the assertion fits body, key and relying party.
+    /// Whether the assertion is valid for body, key and relying party.
     func signature() -> Finding {
         signed { payload, assertion, profile in
             guard let sec1 = record.publicKey, let key = try? VerifyingKey(sec1: sec1), let rpID = record.rpID else {
@@ -223,7 +218,6 @@ struct CaptureBundle {
         }
     }
 
-    /// Whether the assertion names the counter that the record says was used.
     func counter() -> Finding {
         signed { _, assertion, _ in
             assertion.counter != nil && assertion.counter == record.counter

@@ -1,29 +1,29 @@
 internal import MediaSystem
 
-/// Where a registration or a capture can be made to die; ``KillPlace`` tells how.
+/// Failpoints of a registration or a capture; see ``KillPlace``.
 enum CaptureKillPoint: String, CaseIterable, KillPlace {
-    /// Registration: the key is on the disk, the server has not heard of it.
+    /// Registration: the key is on disk, but not registered.
     case keyWritten
-    /// Registration: the server knows the device, this process alone knows that.
+    /// Registration: the device is registered, but only this process knows.
     case deviceRegistered
     /// The media is encrypted under a temporary name, there is no record.
     case mediaInDraft
-    /// The record is kept, the media still has its temporary name.
+    /// The record is stored, the media still has its temporary name.
     case recordKept
-    /// Media and record are there, nothing is signed.
+    /// Media and record are stored, nothing is signed.
     case committed
     /// Two counters are used up, nothing is signed.
     case countersTaken
-    /// The payload is signed, the record does not say so.
+    /// The payload is signed, but not yet stored in the record.
     case payloadSigned
-    /// The record says `queued`.
+    /// The record is `queued`.
     case queued
     /// The request is signed as well.
     case requestSigned
-    /// The record says `submitted`, nothing is sent.
+    /// The record is `submitted`, nothing is sent.
     case submitted
-    /// The server has answered, the record does not say so.
+    /// The server has responded, but the response is not stored.
     case answered
-    /// The record says how it ended.
+    /// The record has its final state.
     case settled
 }

@@ -5,18 +5,18 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// A signed body and the numbers that belong to it: all that the sending code gets.
+/// A signed body and its counters: all that the sending code gets.
 struct SignedSubmission: Sendable {
     let body: HashOnlyBody
-    /// Of the request's signature; lower than the payload's (M12).
+    /// Counter of the request's signature; lower than the payload's (M12).
     let requestCounter: UInt32
     let payloadCounter: UInt32
     /// UUID, echoed by the server.
     let requestID: String
 }
 
-/// Signs payloads and sends them, for one device whose counter is locked for as long as this lives: so one exchange at a
-/// time, in the order of the counters. It has no store, no vault and no file.
+/// Signs payloads and sends them, for one device. The device's counter is locked for the lifetime of the value, so that
+/// exchanges are serialized in the order of the counters. It has no store, no vault and no file.
 struct CaptureSender: Sendable {
     let client: CaptureClient
     let device: CaptureDevice
@@ -41,8 +41,8 @@ struct CaptureSender: Sendable {
     /// The header fields of a submission, signed as late as possible (trap 24).
     ///
     /// - Parameters:
-    ///   - submission: What is sent.
-    ///   - time: Of the server's clock, as far as it is known.
+    ///   - submission: The signed submission.
+    ///   - time: Time by the server's clock, as far as known.
     /// - Returns: Three fields.
     /// - Throws: `CaptureError` `.signingFailed`.
     func headers(of submission: SignedSubmission, at time: Date) async throws(CaptureError) -> [HTTPHeader] {
@@ -54,7 +54,6 @@ struct CaptureSender: Sendable {
         )
     }
 
-    /// Sends, at most once.
     func send(
         _ submission: SignedSubmission,
         headers: [HTTPHeader],
@@ -71,7 +70,6 @@ struct CaptureSender: Sendable {
 
     // MARK: Asking
 
-    /// The server's capture of a digest, where it can be asked for that.
     func remote(
         byHash hash: SHA256Digest,
         at time: Date,
@@ -82,14 +80,13 @@ struct CaptureSender: Sendable {
         }
     }
 
-    /// The server's capture of an id.
     func remote(_ id: String, at time: Date, control: TransferControl) async throws(CaptureError) -> RemoteCapture {
         try await asking(at: time) { headers throws(CaptureError) in
             try await client.capture(id, headers: headers, control: control)
         }
     }
 
-    /// Asks; once more by the server's clock when that differs (contract 1.3).
+    /// Sends a query; once more with the server's time when its clock differs (contract 1.3).
     private func asking<Answer>(
         at time: Date,
         _ ask: ([HTTPHeader]) async throws(CaptureError) -> Answer
@@ -124,28 +121,28 @@ struct CaptureSender: Sendable {
 }
 
 extension CaptureError {
-    /// The server's time, when it refused a request by that.
+    /// The server's time, if it rejected the request for a wrong clock.
     var serverTime: Date? {
         guard code == .clockWrong, let seconds = value.flatMap(HTTPDate.parse) else { return nil }
         return Date(timeIntervalSince1970: TimeInterval(seconds))
     }
 }
 
-/// What a user wants proven.
+/// A capture to submit.
 public struct CaptureRequest: Sendable {
     /// The media.
     public enum Subject: Sendable, Equatable {
         /// A file, path as bytes.
         case file([UInt8])
-        /// A file that is not here: recorded as not observed.
+        /// A file that is not on this machine: recorded as not observed.
         case digest(SHA256Digest)
     }
 
-    /// What is known of depth.
+    /// The depth of the scene.
     public enum Depth: Sendable, Equatable {
-        /// Nothing was said: a warning on `mediactl-1`, an error on `reference`, where it would be recorded as suspicious (M8).
+        /// Not specified: a warning on `mediactl-1`, an error on `reference`, which would record it as suspicious (M8).
         case unspecified
-        /// The user knows that there is none.
+        /// The user confirms that there is none.
         case declined
         /// One map.
         case map(path: [UInt8], layout: DepthMapFile.Layout)
@@ -155,17 +152,17 @@ public struct CaptureRequest: Sendable {
 
     /// The media.
     public var subject: Subject
-    /// nil: told by the file itself; must be given for a digest.
+    /// nil derives it from the file; required for a digest.
     public var mediaType: CaptureMediaType?
-    /// What is known of depth.
+    /// The depth of the scene.
     public var depth: Depth
-    /// What the user says; it takes the place of what the file says.
+    /// Facts given by the user, which take precedence over the file's.
     public var facts: CaptureFacts
     /// Chain, frames and duration of a video, without its temporal analysis.
     public var video: VideoMembers?
-    /// The settings in force, overrides included.
+    /// The effective settings.
     public var settings: PrivacySettings
-    /// On `reference`: coarse location as coordinates of one decimal.
+    /// On `reference`: whether to send a coarse location as coordinates with one decimal.
     public var sendsCoarseCoordinates: Bool
 
     /// Makes a request.

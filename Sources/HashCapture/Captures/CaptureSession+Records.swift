@@ -4,7 +4,7 @@ public import MediaStore
 public import MediaTransport
 
 extension CaptureSession {
-    /// The one record whose id begins like this.
+    /// The only record whose id has this prefix.
     ///
     /// - Parameter idPrefix: Hexadecimal digits and hyphens, in either case; not empty.
     /// - Returns: The record.
@@ -31,12 +31,10 @@ extension CaptureSession {
         try CaptureError.stored { () throws(StoreError) in try surroundings.library.capture(id) }
     }
 
-    /// The records of a digest, newest first.
     func records(of digest: SHA256Digest) throws(CaptureError) -> [CaptureRecord] {
         try records(ofMedia: digest.hex)
     }
 
-    /// The same by its hexadecimal form.
     func records(ofMedia hash: String) throws(CaptureError) -> [CaptureRecord] {
         try CaptureError.stored { () throws(StoreError) in try surroundings.library.captures(ofMedia: hash) }
     }
@@ -45,7 +43,7 @@ extension CaptureSession {
         try CaptureError.stored { () throws(StoreError) in try surroundings.library.keep(record) }
     }
 
-    /// This machine as the server knows it.
+    /// This machine's registration with the server.
     ///
     /// - Throws: `CaptureError` `.notRegistered`, also when it is registered for another profile.
     func device() throws(CaptureError) -> CaptureDeviceRecord {
@@ -63,7 +61,6 @@ extension CaptureSession {
         return record
     }
 
-    /// The counter of a device, for this exchange alone.
     func lock(_ device: String, patience: Duration = .seconds(60)) async throws(CaptureError) -> CounterFile {
         do {
             return try await CounterFile.lock(device: device, in: surroundings.directory, patience: patience)
@@ -76,15 +73,15 @@ extension CaptureSession {
 }
 
 extension CaptureSession {
-    /// Decrypts the media of a record to a file, and its depth map beside it when asked; the hash is verified before the
-    /// file gets its name.
+    /// Decrypts the media of a record to a file, and optionally its depth map to another. The hash is verified before
+    /// the file gets its name.
     ///
     /// - Parameters:
-    ///   - id: The record's id, or how it begins.
-    ///   - path: Of the new file, as bytes; nothing is replaced.
-    ///   - depthPath: Of the depth map: little-endian binary32.
+    ///   - id: The record's id, or a unique prefix.
+    ///   - path: The new file, as bytes; nothing is replaced.
+    ///   - depthPath: The file for the depth map: little-endian binary32.
     /// - Returns: The record.
-    /// - Throws: `CaptureError`: `.mediaMissing` for a digest that was given, `.checksumMismatch`, `.targetExists` …
+    /// - Throws: `CaptureError`: `.mediaMissing` for a capture of a digest only, `.checksumMismatch`, `.targetExists` …
     public func export(_ id: String, to path: [UInt8], depthTo depthPath: [UInt8]?) async throws(CaptureError)
         -> CaptureRecord
     {
@@ -103,10 +100,10 @@ extension CaptureSession {
         return record
     }
 
-    /// What others would find wrong with a signed record: body, hash, signature and counter are compared as they would.
+    /// Checks body, hash, signature and counter of a record as others would.
     ///
-    /// - Parameter record: Signed.
-    /// - Returns: In words; nil when all agree.
+    /// - Parameter record: A signed record.
+    /// - Returns: A description of the first mismatch; nil without one.
     public static func disagreement(in record: CaptureRecord) -> String? {
         guard let digest = SHA256Digest(hex: record.mediaHash) else { return "the record holds no hash" }
         let bundle = CaptureBundle(record)
@@ -118,25 +115,25 @@ extension CaptureSession {
 }
 
 extension CaptureSession {
-    /// What a user allows for one record.
+    /// What the user allows for one record.
     public enum RetryChoice: Sendable {
-        /// Signs what is pending (3 failures at most), sends what is queued, asks for what is unknown.
+        /// Signs a pending record (at most 3 failures), sends a queued one, queries an unknown outcome.
         case ordinary
-        /// Also sends once more, under a new counter, what is probably already there (`reference`), and signs again after
-        /// the third failure.
+        /// Also sends once more, with a new counter, what is probably already on the server (`reference`), and signs
+        /// again after the third failure.
         case resend
-        /// Makes a record without a mode a hash-only one, and goes on. Nothing but hash and analysis is told then, since
-        /// such a record holds no settings.
+        /// Converts a record without a mode to hash-only, and continues. It discloses only hash and analysis, since
+        /// such a record has no settings.
         case adoptAsHashOnly
     }
 
-    /// Goes on with a record that is not settled. The media of a full upload is never sent by this.
+    /// Continues an unfinished record. Never sends the media of a full upload.
     ///
     /// - Parameters:
-    ///   - id: The record's id, or how it begins.
+    ///   - id: The record's id, or a unique prefix.
     ///   - choice: What the user allows.
-    ///   - control: Breaks a request off.
-    /// - Returns: The record as it is then. `error` says what kept it from being accepted.
+    ///   - control: Cancels a request.
+    /// - Returns: The current record. `error` is why it was not accepted.
     /// - Throws: `CaptureError` `.captureUnknown`, `.localOnly` for a record without a mode, `.notRegistered`.
     public func retry(
         _ id: String,
@@ -189,7 +186,7 @@ extension CaptureSession {
         }
     }
 
-    /// Only a hash-only record is sent from here.
+    /// Sends hash-only records only.
     private func send(_ record: CaptureRecord, _ exchange: CaptureExchange) async throws(CaptureError) -> CaptureOutcome
     {
         guard record.mode == .hashOnly else {
@@ -203,7 +200,7 @@ extension CaptureSession {
         return try await exchange.submit(record)
     }
 
-    /// Asks the server where it can be asked; what is not there, and cannot be there twice, is sent again.
+    /// Queries the server if it supports that; sends again if the capture is not there and cannot become a duplicate.
     private func resolve(
         _ record: CaptureRecord,
         isResend: Bool,
@@ -223,8 +220,8 @@ extension CaptureSession {
         guard asked.record.state == .unknownOutcome || asked.record.state == .queued, let error = asked.error else {
             return asked
         }
-        // Asking failed. A server without the question still answers 409 to a duplicate; any other failure would meet a
-        // submission too.
+        // The query failed. A server without it still responds with 409 to a duplicate; after any other failure a
+        // submission would fail too.
         let cause = (error.underlying as? CaptureError)?.code
         guard cause == nil || cause == .unexpectedAnswer || cause == .notFound else { return asked }
         return try await send(asked.record, exchange)
@@ -232,7 +229,6 @@ extension CaptureSession {
 
     // MARK: Old records
 
-    /// Gives a record of before modes the most private payload there is.
     private func adoptedAsHashOnly(_ old: CaptureRecord) throws(CaptureError) -> CaptureRecord {
         guard let digest = SHA256Digest(hex: old.mediaHash), let type = CaptureMediaType(rawValue: old.mediaType) else {
             throw CaptureError(.recordUnusable, detail: "hash or media type cannot be read", value: old.id)

@@ -6,17 +6,16 @@ public import MediaStore
 public import MediaTransport
 
 extension CaptureSession {
-    /// Hashes a file here, finds its record, and compares record, stored body and, unless offline, the server's capture.
+    /// Hashes a file, finds its record, and compares record, stored body and, unless offline, the server's capture.
     ///
-    /// Offline, neither a network nor a key is needed. Online, one counter is used.
+    /// Offline, it needs neither network nor key. Online, it uses one counter.
     ///
     /// - Parameters:
     ///   - path: The file, as bytes.
-    ///   - isOffline: Whether the server is left alone.
-    ///   - control: Breaks the request off.
+    ///   - isOffline: Whether to skip the server.
+    ///   - control: Cancels the request.
     /// - Returns: Every check with its finding.
-    /// - Throws: `CaptureError` `.captureUnknown` when no record has this hash; `.fileNotFound` …; what kept the server from
-    ///   answering.
+    /// - Throws: `CaptureError` `.captureUnknown` without a record of this hash; `.fileNotFound` …; request errors.
     public func verify(
         file path: [UInt8],
         isOffline: Bool,
@@ -28,9 +27,9 @@ extension CaptureSession {
     /// The same for a file or a digest.
     ///
     /// - Parameters:
-    ///   - subject: What to look for.
-    ///   - isOffline: Whether the server is left alone.
-    ///   - control: Breaks the request off.
+    ///   - subject: A file or digest.
+    ///   - isOffline: Whether to skip the server.
+    ///   - control: Cancels the request.
     /// - Returns: Every check with its finding.
     /// - Throws: `CaptureError`.
     public func verify(
@@ -41,10 +40,10 @@ extension CaptureSession {
         try await verify(try await find(subject), isOffline: isOffline, control: control)
     }
 
-    /// Hashes a file here and finds its record: one of this session's server first, then of any.
+    /// Hashes a file and finds its record, preferring one of this session's server.
     ///
-    /// - Parameter subject: What to look for.
-    /// - Returns: The record, which tells whose session can ask the server.
+    /// - Parameter subject: A file or digest.
+    /// - Returns: The record; its server decides which session can query it.
     /// - Throws: `CaptureError` `.captureUnknown` when no record has this hash; `.fileNotFound` ….
     public func find(_ subject: CaptureRequest.Subject) async throws(CaptureError) -> CaptureMatch {
         let digest = try await digest(of: subject)
@@ -61,12 +60,12 @@ extension CaptureSession {
         return CaptureMatch(subject: subject, digest: digest, record: record)
     }
 
-    /// Compares what was found.
+    /// Compares a match.
     ///
     /// - Parameters:
-    ///   - match: What `find` found.
-    ///   - isOffline: Whether the server is left alone, as it is when the record is another's.
-    ///   - control: Breaks the request off.
+    ///   - match: The result of `find`.
+    ///   - isOffline: Whether to skip the server; it is always skipped for a record of another server.
+    ///   - control: Cancels the request.
     /// - Returns: Every check with its finding.
     /// - Throws: `CaptureError`.
     public func verify(
@@ -159,11 +158,11 @@ extension CaptureSession {
     }
 }
 
-/// A file or digest, and the record that was made of it.
+/// A file or digest, and its record.
 public struct CaptureMatch: Sendable {
     let subject: CaptureRequest.Subject
     let digest: SHA256Digest
-    /// What was found.
+    /// The record.
     public let record: CaptureRecord
 }
 
@@ -174,39 +173,39 @@ extension CaptureRequest.Subject {
     }
 }
 
-/// What comparing a file with its record showed.
+/// The result of comparing a file with its record.
 public struct CaptureVerification: Sendable {
-    /// One thing that was looked at.
+    /// A check.
     public enum Check: String, Sendable, CaseIterable {
         /// The file's hash is the record's.
         case fileHash = "file_hash"
-        /// The stored body names that hash.
+        /// The stored body contains that hash.
         case bodyHash = "body_hash"
-        /// The assertion's signature fits body and key.
+        /// The assertion's signature is valid for body and key.
         case signature
         /// The assertion's counter is the record's.
         case counter
         /// The copy in the vault decrypts to that hash.
         case vault
-        /// The server's capture names that hash.
+        /// The server's capture has that hash.
         case server
     }
 
-    /// How it came out.
+    /// The result of a check.
     public enum Finding: Sendable, Equatable {
-        /// As it should be.
+        /// Passed.
         case passed
-        /// Not so, and in what way.
+        /// Failed, with the reason.
         case failed(String)
-        /// It was not looked at, and why.
+        /// Not checked, with the reason.
         case skipped(String)
     }
 
-    /// The record that was found.
+    /// The record.
     public var record: CaptureRecord
     /// Every check, in the order of `Check.allCases`.
     public var findings: [(check: Check, finding: Finding)]
-    /// What the server has, when it was asked.
+    /// The server's capture, if it was queried.
     public var remote: RemoteCapture?
 
     /// Whether nothing failed.

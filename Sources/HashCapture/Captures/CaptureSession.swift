@@ -6,27 +6,27 @@ public import MediaStore
 internal import MediaSystem
 public import MediaTransport
 
-/// Captures of this machine for one server: proving, retrying, verifying, exporting.
+/// Captures of this machine for one server: submitting, retrying, verifying, exporting.
 ///
-/// Safe for many processes at once. The sending part takes a signed body and nothing else; it has no way to the vault.
+/// Safe for concurrent processes. The sending part gets a signed body only; it cannot access the vault.
 public struct CaptureSession: Sendable {
-    /// How often signing may fail for one record before only a deliberate resend tries again.
+    /// Maximum number of signing failures per record; after that only an explicit resend signs again.
     public static let signingLimit = 3
 
-    /// What a session works with.
+    /// The dependencies of a session.
     public struct Surroundings: Sendable {
-        /// Where everything is kept.
+        /// The data directory.
         public var directory: DataDirectory
-        /// Keeps records and devices.
+        /// Stores records and devices.
         public var library: LibraryStore
-        /// Where the vault's key comes from.
+        /// The source of the vault's key.
         public var vaultKey: VaultKey
-        /// Of this program, for the level `full`; `unknown` is told where it is empty.
+        /// Version of this program, for the level `full`; an empty one is sent as `unknown`.
         public var programVersion: String
         /// This machine's clock.
         public var now: @Sendable () -> Date
 
-        /// Makes surroundings; by default the vault's key is a file beside the vault.
+        /// Makes dependencies; by default the vault's key is a file next to the vault.
         public init(
             directory: DataDirectory,
             library: LibraryStore,
@@ -44,10 +44,10 @@ public struct CaptureSession: Sendable {
 
     /// The server.
     public let client: CaptureClient
-    /// How the server reads captures.
+    /// The server's dialect.
     public let profile: CaptureProfile
     let surroundings: Surroundings
-    /// One for the whole session, so that its key is fetched once, however many captures there are.
+    /// One for the whole session, so that its key is fetched once.
     let vault: CaptureVault
 
     /// Makes a session.
@@ -60,17 +60,17 @@ public struct CaptureSession: Sendable {
 }
 
 extension CaptureSession {
-    /// Proves one capture: media into the vault, record, signature, submission.
+    /// Submits one capture: media into the vault, record, signature, submission.
     ///
-    /// Cancelling ends it between any two steps; the record says how far it got, and `retry` goes on. A medium that the
-    /// server has accepted from here, or may have, is not submitted a second time.
+    /// Cancelling ends it between any two steps; the record has the progress, and `retry` continues. Media that the
+    /// server has accepted from here, or may have, are not submitted again.
     ///
     /// - Parameters:
-    ///   - request: What to prove.
-    ///   - control: Breaks a request off.
-    ///   - progress: Bytes of the media read so far, and in all.
-    /// - Returns: The record as it is now. `error` says what kept it from being accepted.
-    /// - Throws: `CaptureError` when there is no record at all.
+    ///   - request: The capture.
+    ///   - control: Cancels a request.
+    ///   - progress: Bytes of the media read so far, and total.
+    /// - Returns: The current record. `error` is why it was not accepted.
+    /// - Throws: `CaptureError` when there is no record.
     public func capture(
         _ request: CaptureRequest,
         control: TransferControl = TransferControl(),
@@ -90,15 +90,14 @@ extension CaptureSession {
         }
     }
 
-    /// What became of the local part of a capture.
     enum Kept {
-        /// A record is kept, with its media in the vault: to be submitted.
+        /// To be submitted: the record is stored, with its media in the vault.
         case open(CaptureRecord, notices: [CaptureNotice])
-        /// There is nothing to submit, or it cannot be.
+        /// Finished: nothing can or must be submitted.
         case ended(CaptureOutcome)
     }
 
-    /// Puts the media into the vault while it is hashed, and keeps a record.
+    /// Puts the media into the vault while hashing it, and stores a record.
     func keep(
         _ input: CaptureInput,
         _ request: CaptureRequest,
@@ -129,7 +128,7 @@ extension CaptureSession {
             do throws(CaptureError) {
                 try vault.commit(draft)
             } catch {
-                // `adopt` finishes it.
+                // `adopt` commits it later.
                 return .ended(CaptureOutcome(record: record, notices: notices, error: error))
             }
             CaptureKillPoint.committed.reach()
@@ -142,8 +141,8 @@ extension CaptureSession {
 
     // MARK: Records
 
-    /// What this medium has at this server already: a capture that is there or probably there, or one that waits to be sent
-    /// and would tell the same.
+    /// An earlier capture of these media on this server: one that is or may be there, or an unsent one with the same
+    /// payload.
     private func earlier(than record: CaptureRecord, _ notices: [CaptureNotice]) throws(CaptureError) -> Kept? {
         let records = try records(ofMedia: record.mediaHash).filter { $0.server == server && $0.mode != nil }
         if let accepted = records.first(where: { $0.state == .accepted }) {
@@ -192,7 +191,7 @@ extension CaptureSession {
 
     // MARK: Exchanges
 
-    /// Runs one exchange for a record, with the device's counter locked and the record as it is then.
+    /// Runs one exchange for a record, with the device's counter locked and the record reloaded.
     func exchange(
         _ id: String,
         _ device: CaptureDeviceRecord,
@@ -229,7 +228,7 @@ extension CaptureSession {
         return try await body(exchange, record)
     }
 
-    /// The key could not even be opened: the record waits for another try, of which there are three.
+    /// Counts a failure to open the key as a signing failure.
     private func unsigned(_ record: CaptureRecord, _ error: CaptureError) throws(CaptureError) -> CaptureOutcome {
         var record = record
         guard record.state == .pending || record.state == .queued, error.code != .cancelled else {
@@ -247,7 +246,7 @@ extension CaptureSession {
 }
 
 extension CaptureRecord {
-    /// Whether this record waits to be sent and would say what another one says; but for a time that is only "now".
+    /// Whether this record is unsent and has the same payload as another; the time is ignored if it is only "now".
     fileprivate func tellsTheSame(as other: CaptureRecord) -> Bool {
         guard state == .pending || state == .queued, signingFailures < CaptureExchange.signingLimit,
             (mode, profile, mediaType) == (other.mode, other.profile, other.mediaType), isObserved == other.isObserved,
@@ -265,11 +264,11 @@ extension CaptureRecord {
 }
 
 extension CaptureSession {
-    /// What would be sent: reads the file, writes nothing, uses no counter and no key.
+    /// The planned submission: reads the file, writes nothing, uses no counter and no key.
     ///
     /// Cancelling ends the hashing with `.cancelled`.
     ///
-    /// - Parameter request: What to prove.
+    /// - Parameter request: The capture.
     /// - Returns: The body with a placeholder for the assertion, and what becomes public.
     /// - Throws: `CaptureError`, as `capture` does before it writes.
     public func preview(_ request: CaptureRequest) async throws(CaptureError) -> CapturePreview {
@@ -308,8 +307,8 @@ extension CaptureSession {
 }
 
 extension CaptureSession {
-    /// Finishes what processes that have died left: drafts in the vault, records in `submitted` without an owner, which
-    /// become `unknown_outcome`. Called at the start of every command.
+    /// Recovers from crashed processes: finishes or discards drafts in the vault, and changes `submitted` records
+    /// without an owner to `unknown_outcome`. Called at the start of every command.
     ///
     /// - Throws: `CaptureError` `.storeUnusable`, `.vaultUnusable`.
     public func adopt() async throws(CaptureError) {
@@ -320,7 +319,7 @@ extension CaptureSession {
         }
     }
 
-    /// Whoever submits a record holds the counter of its device, so a counter that is free has no owner.
+    /// A process that submits a record holds the counter of its device, so a free counter has no owner.
     private func adopt(_ record: CaptureRecord) async throws(CaptureError) {
         guard let device = record.deviceID else { return try abandon(record.id) }
         let counter: CounterFile
@@ -334,7 +333,7 @@ extension CaptureSession {
         try abandon(record.id)
     }
 
-    /// The record as it is now, since its owner may just have ended it.
+    /// Reloads the record, since its owner may just have finished it.
     private func abandon(_ id: String) throws(CaptureError) {
         guard var record = try stored(id), record.state == .submitted else { return }
         record.state = .unknownOutcome
@@ -346,53 +345,53 @@ extension CaptureSession {
     }
 }
 
-/// What a capture would send.
+/// A planned submission.
 public struct CapturePreview: Sendable {
-    /// What it says.
+    /// The payload.
     public var payload: HashOnlyPayload
-    /// Identical to what is sent but for the assertion.
+    /// Identical to the body to be sent except for the assertion.
     public var body: HashOnlyBody
-    /// What the user should be told.
+    /// Notices for the user.
     public var notices: [CaptureNotice]
-    /// How long the analysis took.
+    /// Duration of the depth analysis.
     public var analysisMilliseconds: Int64
-    /// Length of the media; nil when it was not observed.
+    /// Length of the media; nil for a digest.
     public var mediaBytes: Int64?
     /// Another record of the same media, if there is one.
     public var earlierID: String?
 }
 
-/// What the user should be told about a capture; the caller phrases it.
+/// A notice for the user about a capture; the caller phrases it.
 public enum CaptureNotice: Sendable, Equatable {
     /// No depth map was given.
     case noDepth
-    /// A depth map was given and could not be analysed (below 3×3, no valid sample).
+    /// The depth map could not be analyzed (below 3×3, no valid sample).
     case depthUnavailable
     /// `reference` records this as suspicious.
     case recordedAsSuspicious
-    /// `reference` labels all hash-only evidence `ios` and `lidar` by itself (trap 23).
+    /// `reference` itself labels all hash-only evidence `ios` and `lidar` (trap 23).
     case labelledByServer
-    /// `captured_at` is public, and so exact.
+    /// `captured_at` becomes public, with this value.
     case capturedAtIsPublic(String)
-    /// Nothing says when it was taken: the time of sending stands for it.
+    /// The capture time is unknown: the time of submission is used.
     case captureTimeUnknown
-    /// Coordinates that the server publishes with so many decimals.
+    /// The server publishes the coordinates with this many decimals.
     case coordinatesArePublic(decimals: Int)
-    /// A location is known, and the profile cannot take its coarse form.
+    /// The location is known, but the profile does not support its coarse form.
     case coarseLocationLeftOut
-    /// A location is known, and no city or country is near.
+    /// The location is known, but there is no city or country near it.
     case placeUnknown
     /// A video's depth members are computed from its keyframes (M2).
     case depthFromKeyframes
     /// The media was not observed here.
     case notObserved
-    /// This machine's clock differs from the server's by so many seconds (positive: it is behind).
+    /// Seconds by which the server's clock differs (positive: this machine is behind).
     case clockDiffers(seconds: Int64)
 }
 
-/// Where a capture has got to.
+/// The state of a capture.
 public struct CaptureOutcome: Sendable {
-    /// As it is kept now.
+    /// The stored record.
     public var record: CaptureRecord
     /// What the user should be told.
     public var notices: [CaptureNotice] = []

@@ -5,14 +5,14 @@ internal import MediaCrypto
 internal import MediaTransport
 
 extension CaptureInput {
-    /// What the settings let out of this.
+    /// The payload that the settings allow.
     ///
     /// - Parameters:
-    ///   - digest: Of the media.
-    ///   - request: Its settings.
-    ///   - profile: The server's.
-    ///   - programVersion: Of this program, for the level `full`.
-    ///   - now: The submission.
+    ///   - digest: Digest of the media.
+    ///   - request: Its settings are used.
+    ///   - profile: The server's profile.
+    ///   - programVersion: Version of this program, for the level `full`.
+    ///   - now: Time of the submission.
     /// - Returns: The payload.
     func payload(
         _ digest: SHA256Digest,
@@ -50,7 +50,6 @@ extension CaptureInput {
         )
     }
 
-    /// What the user should know about what becomes public, and what was left out.
     func notices(about payload: HashOnlyPayload, _ request: CaptureRequest, profile: CaptureProfile) -> [CaptureNotice]
     {
         var notices = notices
@@ -69,13 +68,12 @@ extension CaptureInput {
 }
 
 extension CaptureFacts {
-    /// Whether anything is known of where it was taken.
     var hasPlace: Bool { (latitude != nil && longitude != nil) || city != nil || country != nil }
 }
 
 extension HashOnlyPayload {
-    /// The payload at the time of its submission: where no time may be told, `captured_at` is the UTC day of that, and not
-    /// of an earlier try (contract section 4).
+    /// The payload at the time of its submission: without a disclosed time, `captured_at` is the UTC day of this
+    /// attempt, not of an earlier one (contract section 4).
     func restamped(at now: Date) -> HashOnlyPayload {
         guard flags.timestampLevel == .none else { return self }
         var settings = PrivacySettings()
@@ -88,7 +86,6 @@ extension HashOnlyPayload {
 }
 
 extension DepthAnalysis {
-    /// As records keep it.
     var json: String {
         let members: JSONObject = [
             "status": .string(status.rawValue), "depth_variance": .double(depthVariance),
@@ -99,9 +96,9 @@ extension DepthAnalysis {
         return members.json()
     }
 
-    /// Reads what a record keeps; nil for anything else.
+    /// Nil for anything but the form stored in records.
     init?(json: String) {
-        // A record always says the status, which a body for the reference server cannot.
+        // A record always has the status, which a body for the reference server does not contain.
         guard let members = JSONValue.object(in: Array(json.utf8)[...]), members["status"] != nil else { return nil }
         self.init(reading: members)
     }

@@ -3,13 +3,13 @@ internal import Glibc
 
 /// Depth analysis 1.0 (hash-only contract section 5).
 ///
-/// The formulas need the mean before the deviation and the extremes before the histogram. A map knows these from when its
-/// samples were made (`DepthExtent`), so that the analysis reads it once, from the first row to the last: deviation and
-/// histogram of each row (`DepthSpread`), and the edges of the row before it (`DepthEdges`), while all three rows are in
-/// the cache. Nothing is copied and nothing is sorted.
+/// The formulas need the mean before the deviation and the extremes before the histogram. A map has these from when its
+/// samples were read (`DepthExtent`), so the analysis is one pass over the rows: deviation and histogram of each row
+/// (`DepthSpread`), and the edges of the row before it (`DepthEdges`), while all three rows are in the cache. Nothing
+/// is copied or sorted.
 ///
-/// Two parts of the reference are left out as they cannot change a result: the quadrant check, which is only logged, and
-/// "screen-like", which asks for a range below 0.15 m while the verdict asks for a deviation above 0.5 m, and the
+/// Two parts of the reference are omitted, since they cannot change a result: the quadrant check, which is only logged,
+/// and "screen-like", which requires a range below 0.15 m while the verdict requires a deviation above 0.5 m, and the
 /// deviation is never more than half the range.
 public enum DepthAnalyzer {
     private static let leastSide = 3
@@ -17,10 +17,10 @@ public enum DepthAnalyzer {
     private static let leastLayers = 3
     private static let leastCoherence = 0.3
 
-    /// Analyses one map. Numbers are binary64; the payload rounds them.
+    /// Analyzes one map. Numbers are binary64; the payload rounds them.
     ///
-    /// - Parameter map: At least 3×3 with a valid sample, or there is nothing to analyse.
-    /// - Returns: The numbers and the verdict; `.unavailable` when there is nothing to analyse.
+    /// - Parameter map: At least 3×3 with a valid sample, otherwise it cannot be analyzed.
+    /// - Returns: The numbers and the verdict; `.unavailable` for a map that cannot be analyzed.
     public static func analyze(_ map: DepthMap) -> DepthAnalysis {
         guard map.width >= leastSide, map.height >= leastSide else { return .unavailable }
         let extent = map.extent
@@ -56,7 +56,7 @@ public enum DepthAnalyzer {
 extension DepthAnalyzer {
     private static let leastStability = 0.8
 
-    /// Analyses the keyframes of a video together. One that is unavailable counts with zeros.
+    /// Analyzes the keyframes of a video together. An unavailable one counts with zeros.
     ///
     /// - Parameter keyframes: In any order.
     /// - Returns: nil without keyframes.
@@ -73,12 +73,12 @@ extension DepthAnalyzer {
         )
     }
 
-    /// The `depth_analysis` that a video's body must have (M2): means, the lower median of the layers, the extremes of the
+    /// The `depth_analysis` required in a video's body (M2): means, the lower median of the layers, the extremes of the
     /// completed keyframes, the temporal verdict.
     ///
     /// - Parameters:
-    ///   - keyframes: What `temporal` was made of.
-    ///   - temporal: What they say together.
+    ///   - keyframes: The keyframes of `temporal`.
+    ///   - temporal: Their joint analysis.
     /// - Returns: `.unavailable` without a completed keyframe.
     public static func summary(of keyframes: [DepthAnalysis], temporal: TemporalDepthAnalysis) -> DepthAnalysis {
         let completed = keyframes.filter { $0.status == .completed }
@@ -109,14 +109,13 @@ extension DepthAnalyzer {
     }
 }
 
-/// The edges between the samples of a map: its inner rows are added one by one, each while it and its two neighbours are in
-/// the cache.
+/// Edges of a map: its inner rows are added one by one, each while it and its two neighbors are in the cache.
 struct DepthEdges {
     private(set) var centreCount = 0
     private(set) var edgeCount = 0
 
-    /// Counts centres and edges of an inner row, four pixels at a time. binary32 decides unless a gradient is so near the
-    /// limit that only binary64 can tell: the squares in binary32 are off by a millionth at most.
+    /// Counts centers and edges of an inner row, four pixels at a time. binary32 decides unless a gradient is so near
+    /// the limit that binary64 is needed: the squares in binary32 are off by a millionth at most.
     mutating func add(around row: UnsafePointer<Float>, width: Int) {
         var centres = SIMD4<Int32>.zero
         var edges = SIMD4<Int32>.zero
@@ -144,7 +143,7 @@ struct DepthEdges {
         edgeCount += Int(edges.wrappedSum())
     }
 
-    /// Twice the slope. A neighbour counts when it is finite and strictly above the least valid depth; it has no upper
+    /// Twice the slope. A neighbor counts when it is finite and strictly above the least valid depth; there is no upper
     /// limit.
     @inline(__always)
     private static func difference(_ before: SIMD4<Float>, _ after: SIMD4<Float>) -> SIMD4<Float> {
@@ -153,7 +152,7 @@ struct DepthEdges {
         return (after - before).replacing(with: 0, where: .!areUsable)
     }
 
-    /// The same in binary64, which decides.
+    /// The same test in binary64, which decides.
     private static func isEdge(_ here: UnsafePointer<Float>, _ width: Int) -> Bool {
         let across = slope(here[-1], here[1])
         let down = slope(here[-width], here[width])
@@ -167,10 +166,10 @@ struct DepthEdges {
     }
 }
 
-/// The valid samples' number, sum and extremes: what the formulas need before they can look at a sample, and what needs no
-/// sample but one at a time. So it is found while samples are made.
+/// Number, sum and extremes of the valid samples. The formulas need them first, and they can be computed while the
+/// samples are read.
 struct DepthExtent: Sendable {
-    /// Samples below are holes, as are those above `farthest`. Compared in binary32: 0.1 in binary64 is another number.
+    /// Samples below it are holes, as are those above `farthest`. Compared in binary32: 0.1 in binary64 differs.
     static let nearest: Float = 0.1
     static let farthest: Float = 20
 
@@ -179,14 +178,13 @@ struct DepthExtent: Sendable {
     private var least = Float.infinity
     private var greatest = -Float.infinity
 
-    /// The extremes of the valid samples; nil without one.
+    /// nil without a valid sample.
     var range: ClosedRange<Float>? { validCount > 0 ? least...greatest : nil }
 
-    /// Of the valid samples.
     var mean: Double { sum / Double(validCount) }
 
-    /// In four lanes. Their order does not matter: a valid sample is a multiple of 2⁻²⁷ and at most 20, so that the sum of
-    /// three million of them is exact.
+    /// Adds in four lanes. The order does not matter: a valid sample is a multiple of 2⁻²⁷ and at most 20, so the sum
+    /// of three million of them is exact.
     mutating func add(_ samples: UnsafeBufferPointer<Float>) {
         var count = SIMD4<Int32>.zero
         var sums = SIMD4<Double>.zero
@@ -207,7 +205,7 @@ struct DepthExtent: Sendable {
 }
 
 extension UnsafeRawPointer {
-    /// Four samples from so many samples on.
+    /// `offset` is in samples.
     @inline(__always)
     func four(at offset: Int) -> SIMD4<Float> {
         loadUnaligned(fromByteOffset: offset * 4, as: SIMD4<Float>.self)
@@ -215,8 +213,8 @@ extension UnsafeRawPointer {
 }
 
 extension UnsafeBufferPointer<Float> {
-    /// Calls with four samples at a time; what is missing at the end is not a number. One call alone in here, or the
-    /// compiler keeps the caller's sums in memory.
+    /// Calls `body` with four samples at a time, the last ones padded with NaN. There is only one call of `body`, since
+    /// otherwise the compiler keeps the caller's sums in memory.
     @inline(__always)
     func forEachFour(_ body: (SIMD4<Float>) -> Void) {
         guard let start = UnsafeRawPointer(baseAddress) else { return }
@@ -233,13 +231,13 @@ extension UnsafeBufferPointer<Float> {
 }
 
 extension SIMD4<Float> {
-    /// Which are finite and in range. Not a number compares false.
+    /// False for NaN.
     @inline(__always)
     var areValid: SIMDMask<SIMD4<Int32>> { (self .>= DepthExtent.nearest) .& (self .<= DepthExtent.farthest) }
 }
 
 extension SIMD4<Double> {
-    /// Which are finite and in range, of samples that were widened: their order stays the same.
+    /// For widened samples: widening keeps their order.
     @inline(__always)
     var areValid: SIMDMask<SIMD4<Int64>> {
         (self .>= Double(DepthExtent.nearest)) .& (self .<= Double(DepthExtent.farthest))
@@ -251,8 +249,8 @@ struct DepthHistogram {
     private static let binCount = 50
     /// A peak must rise above this share of the highest smoothed bin.
     private static let prominence = 0.05
-    /// One row of counters for each of four lanes, so that equal neighbours do not wait for each other's count. Its last
-    /// used counter takes the holes.
+    /// Counters per lane; four lanes have separate ones, so that equal neighbors do not wait for each other's count.
+    /// The counter after the bins takes the holes.
     private static let stride = 64
     private static let holes = 50.0
 
@@ -260,16 +258,15 @@ struct DepthHistogram {
     private let width: Double
     private var counts = [Int](repeating: 0, count: 4 * stride)
 
-    /// Counts samples while `fill` runs.
     struct Tally {
         fileprivate let counts: UnsafeMutableBufferPointer<Int>
         fileprivate let least: Double
         fileprivate let width: Double
 
-        /// Counts the chosen ones of four samples. The others may be anything.
+        /// Counts the valid ones of four samples. The others may have any value.
         @inline(__always)
         func add(_ depths: SIMD4<Double>, where isValid: SIMDMask<SIMD4<Int64>>) {
-            // The farthest sample lies on the upper edge of the last bin and belongs to it.
+            // The farthest sample is on the upper edge of the last bin and belongs to it.
             var bins = (depths - least) / width
             bins.replace(with: Double(DepthHistogram.binCount - 1), where: bins .> Double(DepthHistogram.binCount - 1))
             bins.replace(with: DepthHistogram.holes, where: .!isValid)
@@ -277,21 +274,18 @@ struct DepthHistogram {
         }
     }
 
-    /// Makes an empty one.
-    ///
-    /// - Parameter range: Of the valid samples; not a single value.
+    /// - Parameter range: Extremes of the valid samples; must not be a single value.
     init(_ range: ClosedRange<Float>) {
         least = Double(range.lowerBound)
         width = (Double(range.upperBound) - least) / Double(Self.binCount)
     }
 
-    /// Runs something that counts samples.
     mutating func fill(_ body: (Tally) -> Void) {
         counts.withUnsafeMutableBufferPointer { body(Tally(counts: $0, least: least, width: width)) }
     }
 
-    /// Smoothed bins that are higher than both neighbours and than a share of the highest. An end has one neighbour. Two
-    /// equal ones side by side are no peak, however high.
+    /// Smoothed bins above both neighbors and above a share of the highest; an end has one neighbor. Two adjacent equal
+    /// bins are not a peak.
     var peakCount: Int32 {
         let smoothed = smoothed
         let threshold = Self.prominence * (smoothed.max() ?? 0)
@@ -303,7 +297,7 @@ struct DepthHistogram {
         return Int32(peaks.count)
     }
 
-    /// Each bin's mean with its neighbours; at an end the bin stands in for the missing one.
+    /// Each bin's mean with its neighbors; at an end the bin replaces the missing one.
     private var smoothed: [Double] {
         let bins = (0..<Self.binCount).map { bin in
             (0..<4).reduce(0) { $0 + counts[$1 * Self.stride + bin] }
@@ -316,22 +310,19 @@ struct DepthHistogram {
     }
 }
 
-/// How far the valid samples lie from their mean, and their histogram; rows are added one by one.
+/// Squared distances of the valid samples from their mean, and their histogram; rows are added one by one.
 struct DepthSpread {
-    /// Sum of the squared distances from the mean.
     private(set) var squares = 0.0
     private let mean: Double
-    /// nil for samples that are all equal: they are no distance apart, though their mean may be off by its rounding, and
-    /// lie in no layer.
+    /// nil when all samples are equal: their distance is 0, though the mean may have a rounding error, and they have no
+    /// layers.
     private var histogram: DepthHistogram?
 
-    /// Takes what the whole map is known to have.
     init(mean: Double, range: ClosedRange<Float>) {
         self.mean = mean
         if range.upperBound > range.lowerBound { histogram = DepthHistogram(range) }
     }
 
-    /// Peaks of the smoothed histogram.
     var layers: Int32 { histogram?.peakCount ?? 0 }
 
     mutating func add(_ row: UnsafeBufferPointer<Float>) {

@@ -4,25 +4,24 @@ internal import Glibc
 internal import MediaFiles
 internal import MediaSystem
 
-/// Distances of a scene, in metres, row by row from the top left.
+/// Depths of a scene, in meters, row by row from the top left.
 public struct DepthMap: Sendable {
     /// Columns.
     public let width: Int
     /// Rows.
     public let height: Int
-    /// `width` × `height` samples. Anything that is not finite or not in range is a hole.
+    /// `width` × `height` samples. Non-finite samples and samples out of range are holes.
     public let samples: [Float]
-    /// Of the samples.
     let extent: DepthExtent
 
-    /// Takes samples; nil when their number is not `width` × `height`, or a side is below 1.
+    /// Nil when the number of samples is not `width` × `height`, or a side is below 1.
     public init?(width: Int, height: Int, samples: [Float]) {
         var extent = DepthExtent()
         samples.withUnsafeBufferPointer { extent.add($0) }
         self.init(width: width, height: height, samples: samples, extent: extent)
     }
 
-    /// Takes samples whose extent was found while they were made.
+    /// For samples whose extent was computed while they were read.
     init?(width: Int, height: Int, samples: [Float], extent: DepthExtent) {
         let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
         guard width > 0, height > 0, !isTooLarge, samples.count == count else { return nil }
@@ -32,7 +31,7 @@ public struct DepthMap: Sendable {
         self.extent = extent
     }
 
-    /// The samples as little-endian binary32, as the contract's files hold them.
+    /// The samples as little-endian binary32, as in the contract's files.
     public var littleEndianBytes: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: samples.count * 4) { buffer, count in
             for (index, sample) in samples.enumerated() {
@@ -44,15 +43,15 @@ public struct DepthMap: Sendable {
     }
 }
 
-/// Reads depth maps: raw little-endian binary32, PFM, NPY and 16-bit PNG, told by their first bytes.
+/// Reads depth maps: raw little-endian binary32, PFM, NPY and 16-bit PNG, distinguished by their first bytes.
 public enum DepthMapFile {
-    /// What the file does not say itself.
+    /// Properties that a file may lack.
     public struct Layout: Sendable, Equatable {
         /// Columns of a raw map.
         public var width: Int?
         /// Rows of a raw map.
         public var height: Int?
-        /// Metres per unit of a PNG.
+        /// Meters per unit of a PNG.
         public var scale: Double?
 
         /// Makes a layout.
@@ -63,19 +62,19 @@ public enum DepthMapFile {
         }
     }
 
-    /// More samples are refused: no camera makes them, and each takes four bytes of memory.
+    /// Maximum number of samples, at four bytes of memory each; no camera makes more.
     package static let maximumSampleCount = 100_000_000
 
     /// Reads a map.
     ///
-    /// The first four bytes of the three formats, read as a raw sample, are no distance in the valid range, so that a raw
-    /// map which starts with a valid sample is never taken for another format.
+    /// The first four bytes of the three formats, read as a raw sample, are outside the valid range, so a raw map that
+    /// starts with a valid sample is never taken for another format.
     ///
     /// - Parameters:
-    ///   - path: Bytes as the system has them.
-    ///   - layout: What the file does not say itself. What it says twice must agree.
+    ///   - path: Path, as bytes.
+    ///   - layout: Properties that the file may lack; those in the file must be equal.
     /// - Returns: The map, top row first.
-    /// - Throws: `CaptureError`: `.depthMapInvalid` for a wrong length, a missing or contradicting size or scale, a
+    /// - Throws: `CaptureError`: `.depthMapInvalid` for a wrong length, a missing or contradictory size or scale, a
     ///   truncated or unknown file; `.imageLibrariesMissing` for PNG in a build without libpng; `.fileNotFound`,
     ///   `.fileUnreadable`, `.notRegularFile`.
     public static func read(_ path: [UInt8], layout: Layout) throws(CaptureError) -> DepthMap {
@@ -94,10 +93,10 @@ public enum DepthMapFile {
 }
 
 extension DepthMapFile.Layout {
-    /// Takes the size that a file says for itself.
+    /// Checks the size in a file's header.
     ///
     /// - Returns: The number of samples.
-    /// - Throws: When it is not a size, is too large, or is not what the caller said.
+    /// - Throws: When the size is invalid, too large, or contradicts the layout.
     func accept(width: Int, height: Int) throws(DepthMapFlaw) -> Int {
         let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
         guard width > 0, height > 0 else { throw DepthMapFlaw("a size of \(width)x\(height)") }
@@ -114,7 +113,6 @@ extension DepthMapFile.Layout {
     }
 }
 
-/// What is wrong with a depth map.
 struct DepthMapFlaw: Error {
     var detail: String
     var code: OutcomeCode
@@ -125,22 +123,19 @@ struct DepthMapFlaw: Error {
     }
 }
 
-/// The bytes of a file that holds a depth map.
 struct DepthMapContent {
-    /// How a sample is stored.
     struct Encoding: Equatable {
-        /// 4 or 8: binary32 or binary64.
+        /// 4 for binary32, 8 for binary64.
         var byteCount: Int
         var isBigEndian: Bool
     }
 
-    /// Samples of a file, in any order.
+    /// Samples in the file's order.
     struct Samples {
         var values: [Float]
         var extent = DepthExtent()
     }
 
-    /// Length in bytes.
     var count: Int { Int(file.status.size) }
     private let file: SourceFile
 
@@ -158,7 +153,7 @@ struct DepthMapContent {
         }
     }
 
-    /// The first bytes; fewer only where the file ends.
+    /// The first bytes; fewer only at the end of the file.
     func prefix(_ count: Int) throws(DepthMapFlaw) -> [UInt8] {
         do {
             return try file.prefix(count)
@@ -167,14 +162,14 @@ struct DepthMapContent {
         }
     }
 
-    /// The samples from an offset to the end of the file, which must be exactly there.
+    /// The samples from an offset, which must end at the end of the file.
     ///
     /// - Parameters:
-    ///   - offset: Of the first one.
-    ///   - sampleCount: Checked against the limit; nothing is allocated before the length has been checked as well.
-    ///   - encoding: How they are stored.
-    /// - Returns: In the file's order.
-    /// - Throws: With what was found and expected.
+    ///   - offset: Offset of the first sample.
+    ///   - sampleCount: Already checked against the limit; the file's length is checked before allocating.
+    ///   - encoding: Encoding of the samples.
+    /// - Returns: The samples in the file's order.
+    /// - Throws: With found and expected length.
     func samples(at offset: Int, count sampleCount: Int, _ encoding: Encoding) throws(DepthMapFlaw) -> Samples {
         let expected = offset + sampleCount * encoding.byteCount
         guard count == expected else {
@@ -195,7 +190,7 @@ struct DepthMapContent {
                 }
             }
             let end = done + wanted / encoding.byteCount
-            // While they are in the cache.
+            // Add the block while it is in the cache.
             samples.values.withUnsafeBufferPointer { samples.extent.add(UnsafeBufferPointer(rebasing: $0[done..<end])) }
             done = end
         }
@@ -220,7 +215,7 @@ struct DepthMapContent {
 }
 
 extension DepthMapContent.Encoding {
-    /// The sample at an index. binary64 is rounded; what is too large becomes infinite, which is a hole.
+    /// binary64 is rounded; a value that is too large becomes infinite, which is a hole.
     @inline(__always)
     fileprivate func sample(_ index: Int, of bytes: UnsafeRawBufferPointer) -> Float {
         switch byteCount {
@@ -235,7 +230,7 @@ extension DepthMapContent.Encoding {
 }
 
 extension DepthMapContent {
-    /// A file without a header. It holds exactly the samples of the size that the caller says; no size is guessed.
+    /// A file without a header. It contains exactly the samples of the given size; no size is guessed.
     func rawMap(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
         guard let width = layout.width, let height = layout.height else {
             throw DepthMapFlaw("neither PNG, PFM nor NPY; a raw map of \(count) bytes needs its size")
@@ -247,7 +242,6 @@ extension DepthMapContent {
 }
 
 extension DepthMap {
-    /// A map whose samples have been counted.
     static func of(
         _ width: Int,
         _ height: Int,
@@ -261,15 +255,14 @@ extension DepthMap {
     }
 }
 
-/// Depth as a grey PNG of 16 bits: whole units of a length that the caller says, 0 where nothing was measured.
+/// Depth as a 16-bit grayscale PNG: integer units of a given length, 0 for holes.
 enum DepthImage {
-    /// What every PNG begins with.
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
     #if ImageLibraries
-        /// DEFLATE makes a file at most 1,032 times smaller; what is smaller still cannot hold what it says.
+        /// DEFLATE compresses at most 1,032 to 1; a smaller file cannot contain the samples that its header states.
         private static let greatestRatio = 1_032
-        /// A file may be larger than its samples by this much: other chunks, and overhead of what does not compress.
+        /// Bytes by which a file may exceed its samples: other chunks, and overhead of incompressible data.
         private static let allowance = 16 << 20
 
         static func read(_ content: DepthMapContent, layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
@@ -309,7 +302,7 @@ enum DepthImage {
             return samples
         }
 
-        /// Throws what libpng says when a call fails.
+        /// Throws libpng's message when a call fails.
         private static func complain(_ call: (UnsafeMutablePointer<CChar>?) -> Int32) throws(DepthMapFlaw) {
             var message = [CChar](repeating: 0, count: Int(DEPTH_PNG_MESSAGE_SIZE))
             guard message.withUnsafeMutableBufferPointer({ call($0.baseAddress) }) != 0 else { return }

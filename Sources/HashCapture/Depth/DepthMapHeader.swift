@@ -1,23 +1,20 @@
 /// The header of an NPY file, versions 1 to 3
 /// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
 struct NumPyHeader {
-    /// What every NPY file begins with.
     static let magic = [0x93] + Array("NUMPY".utf8)
-    /// numpy itself refuses longer ones.
+    /// numpy itself rejects longer ones.
     static let maximumByteCount = 10_000
 
     let width: Int
     let height: Int
     let encoding: DepthMapContent.Encoding
-    /// Whether neighbours in memory lie one below the other.
+    /// Column-major order.
     let isFortranOrder: Bool
-    /// Of the header, magic included.
+    /// Length of the header, including the magic.
     let byteCount: Int
 
-    /// Reads a header.
-    ///
     /// - Parameter bytes: The start of the file.
-    /// - Throws: When it is not one, or not of a depth map.
+    /// - Throws: When it is not the header of a depth map.
     init(_ bytes: [UInt8]) throws(DepthMapFlaw) {
         guard bytes.count >= 12, (1...3).contains(bytes[6]) else {
             throw DepthMapFlaw("an NPY file of an unknown version, or cut off in its header")
@@ -66,9 +63,9 @@ struct NumPyHeader {
     }
 }
 
-/// The little of Python that numpy writes: one flat dictionary of words, booleans and tuples of numbers.
+/// Parses the subset of Python that numpy writes: one flat dictionary of strings, booleans and tuples of numbers.
 private enum PythonDictionary {
-    /// Names without quotes, values as they stand; nil when it is anything else.
+    /// Keys without quotes, values as text; nil for anything else.
     static func entries(_ text: String) -> [String: String]? {
         var rest = text[...].trimmed
         guard rest.first == "{", rest.last == "}" else { return nil }
@@ -88,7 +85,7 @@ private enum PythonDictionary {
         return entries
     }
 
-    /// Takes a word with its quotes, a tuple with its brackets, or a name.
+    /// Consumes a string with its quotes, a tuple with its parentheses, or a name.
     private static func value(_ rest: inout Substring) -> String? {
         let end: String.Index?
         switch rest.first {
@@ -112,7 +109,6 @@ extension Substring {
 }
 
 extension DepthMapContent {
-    /// An NPY.
     func numPyArray(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
         let header = try NumPyHeader(prefix(NumPyHeader.maximumByteCount))
         let (width, height) = (header.width, header.height)
@@ -128,29 +124,26 @@ extension DepthMapContent {
     }
 }
 
-/// The header of a PFM file: `Pf`, width, height and scale as text, each followed by white space, the last by one byte
-/// of it (http://www.pauldebevec.com/Research/HDR/PFM/).
+/// The header of a PFM file: `Pf`, width, height and scale as text, each followed by white space, the last by exactly
+/// one byte of it (http://www.pauldebevec.com/Research/HDR/PFM/).
 struct PortableFloatMapHeader {
     let width: Int
     let height: Int
-    /// The sign of the scale says it: negative is little-endian.
+    /// From the sign of the scale: negative is little-endian.
     let isBigEndian: Bool
-    /// Of the header itself.
     let byteCount: Int
 
-    /// Longer headers are refused; a real one has some twenty bytes.
+    /// Longer headers are rejected; a real one has about twenty bytes.
     static let maximumByteCount = 256
 
-    /// Whether a file that begins so is a PFM, of one channel or of three.
+    /// Whether it is a PFM, of one or three channels.
     static func begins(_ bytes: [UInt8]) -> Bool {
         bytes.count >= 3 && bytes[0] == UInt8(ascii: "P") && [UInt8(ascii: "f"), UInt8(ascii: "F")].contains(bytes[1])
             && isSpace(bytes[2])
     }
 
-    /// Reads a header.
-    ///
     /// - Parameter bytes: The start of the file.
-    /// - Throws: When it is not one, or not of a grey map in metres.
+    /// - Throws: When it is not the header of a single-channel map in meters.
     init(_ bytes: [UInt8]) throws(DepthMapFlaw) {
         var words: [String] = []
         var position = 0
@@ -165,7 +158,7 @@ struct PortableFloatMapHeader {
         guard let width = Int(words[1]), let height = Int(words[2]), let scale = Double(words[3]) else {
             throw DepthMapFlaw("the PFM header says \"\(words[1]) \(words[2]) \(words[3])\", expected three numbers")
         }
-        // Readers do not agree whether to multiply or to divide by another scale, and a wrong distance proves nothing.
+        // Readers disagree whether other scales multiply or divide, and a wrong distance proves nothing.
         guard abs(scale) == 1 else {
             throw DepthMapFlaw("a PFM scale of \(words[3]), expected 1 or -1: samples in metres")
         }
@@ -181,7 +174,7 @@ struct PortableFloatMapHeader {
 }
 
 extension DepthMapContent {
-    /// A PFM. Its rows go from the bottom to the top.
+    /// A PFM; its rows are stored bottom to top.
     func portableFloatMap(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
         let header = try PortableFloatMapHeader(prefix(PortableFloatMapHeader.maximumByteCount))
         let sampleCount = try layout.accept(width: header.width, height: header.height)

@@ -5,36 +5,36 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 
-/// Makes this machine known to a capture server (hash-only contract 3.2–3.4).
+/// Registers this machine with a capture server (hash-only contract 3.2–3.4).
 public struct DeviceEnrolment: Sendable {
     let session: CaptureSession
 
-    /// Enrols for a session's server.
+    /// Enrolls with a session's server.
     public init(_ session: CaptureSession) {
         self.session = session
     }
 
-    /// Where the key comes from.
+    /// The source of the key.
     public enum Key: Sendable, Equatable {
         /// A new key in a file of the data directory (PKCS#8, 0600).
         case new
-        /// A key that is there.
+        /// An existing key.
         case existing(CaptureDeviceRecord.KeySource)
     }
 
-    /// What enrolment would do, and then does.
+    /// A planned enrollment.
     public struct Plan: Sendable {
-        /// Which key.
+        /// The source of the key.
         public var key: Key
-        /// Shown by the server.
+        /// The device model, shown by the server.
         public var model: String
         /// The relying party id of the server.
         public var rpID: String
         /// Evidence for the level `tpm2`; nil for `software`.
         public var evidence: TPM2Evidence?
-        /// Its public half: needed for an external program, which cannot be asked for it. See `VerifyingKey.reading`.
+        /// The public key; required for an external program, which cannot report it. See `VerifyingKey.reading`.
         public var publicKey: VerifyingKey?
-        /// Takes the place of an earlier registration at this server.
+        /// Whether to replace an earlier registration with this server.
         public var replacesEarlier: Bool
 
         /// Makes a plan.
@@ -55,12 +55,12 @@ public struct DeviceEnrolment: Sendable {
         }
     }
 
-    /// Registers at the server, and keeps device and key. The key is on the disk before the server hears of it.
+    /// Registers with the server, and stores device and key. The key is on disk before it is registered.
     ///
-    /// - Parameter plan: What to enrol.
-    /// - Returns: The device as it is kept.
+    /// - Parameter plan: The enrollment.
+    /// - Returns: The stored device.
     /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.keyUnusable`;
-    ///   `.unexpectedAnswer` for a level that nothing here has proven.
+    ///   `.unexpectedAnswer` for a level that was not proven.
     public func register(_ plan: Plan) async throws(CaptureError) -> CaptureDeviceRecord {
         guard session.profile == .mediactl1 else {
             throw CaptureError(
@@ -84,12 +84,12 @@ public struct DeviceEnrolment: Sendable {
         return try keep(reply.deviceID, plan, level, source, signer)
     }
 
-    /// Keeps a device that was enrolled elsewhere with this key. Nothing is sent.
+    /// Stores a device that was enrolled elsewhere with this key. Sends nothing.
     ///
     /// - Parameters:
-    ///   - deviceID: UUID, as the server issued it.
-    ///   - plan: Its key must be there already.
-    /// - Returns: The device as it is kept.
+    ///   - deviceID: UUID issued by the server.
+    ///   - plan: Its key must already exist.
+    /// - Returns: The stored device.
     /// - Throws: `CaptureError` `.keyUnusable`, `.alreadyRegistered`.
     public func keep(deviceID: String, _ plan: Plan) async throws(CaptureError) -> CaptureDeviceRecord {
         guard let id = UUID(uuidString: deviceID)?.uuidString.lowercased() else {
@@ -134,7 +134,7 @@ public struct DeviceEnrolment: Sendable {
         }
     }
 
-    /// Never better than what was shown to the server.
+    /// Never a level above what was proven to the server.
     private func level(_ reply: RegistrationReply, _ plan: Plan) throws(CaptureError) -> KeyLevel {
         switch KeyLevel(rawValue: reply.attestationLevel) {
         case .software: return .software
@@ -171,7 +171,6 @@ public struct DeviceEnrolment: Sendable {
 }
 
 extension CaptureDevice {
-    /// A kept device, with its key.
     init(_ record: CaptureDeviceRecord, _ profile: CaptureProfile, _ signer: any CaptureSigner) {
         self.init(
             id: record.deviceID,

@@ -7,9 +7,9 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// The keys of this machine, wherever they are.
+/// Keys of this machine: files, OpenSSL providers, external programs.
 struct DeviceKey: Sendable {
-    /// A key is a few hundred bytes.
+    /// Maximum length in bytes; a key takes a few hundred.
     private static let longestFile = 16_384
 
     private let directory: DataDirectory
@@ -18,7 +18,7 @@ struct DeviceKey: Sendable {
         self.directory = directory
     }
 
-    /// The key of a device, proven to be the one that was registered.
+    /// The key of a device, verified to be the registered one.
     ///
     /// - Throws: `CaptureError` `.keyUnusable`.
     func signer(for device: CaptureDeviceRecord) async throws(CaptureError) -> any CaptureSigner {
@@ -35,11 +35,11 @@ struct DeviceKey: Sendable {
         return signer
     }
 
-    /// A key that is there.
+    /// An existing key.
     ///
     /// - Parameters:
-    ///   - source: Where.
-    ///   - publicKey: What an external program signs for; others tell it themselves.
+    ///   - source: Where the key is.
+    ///   - publicKey: Required for an external program; ignored for other sources.
     /// - Returns: The key.
     /// - Throws: `CaptureError` `.keyUnusable`.
     func signer(
@@ -65,10 +65,10 @@ struct DeviceKey: Sendable {
 
     // MARK: Files
 
-    /// Makes a key and puts it on the disk, under a name that no other key has.
+    /// Generates a key and writes it to a new file.
     ///
-    /// - Parameter server: Its address; part of the name.
-    /// - Returns: The key's name in the directory of keys, and the key.
+    /// - Parameter server: The server's address, from which the name is derived.
+    /// - Returns: The name in the directory of keys, and the key.
     /// - Throws: `CaptureError`.
     func make(for server: String) throws(CaptureError) -> (name: String, signer: any CaptureSigner) {
         let key = try Self.usable("") { () throws(CryptoError) in try SigningKey.generate() }
@@ -91,7 +91,7 @@ struct DeviceKey: Sendable {
         guard let keys = try TargetDirectory.open(path, creating: false) else {
             throw FileWriteError(.unsafe, path: path)
         }
-        // An earlier key keeps its name: records may need to be told apart, and a server may still know it.
+        // Earlier keys are kept: records may depend on them, and a server may still have them registered.
         var number = 1
         while true {
             let name = number == 1 ? "\(stem).pem" : "\(stem)-\(number).pem"
@@ -105,7 +105,7 @@ struct DeviceKey: Sendable {
         }
     }
 
-    /// `capture.example.org_8443`: the address without its scheme, with `_` for all that is no letter, digit, point or hyphen.
+    /// `capture.example.org_8443`: the address without scheme, with `_` for all but letters, digits, `.` and `-`.
     static func stem(of server: String) -> String {
         let rest = server.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).dropFirst(2).joined()
         let letters = rest.lowercased().map { letter in
@@ -150,10 +150,9 @@ struct DeviceKey: Sendable {
     }
 }
 
-/// Signs with a key that OpenSSL reaches.
 struct KeySigner: CaptureSigner {
     private let key: SigningKey
-    /// Hardware answers after a while: not on the few threads of Swift's pool.
+    /// Hardware blocks for a while, so it must not run on Swift's cooperative threads.
     private let isSlow: Bool
 
     var publicKey: VerifyingKey { key.publicKey }
@@ -179,19 +178,19 @@ struct KeySigner: CaptureSigner {
     }
 }
 
-/// Signs by an external program, for keys that nothing else reaches (a security token's own tool, a remote signer).
+/// Signs with an external program, for keys that OpenSSL cannot open (a security token's own tool, a remote signer).
 ///
-/// The program gets, on its standard input, the SHA-256 digest that is to be signed: 64 lower-case hexadecimal digits and a
-/// line feed. It prints the ECDSA P-256 signature of that digest, in hexadecimal or in base64, as DER or as 64 bytes r‖s;
-/// blanks and line breaks in it do not count. It must not hash again, and ends with exit code 0. No shell sees its
-/// arguments; what it says on standard error is the user's to read.
+/// The program reads the SHA-256 digest to sign from its standard input: 64 lowercase hexadecimal digits and a line
+/// feed. It prints the ECDSA P-256 signature of that digest, in hexadecimal or base64, as DER or as 64 bytes r‖s; white
+/// space is ignored. It must not hash again, and must exit with 0. It is run without a shell; its standard error is
+/// passed to the user.
 ///
-/// A signature is used only when the registered public key proves it.
+/// A signature is used only if the registered public key verifies it.
 struct ProgramSigner: CaptureSigner {
     let publicKey: VerifyingKey
     private let arguments: [String]
 
-    /// More than any form of a signature.
+    /// Larger than any form of a signature.
     private static let longestOutput = 4096
 
     init(_ arguments: [String], publicKey: VerifyingKey) {
@@ -239,7 +238,7 @@ struct ProgramSigner: CaptureSigner {
 }
 
 extension VerifyingKey {
-    /// Reads a public key as its owner may have it: PEM, or an uncompressed point in 65 bytes (SEC 1).
+    /// Parses a public key: PEM, or an uncompressed point in 65 bytes (SEC 1).
     ///
     /// - Parameter file: The content of the file.
     /// - Returns: nil for anything but a public key of P-256.

@@ -2,30 +2,30 @@ public import Foundation
 internal import MediaCore
 public import MediaFiles
 
-/// What is known about a capture before anything is left out.
+/// Facts about a capture, unfiltered.
 public struct CaptureFacts: Sendable, Equatable {
     /// Degrees.
     public var latitude: Double?
     /// Degrees.
     public var longitude: Double?
-    /// As the user names it; with a country it takes the place of the table's.
+    /// City given by the user; with a country it replaces the table's.
     public var city: String?
-    /// ISO 3166-1 alpha-2, as the user names it.
+    /// ISO 3166-1 alpha-2, given by the user.
     public var country: String?
     /// When it was taken.
     public var capturedAt: Date?
-    /// What took it.
+    /// Model of the camera.
     public var deviceModel: String?
 
-    /// Makes facts; everything is unknown unless given.
+    /// Makes facts; nil is unknown.
     ///
     /// - Parameters:
     ///   - latitude: Degrees.
     ///   - longitude: Degrees.
-    ///   - city: As the user names it.
+    ///   - city: City given by the user.
     ///   - country: ISO 3166-1 alpha-2.
     ///   - capturedAt: When it was taken.
-    ///   - deviceModel: What took it.
+    ///   - deviceModel: Model of the camera.
     public init(
         latitude: Double? = nil,
         longitude: Double? = nil,
@@ -44,8 +44,8 @@ public struct CaptureFacts: Sendable, Equatable {
 }
 
 extension CaptureFacts {
-    /// These, and where nothing is said, what the file says. A place is one thing: whoever names a part of it does not get
-    /// the rest from the file.
+    /// Fills unknown facts from the file. A location is one fact: with a part of it given, nothing is taken from the
+    /// file.
     func completed(by file: CaptureFacts) -> CaptureFacts {
         var facts = self
         if latitude == nil, longitude == nil, city == nil, country == nil {
@@ -61,14 +61,14 @@ extension CaptureFacts {
 }
 
 extension CaptureFacts {
-    /// What a file says about itself: position, time and model from the Exif data of a photo (JPEG, PNG, WebP, HEIF), the
-    /// time from the container of a recording. What is missing, damaged or impossible stays unknown; nothing is guessed.
+    /// Facts in a file: position, time and model from the Exif data of a photo (JPEG, PNG, WebP, HEIF), the time from
+    /// the container of a recording. Missing, damaged and impossible values are unknown; nothing is guessed.
     ///
     /// The time is UTC: the photo's, when it names its offset; else that of the satellites, when the position came with
     /// one that can belong to the photo; else the camera's wall clock, whose digits are taken as they are (as
     /// `PhotoExif` says), since nobody knows its zone.
     ///
-    /// - Parameter file: Read in a few places, 64 KiB in all; never as a whole.
+    /// - Parameter file: Read in a few places, 64 KiB in all.
     /// - Returns: Facts, not filtered.
     public static func reading(_ file: SourceFile) -> CaptureFacts {
         var facts = CaptureFacts()
@@ -91,8 +91,8 @@ extension CaptureFacts {
         return facts
     }
 
-    /// Whether a wall clock anywhere on earth can show these digits at that time: zones reach from −12 to +14 hours. A fix
-    /// of another day, which some cameras keep, is not of this photo.
+    /// Whether a wall clock anywhere on earth can show these digits at that time: offsets range from −12 to +14 hours.
+    /// Some cameras keep a GPS fix of another day, which is not of this photo.
     private static func canBeOneMoment(wallClock: Int64?, utc: Int64) -> Bool {
         guard let wallClock else { return true }
         let hour: Int64 = 3_600_000_000
@@ -100,23 +100,22 @@ extension CaptureFacts {
     }
 }
 
-/// A position on the sphere.
 struct GeoPosition {
     /// Degrees, −90 to 90.
     let latitude: Double
     /// Degrees, −180 to 180.
     let longitude: Double
 
-    /// Mean radius of the earth in kilometres (IUGG).
+    /// Mean radius of the earth in kilometers (IUGG).
     static let earthRadius = 6_371.0088
 
-    /// nil for what is no position.
+    /// nil for an invalid position.
     init?(latitude: Double, longitude: Double) {
         guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
         (self.latitude, self.longitude) = (latitude, longitude)
     }
 
-    /// Kilometres along the great circle (haversine, which is exact for small distances and across ±180°).
+    /// Great-circle distance in kilometers (haversine, which is exact for small distances and across ±180°).
     func kilometres(toLatitude otherLatitude: Double, longitude otherLongitude: Double) -> Double {
         let (first, second) = (latitude * .pi / 180, otherLatitude * .pi / 180)
         let halfLatitude = sin((second - first) / 2)

@@ -1,13 +1,12 @@
 internal import CPlaces
 internal import Foundation
 
-/// City and country of a position, from a table inside the program (GeoNames, CC BY 4.0). No network is ever asked.
+/// City and country of a position, from a table in the program (GeoNames, CC BY 4.0), without network access.
 ///
-/// The country is that of the nearest place of 1,000 inhabitants or more, the city the nearest one of that country that the
-/// table names: 15,000 inhabitants or more, and no quarter or suburb of a larger city, since a quarter is no coarse place.
-/// Close to a border the nearest place may lie on the other side.
+/// The country is that of the nearest place with at least 1,000 inhabitants. The city is the nearest one of that
+/// country with at least 15,000 inhabitants, without quarters and suburbs of larger cities, which would be too precise.
+/// Close to a border the nearest place may be on the other side.
 package enum PlaceTable {
-    /// What is near a position.
     package struct Place: Sendable, Equatable {
         /// nil when no city is near enough.
         package var city: String?
@@ -15,20 +14,20 @@ package enum PlaceTable {
         package var country: String
     }
 
-    /// Kilometres to the farthest city that is named.
+    /// Maximum distance of the city, in kilometers.
     static let cityRadius = 30.0
-    /// Kilometres to the farthest place that names the country.
+    /// Maximum distance of the place that decides the country, in kilometers.
     static let countryRadius = 100.0
 
-    /// The place of a position; nil when it is too far from every city, or no position.
+    /// The place of a position; nil when it is too far from every place, or invalid.
     ///
-    /// Within 30 km of a place its country is given; from there to 100 km only when all places within 100 km are of one
-    /// country, since a position that far out may well be in the other.
+    /// Up to 30 km from the nearest place, its country is returned; up to 100 km only if all places within 100 km are
+    /// in one country, since such a position may well be in another.
     ///
     /// - Parameters:
     ///   - latitude: Degrees, −90 to 90.
     ///   - longitude: Degrees, −180 to 180.
-    /// - Returns: A place.
+    /// - Returns: The place.
     package static func place(latitude: Double, longitude: Double) -> Place? {
         guard let position = GeoPosition(latitude: latitude, longitude: longitude), let grid = PlaceGrid() else {
             return nil
@@ -51,14 +50,12 @@ package enum PlaceTable {
     }
 }
 
-/// How the table inside the program is laid out (Sources/CPlaces/README.md): places by cells of one degree. It is read
-/// where it lies, so it costs no time at the start and no memory.
+/// Reads the table in the program (Sources/CPlaces/README.md): places by cells of one degree. It is read in place, so
+/// it needs neither startup time nor memory.
 struct PlaceGrid {
-    /// One place.
     struct Entry {
-        /// Number of its country.
         var country: Int
-        /// Where its name stands; nil for one that is only there for its country.
+        /// Offset of its name; nil for a place that only decides the country.
         var name: Int?
     }
 
@@ -72,9 +69,9 @@ struct PlaceGrid {
     private let countries: Int
     private let names: Int
 
-    /// The table of this program; nil when it is none, which a test rules out.
+    /// nil when the program's table is invalid, which a test rules out.
     init?() {
-        // Static data of the program: it is never freed.
+        // Static data of the program, which is never freed.
         self.init(UnsafeRawBufferPointer(start: places_table(), count: places_table_size()))
     }
 
@@ -91,11 +88,11 @@ struct PlaceGrid {
         guard names + number(16) == bytes.count else { return nil }
     }
 
-    /// Calls `body` with each place within a distance, and with its distance, in kilometres.
+    /// Calls `body` with each place within a radius, and with its distance, in kilometers.
     func forEachEntry(within radius: Double, of position: GeoPosition, _ body: (Entry, _ distance: Double) -> Void) {
         let reach = radius / GeoPosition.earthRadius * 180 / .pi
         let rows = row(position.latitude - reach)...row(position.latitude + reach)
-        // A circle that takes in a pole has every longitude; else it is widest at this angle from its centre's.
+        // A circle around a pole covers every longitude; otherwise it is widest at this angle from its center's.
         let ratio = sin(reach * .pi / 180) / cos(position.latitude * .pi / 180)
         let width = abs(position.latitude) + reach < 90 && ratio < 1 ? asin(ratio) * 180 / .pi : 180
         let columns =
@@ -104,7 +101,7 @@ struct PlaceGrid {
             : -180...179
         for row in rows {
             for column in columns {
-                // Over ±180° it goes on at the other side.
+                // Wraps around at ±180°.
                 let wrapped = (column + 180 + Self.columnCount) % Self.columnCount
                 forEachEntry(row: row, column: wrapped) { entry, latitude, longitude in
                     let distance = position.kilometres(toLatitude: latitude, longitude: longitude)
@@ -132,14 +129,13 @@ struct PlaceGrid {
         }
     }
 
-    /// ISO 3166-1 alpha-2.
     func countryCode(_ number: Int) -> String? {
         let start = countries + number * 2
         guard start + 2 <= names else { return nil }
         return String(decoding: bytes[start..<start + 2], as: UTF8.self)
     }
 
-    /// A name: its length in one byte, then UTF-8.
+    /// A name is stored as its length in one byte, then UTF-8.
     func name(at offset: Int) -> String? {
         let start = names + offset
         guard start < bytes.count, start + 1 + Int(bytes[start]) <= bytes.count else { return nil }

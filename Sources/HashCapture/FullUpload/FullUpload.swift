@@ -8,13 +8,11 @@ internal import MediaStore
 internal import MediaSystem
 public import MediaTransport
 
-/// A photo that leaves the machine whole, with its depth map and what the settings let out (hash-only contract 7).
+/// Uploads a photo with its depth map and the metadata that the settings allow (hash-only contract 7).
 struct FullUpload: Sendable {
-    /// The server's limit for the part `photo`.
     static let photoLimit: Int64 = 10 << 20
-    /// The server's limit for the part `depth_map`.
     static let depthLimit = 5 << 20
-    /// What the server's framework takes as a whole, whatever its own limits say.
+    /// The body limit of the server's framework, which takes precedence over the server's own limits.
     static let frameworkLimit: Int64 = 2 << 20
 
     let photo: SourceFile
@@ -22,10 +20,10 @@ struct FullUpload: Sendable {
     let size: (width: Int, height: Int)
     let metadata: CaptureMetadata
     let capturedAt: String
-    /// Whether the photo is signed for as well. A server without this device's key records a signature as a failure.
+    /// Whether the photo is also signed. A server without this device's key records a signature as a failure.
     let isAsserted: Bool
 
-    /// Prepares an upload.
+    /// Checks the limits and compresses the depth map.
     ///
     /// - Throws: `CaptureError`: `.unknownMediaType` for anything but JPEG, `.depthRequired`, `.depthMapInvalid`,
     ///   `.payloadTooLarge`, `.imageLibrariesMissing`.
@@ -61,10 +59,9 @@ struct FullUpload: Sendable {
         self.isAsserted = isAsserted
     }
 
-    /// What the assertion signs: the texts as they are sent.
+    /// The text that the assertion signs, as sent.
     func clientData(_ digest: SHA256Digest) -> [UInt8] { Array("\(digest.hex)|\(capturedAt)".utf8) }
 
-    /// The part `metadata`.
     func metadataPart(_ digest: SHA256Digest, assertion: String?) -> String {
         var members: JSONObject = [
             "captured_at": .string(capturedAt),
@@ -80,7 +77,7 @@ struct FullUpload: Sendable {
         return members.json()
     }
 
-    /// The body; the photo is read from a descriptor of its own.
+    /// The body; it reads the photo from a separate descriptor.
     func form(metadata: String) throws(CaptureError) -> FullCaptureForm {
         let descriptor: Int32
         do {
@@ -93,8 +90,8 @@ struct FullUpload: Sendable {
     }
 }
 
-/// The multipart body of a full upload (hash-only contract 7): the packed depth map, then what `MultipartForm` lays out:
-/// metadata and photo. The photo is read while it is sent.
+/// The multipart body of a full upload (hash-only contract 7): the compressed depth map, then metadata and photo by
+/// `MultipartForm`. The photo is read while it is sent.
 struct FullCaptureForm: RequestBody {
     private let depthPart: [UInt8]
     private let rest: MultipartForm
@@ -103,8 +100,6 @@ struct FullCaptureForm: RequestBody {
 
     var contentType: String { rest.contentType }
 
-    /// Lays out a body.
-    ///
     /// - Parameters:
     ///   - photo: JPEG.
     ///   - depthMap: A gzip stream.
@@ -115,7 +110,7 @@ struct FullCaptureForm: RequestBody {
             "--\(boundary)\r\nContent-Disposition: form-data; name=\"depth_map\"; filename=\"depth.gz\"\r\n"
             + "Content-Type: application/gzip\r\n\r\n"
         depthPart = Array(head.utf8) + depthMap + Array("\r\n".utf8)
-        // Not its name here: that is nobody's business.
+        // Does not disclose the photo's own name.
         let file = MultipartForm.FilePart(
             name: "photo",
             fileName: "photo.jpg",
@@ -127,7 +122,7 @@ struct FullCaptureForm: RequestBody {
 
     func makeReader() -> any RequestBodyReader { Reader(depthPart, rest.makeReader()) }
 
-    /// The digest of all bytes, which the request's signature covers. Reads the photo once more.
+    /// The digest of the whole body, which the request's signature covers. Reads the photo an additional time.
     ///
     /// - Throws: `CaptureError` `.sourceChanged`, `.fileUnreadable`.
     func digest() async throws(CaptureError) -> SHA256Digest {
@@ -150,7 +145,6 @@ struct FullCaptureForm: RequestBody {
         }
     }
 
-    /// First the depth map, then the rest.
     private final class Reader: RequestBodyReader {
         private let first: [UInt8]
         private let rest: any RequestBodyReader
@@ -177,19 +171,19 @@ struct FullCaptureForm: RequestBody {
 }
 
 extension CaptureClient {
-    /// `POST /api/v1/captures` (hash-only contract section 7), at most once: **the media leaves**.
+    /// `POST /api/v1/captures` (hash-only contract section 7), at most once: **sends the media**.
     ///
-    /// It stands here, and not beside `submit`, so that the module which sends hash-only captures has no call that could take
+    /// It is here, not beside `submit`, so that the module that sends hash-only captures has no call that accepts
     /// anything but their bodies.
     ///
     /// - Parameters:
     ///   - body: The multipart form.
     ///   - contentType: With the form's boundary.
-    ///   - headers: Of `RequestSignature`, over the whole form.
+    ///   - headers: From `RequestSignature`, over the whole form.
     ///   - requestID: UUID, echoed by the server.
-    ///   - control: Breaks the upload off.
+    ///   - control: Cancels the upload.
     ///   - progress: Bytes of the whole form.
-    /// - Returns: What the server did.
+    /// - Returns: The server's response.
     /// - Throws: `CaptureError` as `submit`.
     package func upload(
         _ body: any RequestBody,
@@ -222,14 +216,14 @@ extension CaptureClient {
 extension CaptureExchange {
     typealias Progressing = @Sendable (TransferProgress) -> Void
 
-    /// Signs a full upload and sends it, at most once an attempt.
+    /// Signs a full upload and sends it, at most once per attempt.
     ///
     /// - Parameters:
-    ///   - record: Of the upload.
-    ///   - upload: What leaves.
+    ///   - record: The record of the upload.
+    ///   - upload: The photo and metadata.
     ///   - onProgress: Bytes of the whole body.
-    /// - Returns: Where the record has got to.
-    /// - Throws: `CaptureError` when the store cannot keep what happened.
+    /// - Returns: The record's new state.
+    /// - Throws: `CaptureError` when the store fails.
     func submit(
         _ record: CaptureRecord,
         _ upload: FullUpload,
@@ -286,7 +280,6 @@ extension CaptureExchange {
         return try await Assertion.sign(signed, rpID: device.rpID, counter: counter, with: device.signer).base64
     }
 
-    /// `POST /api/v1/captures`.
     private func send(
         _ form: FullCaptureForm,
         _ headers: [HTTPHeader],
@@ -306,7 +299,7 @@ extension CaptureExchange {
         }
     }
 
-    /// The 2 MiB that the server's framework takes in all are told by nobody: a real photo is simply refused with 400.
+    /// Servers do not document their framework's limit of 2 MiB: they reject a real photo with 400 only.
     private static func explained(_ error: CaptureError, byteCount: Int64) -> CaptureError {
         guard error.code == .badRequest || error.code == .payloadTooLarge, byteCount > FullUpload.frameworkLimit else {
             return error
@@ -321,18 +314,18 @@ extension CaptureExchange {
 }
 
 extension CaptureSession {
-    /// The ordinary full upload (contract section 7): the media leaves. Refused while privacy mode is on.
+    /// Uploads the media itself (contract section 7). Refused while privacy mode is on.
     ///
-    /// The media is kept in the vault as well. Nothing ever repeats such an upload but another call of this.
+    /// The media is also stored in the vault. Only another call repeats the upload.
     ///
     /// - Parameters:
     ///   - request: A JPEG photo of at most 10 MiB, with a depth map.
-    ///   - isAsserted: Whether the photo is signed for; false for a device whose key the server does not have, since it
+    ///   - isAsserted: Whether the photo is signed; false for a device whose key the server does not have, since it
     ///     would record the signature as a failure.
-    ///   - control: Breaks the upload off.
+    ///   - control: Cancels the upload.
     ///   - progress: Bytes of the whole body.
-    /// - Returns: The record as it is now. `error` says what kept it from being accepted.
-    /// - Throws: `CaptureError` `.privacyModeOn`, and others when there is no record at all.
+    /// - Returns: The current record. `error` is why it was not accepted.
+    /// - Throws: `CaptureError` `.privacyModeOn`, and others when there is no record.
     public func sendMedia(
         _ request: CaptureRequest,
         isAsserted: Bool = true,
@@ -364,7 +357,6 @@ extension CaptureSession {
 }
 
 extension CaptureInput {
-    /// What becomes public of a full upload besides the photo itself.
     fileprivate func notices(about upload: FullUpload) -> [CaptureNotice] {
         // The server labels hash-only evidence only.
         var notices = notices.filter { $0 != .labelledByServer } + [.capturedAtIsPublic(upload.capturedAt)]

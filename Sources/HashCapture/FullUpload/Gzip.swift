@@ -4,18 +4,17 @@ internal import CaptureSubmission
     internal import CImages
 #endif
 
-/// A gzip stream (RFC 1952) by zlib.
 enum Gzip {
-    /// Compresses bytes. The header names no file and no time.
+    /// Compresses bytes to a gzip stream (RFC 1952) without file name and time.
     ///
     /// - Throws: `CaptureError` `.imageLibrariesMissing` in a build without zlib.
     static func compress(_ bytes: [UInt8]) throws(CaptureError) -> [UInt8] {
         #if ImageLibraries
-            // zlib keeps the address of the stream, which must therefore not change between the calls.
+            // zlib keeps the address of the stream, so it must not change between the calls.
             let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
             stream.initialize(to: z_stream())
             defer { stream.deallocate() }
-            // 15 bits of window, and 16 more for the gzip header.
+            // 15 bits of window, and 16 to select the gzip header.
             let code = deflateInit2_(
                 stream,
                 Z_DEFAULT_COMPRESSION,

@@ -2,24 +2,21 @@ package import CaptureSubmission
 package import Foundation
 internal import MediaCore
 
-/// Decides what leaves: an allow-list, by levels (hash-only contract section 4). What it does not build is not told.
+/// Builds the disclosed metadata: an allow-list, by levels (hash-only contract section 4).
 package struct MetadataFilter: Sendable {
-    /// The levels.
     package var settings: PrivacySettings
-    /// What the server can take.
     package var profile: CaptureProfile
     /// On `reference`, which cannot take city and country: whether the user asked for latitude and longitude with one
     /// decimal, half away from zero.
     package var sendsCoarseCoordinates: Bool = false
     /// Release of Linux, for the level `full`.
     package var systemVersion: String
-    /// Version of this program, for the level `full`.
     package var programVersion: String
 
     /// What may be told.
     ///
-    /// - Parameter facts: What is impossible among them counts as unknown.
-    /// - Returns: Only what the levels allow. A member is there only when its value is known.
+    /// - Parameter facts: Impossible facts count as unknown.
+    /// - Returns: Members that the levels allow and whose values are known.
     package func metadata(of facts: CaptureFacts) -> CaptureMetadata {
         CaptureMetadata(location: location(of: facts), timestamp: timestamp(of: facts), deviceModel: device(of: facts))
     }
@@ -27,11 +24,11 @@ package struct MetadataFilter: Sendable {
     /// `captured_at`: the second, that UTC day, or the UTC day of the submission (contract section 4).
     ///
     /// - Parameters:
-    ///   - facts: Where no time is known, `now` stands for it.
-    ///   - now: The submission.
+    ///   - facts: If the time is unknown, `now` replaces it.
+    ///   - now: Time of the submission.
     /// - Returns: RFC 3339 with `Z`.
     package func capturedAt(of facts: CaptureFacts, now: Date) -> String {
-        // The last resort is for clocks outside the years 1 to 9999; a server refuses it by its time window.
+        // The epoch is for clocks outside the years 1 to 9999; a server rejects it by its time window.
         let submission = Self.second(of: now)
         let taken = facts.capturedAt.flatMap(Self.second) ?? submission
         return switch settings.timestamp {
@@ -43,7 +40,7 @@ package struct MetadataFilter: Sendable {
 
     private static let epoch = "1970-01-01T00:00:00Z"
 
-    /// The second of UTC that a time lies in; nil outside the years 1 to 9999, which contract section 4 can write.
+    /// The UTC second of a time; nil outside the years 1 to 9999, the range of contract section 4.
     private static func second(of time: Date) -> CivilTime? {
         let seconds = time.timeIntervalSince1970.rounded(.down)
         // 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z; NaN is in no range.
@@ -62,8 +59,8 @@ package struct MetadataFilter: Sendable {
         }
     }
 
-    /// The model is the file's or the user's own statement about what took the picture; ` / Linux ` is ours about this
-    /// machine (M13). Without a model there is nothing to tell.
+    /// The model is stated by the file or the user, for the camera; ` / Linux ` is added for this machine (M13).
+    /// Without a model nothing is disclosed.
     private func device(of facts: CaptureFacts) -> String? {
         guard let model = facts.deviceModel.flatMap(ToldText.cleaned) else { return nil }
         switch settings.deviceInfo {
@@ -89,11 +86,11 @@ package struct MetadataFilter: Sendable {
         guard let latitude = facts.latitude, let longitude = facts.longitude,
             let position = GeoPosition(latitude: latitude, longitude: longitude)
         else { return nil }
-        // Adding 0 makes 0 of −0 (trap 8).
+        // Adding 0 turns −0 into 0 (trap 8).
         return .coordinates(latitude: spelled(position.latitude) + 0, longitude: spelled(position.longitude) + 0)
     }
 
-    /// City and country as the user names them; else the table's, found offline. Coordinates never.
+    /// City and country given by the user, otherwise from the offline table. Never coordinates.
     private func place(of facts: CaptureFacts) -> CaptureMetadata.Location? {
         let city = facts.city.flatMap(ToldText.cleaned)
         if let country = facts.country { return Self.countryCode(country).map { .place(city: city, country: $0) } }
@@ -103,36 +100,36 @@ package struct MetadataFilter: Sendable {
         return .place(city: city ?? place.city, country: place.country)
     }
 
-    /// Two letters; nil for anything else, so that no other text slips in.
+    /// Two letters; nil for anything else, so that no other text is disclosed.
     private static func countryCode(_ text: String) -> String? {
-        // Before its case is changed: `ß` would become two letters.
+        // Checked before uppercasing: `ß` would become two letters.
         guard text.utf8.count == 2, text.utf8.allSatisfy({ (0x41...0x5A).contains($0 & ~0x20) }) else { return nil }
         return text.uppercased()
     }
 
-    /// What `reference` shows for the level `coarse`: half away from zero.
+    /// The precision of `reference` for the level `coarse`: rounded half away from zero.
     private static func oneDecimal(_ degrees: Double) -> Double {
         (degrees * 10).rounded(.toNearestOrAwayFromZero) / 10
     }
 
-    /// The reference server's parser of decimals is exact up to 15 digits (contract 2.1): a tenth of a micrometre on the ground.
+    /// The reference server's decimal parser is exact up to 15 digits (contract 2.1): 0.1 µm on the ground.
     private static func fifteenDigits(_ degrees: Double) -> Double {
         Double(String(format: "%.15g", degrees)) ?? degrees
     }
 }
 
-/// Texts of a file or a user before they are told to a server.
+/// Cleans texts of a file or user before they are disclosed.
 enum ToldText {
-    /// Longer than the name of any model or city, and short enough that no text blows up a body.
+    /// Longer than the name of any model or city, and short enough for a body.
     static let byteLimit = 128
 
-    /// On one line, without control characters and what steers the direction of text, without blanks around it; cut off
-    /// between two characters where it is too long.
+    /// One line without control characters, bidirectional controls and surrounding blanks, truncated between characters
+    /// to the limit.
     ///
     /// - Returns: nil when nothing is left.
     static func cleaned(_ text: String) -> String? {
         var kept = String.UnicodeScalarView()
-        // What is too long to be kept is too long to be looked at.
+        // Bounds the work for very long texts.
         for scalar in text.unicodeScalars.prefix(4 * byteLimit) {
             switch scalar.properties.generalCategory {
             case .format, .surrogate, .privateUse, .unassigned: continue
@@ -155,9 +152,8 @@ enum ToldText {
     }
 }
 
-/// The running system, as the level `full` tells it.
 enum SystemVersion {
-    /// The kernel's release, `6.1.0` for example, without what a distribution adds to it.
+    /// The kernel's release, for example `6.1.0`, without the distribution's suffix.
     static var current: String {
         var name = utsname()
         guard uname(&name) == 0 else { return "" }

@@ -5,30 +5,29 @@ internal import MediaFiles
 internal import MediaSystem
 internal import MediaTransport
 
-/// What may be told about captures (hash-only contract section 4).
+/// What captures may disclose (hash-only contract section 4).
 public struct PrivacySettings: Sendable, Equatable {
     /// Whether full uploads are refused.
     public var isPrivacyModeEnabled = false
-    /// How much of the location is told.
+    /// Precision of the disclosed location.
     public var location = LocationLevel.coarse
-    /// How much of the time is told.
+    /// Precision of the disclosed time.
     public var timestamp = TimestampLevel.exact
-    /// How much of the device is told.
+    /// Detail of the disclosed device.
     public var deviceInfo = DeviceInfoLevel.modelOnly
 
     /// The contract's defaults.
     public init() {}
 
-    /// The settings as the record of a capture keeps them, and as their file holds them.
+    /// The settings as stored in their file and in records.
     public var json: String {
-        // No value needs escaping: they are a truth value and names of levels.
+        // No value needs escaping: they are a boolean and names of levels.
         """
         {"\(Member.privacyMode.rawValue)":\(isPrivacyModeEnabled),"\(Member.location.rawValue)":"\(location.rawValue)",\
         "\(Member.timestamp.rawValue)":"\(timestamp.rawValue)","\(Member.deviceInfo.rawValue)":"\(deviceInfo.rawValue)"}
         """
     }
 
-    /// Members of the stored form.
     enum Member: String, CaseIterable {
         case privacyMode = "privacyModeEnabled"
         case location = "locationLevel"
@@ -38,23 +37,23 @@ public struct PrivacySettings: Sendable, Equatable {
 }
 
 extension PrivacySettings {
-    /// Far more than four members take.
+    /// Far more than four members need.
     private static let byteLimit = 65_536
 
-    /// The settings of a file, a JSON object with `privacyModeEnabled`, `locationLevel`, `timestampLevel`,
+    /// Reads the settings from a JSON object with `privacyModeEnabled`, `locationLevel`, `timestampLevel` and
     /// `deviceInfoLevel`; the defaults when there is no file.
     ///
-    /// - Parameter path: Links are followed. The file must belong to this user or to root, and nobody else may be able to
-    ///   write it: it decides what is told about this user.
+    /// - Parameter path: Links are followed. The file must be owned by this user or root and must not be writable by
+    ///   others, since it decides what is disclosed about this user.
     /// - Returns: The settings.
-    /// - Throws: `CaptureError` `.settingsUnusable` for a file that cannot be read or is not exactly that: privacy is never
-    ///   off by accident.
+    /// - Throws: `CaptureError` `.settingsUnusable` for an unreadable or invalid file: privacy is never disabled by
+    ///   accident.
     public static func read(_ path: String) throws(CaptureError) -> PrivacySettings {
         let file: SourceFile
         do {
             file = try SourceFile(path: Array(path.utf8))
         } catch {
-            // A link that leads nowhere is not a file that was never made.
+            // A dangling link is an error; a missing file is not.
             guard error.kind == .notFound else { throw unusable(path, detail(of: error)) }
             var status = stat()
             guard lstat(path, &status) == 0 else { return PrivacySettings() }
@@ -74,11 +73,11 @@ extension PrivacySettings {
         do { return try PrivacySettings(json: bytes) } catch { throw unusable(path, error.detail, value: error.value) }
     }
 
-    /// Writes the file as a whole, 0600: the new settings or the old ones, never a part. Its directory is made when it is
-    /// missing; where the path is a link, the file that it leads to is written.
+    /// Writes the file atomically, with mode 0600. Creates its directory if missing; if the path is a link, its target
+    /// is written.
     ///
     /// - Parameter path: The file.
-    /// - Throws: `CaptureError` `.targetUnusable`; `.settingsUnusable` for a link that leads nowhere.
+    /// - Throws: `CaptureError` `.targetUnusable`; `.settingsUnusable` for a dangling link.
     public func write(to path: String) throws(CaptureError) {
         let target = try Self.followingLink(path)
         do {
@@ -93,7 +92,7 @@ extension PrivacySettings {
         let name = url.lastPathComponent
         let parent = Array(url.deletingLastPathComponent().path.utf8)
         guard let directory = try TargetDirectory.open(parent, creating: true) else { return }
-        // Held by a lock, so that two processes do not write it at once.
+        // The fixed temporary name is locked, so that two processes do not write at once.
         try WholeFile(in: directory, temporaryName: ".\(name).new", audience: .owner)
             .write(text, as: Array(name.utf8), replacing: true)
     }
@@ -124,16 +123,14 @@ extension PrivacySettings {
 }
 
 extension PrivacySettings {
-    /// Why a text is no stored form.
     struct Unreadable: Error {
-        /// What is wrong, to stand behind a file's name.
+        /// The reason, to follow a file's name in a message.
         var detail: String
-        /// What was found there.
         var value: String?
     }
 
-    /// Reads the stored form: all four members, each once, and no other. A member that is missing or misspelled would turn
-    /// into a default that tells more than was meant.
+    /// Parses the stored form: all four members, each once, and no other. A missing or misspelled member would become a
+    /// default that discloses more than intended.
     init(json text: [UInt8]) throws(Unreadable) {
         guard String(validating: text, as: UTF8.self) != nil else { throw Unreadable(detail: "it is not UTF-8") }
         var cursor = JSONCursor(text[...])

@@ -2,12 +2,12 @@ internal import CaptureSubmission
 internal import MediaFiles
 internal import Synchronization
 
-/// A file of bytes that come in order: 0600, empty at first, on the disk after `settle`.
+/// A file written sequentially: 0600, empty at first, on disk after `settle`.
 final class BlobFile: Sendable {
     private let file: PartialFile
     private let end = Mutex<Int64>(0)
 
-    /// So much is handed to the disk at once while more comes, so that `settle` finds little left.
+    /// Bytes between two starts of writeback, so that `settle` has little left to do.
     private static let writebackSize: Int64 = 32 << 20
 
     init(_ name: String, in directory: TargetDirectory) throws(FileWriteError) {
@@ -15,7 +15,7 @@ final class BlobFile: Sendable {
         try file.truncate(to: 0)
     }
 
-    /// Reserves space, so that a full disk shows before the first byte.
+    /// Reserves space, so that a full disk is detected before the first byte.
     func reserve(_ byteCount: Int64) throws(FileWriteError) {
         do {
             try file.reserve(byteCount)
@@ -25,9 +25,9 @@ final class BlobFile: Sendable {
         }
     }
 
-    /// Writes bytes behind those before. One caller at a time.
+    /// One caller at a time.
     ///
-    /// - Returns: The length now.
+    /// - Returns: The new length.
     @discardableResult
     func append(_ bytes: UnsafeRawBufferPointer) throws(FileWriteError) -> Int64 {
         let begin = end.withLock { $0 }
@@ -39,24 +39,22 @@ final class BlobFile: Sendable {
         return length
     }
 
-    /// Waits until all bytes are on the disk. Blocks.
+    /// Syncs the file to disk. Blocks.
     func settle() throws(FileWriteError) { _ = try file.settle() }
 
-    /// Gives the file its name, replacing nothing, and waits for the disk. Blocks.
+    /// Renames the file without replacing anything, and syncs the directory. Blocks.
     func publish(as name: [UInt8]) throws(FileWriteError) { try file.publish(as: name) }
 
-    /// Removes the file under its temporary name.
     func discard() { try? file.discard() }
 }
 
-/// Where an export goes.
 struct ExportTarget: Sendable {
     let directory: TargetDirectory
-    /// As bytes; need not be UTF-8.
+    /// As bytes; may be invalid UTF-8.
     let name: [UInt8]
     let temporaryName: String
 
-    /// Opens the directory, and looks whether the name is free; it is looked at again at the end.
+    /// Opens the directory, and checks that the name is free; publishing checks it again.
     ///
     /// - Throws: `CaptureError` `.targetExists`, `.targetUnusable`.
     init(_ path: [UInt8], temporaryName: String) throws(CaptureError) {
@@ -79,7 +77,6 @@ struct ExportTarget: Sendable {
         }
     }
 
-    /// What a failed write means for an export.
     static func failure(_ error: FileWriteError, path: [UInt8]) -> CaptureError {
         let code: OutcomeCode =
             switch error.kind {

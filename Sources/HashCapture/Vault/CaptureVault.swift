@@ -5,20 +5,17 @@ package import MediaFiles
 package import MediaStore
 internal import MediaSystem
 
-/// Media and depth maps of captures, encrypted, in the data directory. Nothing that was committed is ever deleted by the
-/// program.
+/// Encrypted media and depth maps of captures, in the data directory. The program never deletes committed ones.
 ///
 ///     captures/            0700
 ///       vault.key          0600, 64 hexadecimal digits and a line feed (`VaultKey.file` only)
 ///       <id>/              0700, the capture's id
 ///         media, depth     0600, `StreamingAEAD`
-///       .draft-<id>/       the same while it is made; locked (`flock`) by its process
+///       .draft-<id>/       the same while it is created; locked (`flock`) by its process
 ///
-/// The associated data of a blob is `<id>|<kind>|1` in UTF-8, such as
-/// `0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff|media|1`; the last member is the version of this format. So no blob can stand for
-/// another (hash-only contract section 8).
+/// The associated data of a blob is `<id>|<kind>|1` in UTF-8, such as `0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff|media|1`;
+/// the last member is the format version. So blobs cannot be exchanged (hash-only contract section 8).
 package struct CaptureVault: Sendable {
-    /// What a blob holds.
     package enum Kind: String, Sendable, CaseIterable {
         /// The bytes of the photo or video.
         case media
@@ -26,10 +23,9 @@ package struct CaptureVault: Sendable {
         case depth
     }
 
-    /// A capture being put in: its files have temporary names until `commit`. Others leave it alone for as long as this, or
+    /// A capture that is not committed: its files have temporary names. Its lock is held for as long as this value, or
     /// a copy of it, is in use.
     package struct Draft: Sendable {
-        /// The capture's id.
         package let id: String
         let directory: TargetDirectory
     }
@@ -37,11 +33,9 @@ package struct CaptureVault: Sendable {
     let directory: DataDirectory
     let keyring: VaultKeyring
 
-    /// The vault of a data directory.
-    ///
     /// - Parameters:
     ///   - directory: The data directory.
-    ///   - key: Where the key comes from.
+    ///   - key: The source of the key.
     package init(directory: DataDirectory, key: VaultKey) {
         self.directory = directory
         keyring = VaultKeyring(key, in: directory)
@@ -51,7 +45,7 @@ package struct CaptureVault: Sendable {
 
     static func associatedData(_ kind: Kind, of id: String) -> [UInt8] { Array("\(id)|\(kind.rawValue)|1".utf8) }
 
-    /// The directory of all captures; nil when there is none yet.
+    /// Nil when there are no captures yet.
     func captures() throws(CaptureError) -> TargetDirectory? {
         try CaptureError.inVault {
             try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false)
@@ -60,9 +54,9 @@ package struct CaptureVault: Sendable {
 }
 
 extension CaptureVault {
-    /// Begins a capture.
+    /// Starts a capture.
     ///
-    /// - Parameter id: A UUID in lower case that no capture has.
+    /// - Parameter id: A lowercase UUID that no capture has.
     /// - Returns: The draft, locked.
     /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`.
     package func begin(id: String) throws(CaptureError) -> Draft {
@@ -73,7 +67,7 @@ extension CaptureVault {
                 try captures.status(of: Array(id.utf8)) == nil
             else { throw CaptureError(.vaultUnusable, detail: "there is a capture of this id", value: id) }
             while true {
-                // Under a name of its own until it is locked: whoever adopts drafts may take it away before, and then
+                // Named by another UUID until it is locked: a process that adopts drafts may remove it before, and then
                 // the next name is tried.
                 let name = Self.draftPrefix + UUID().uuidString.lowercased()
                 guard let draft = try captures.makePrivateSubdirectory(name),
@@ -85,9 +79,7 @@ extension CaptureVault {
         }
     }
 
-    /// Locks a draft.
-    ///
-    /// - Returns: false when somebody else has it, or it is gone.
+    /// - Returns: false when another process has locked the draft, or it was removed.
     static func hold(
         _ draft: TargetDirectory,
         _ name: String,
@@ -102,18 +94,18 @@ extension CaptureVault {
         return try draft.isEntry(Array(name.utf8), of: captures)
     }
 
-    /// Encrypts a file, and hashes the very bytes that are encrypted, in one pass; on the disk when this returns. Needs a
-    /// few MiB of memory, whatever the size. The first capture makes the key.
+    /// Encrypts a file, and hashes exactly the encrypted bytes, in one pass; synced when it returns. Needs a few MiB of
+    /// memory for any size. The first capture creates the key.
     ///
     /// Cancelling ends it with `.cancelled`.
     ///
     /// - Parameters:
-    ///   - file: The original; it must not change meanwhile.
+    ///   - file: The original; must not change meanwhile.
     ///   - draft: From `begin`.
-    ///   - progress: Gets the bytes done and their total, on another thread.
+    ///   - progress: Bytes done and total, on another thread.
     /// - Returns: The SHA-256 of the file.
-    /// - Throws: `CaptureError` `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`. Nothing of the file is
-    ///   left in the draft then.
+    /// - Throws: `CaptureError` `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`. The draft contains
+    ///   nothing of the file then.
     package func keepMedia(
         _ file: SourceFile,
         in draft: Draft,
@@ -150,14 +142,14 @@ extension CaptureVault {
             associatedData: Self.associatedData(.media, of: draft.id)
         ) { bytes in
             let written = try blob.append(bytes)
-            // Header and tags are a few bytes in a million; the last call is for the end.
+            // Ignores header and tags, a few bytes per million; the last call is for the end.
             progress?(min(written, total), total)
         }
         try await BlockingWork.run { try blob.settle() }
         return digest
     }
 
-    /// What became of the file counts more than what the reading made of it.
+    /// A changed file takes precedence over the error of reading it.
     private static func failure(_ error: any Error, reading file: SourceFile) -> CaptureError {
         if error is CryptoError, let status = try? file.currentStatus(), status != file.status {
             return changed(file)
@@ -179,10 +171,10 @@ extension CaptureVault {
         CaptureError(.sourceChanged, detail: "changed while it was read", isRetryable: true, path: file.path)
     }
 
-    /// Encrypts a depth map; on the disk when this returns. Blocks.
+    /// Encrypts a depth map; synced when it returns. Blocks.
     ///
     /// - Parameters:
-    ///   - bytes: Little-endian binary32, row by row; width and height are the record's to keep.
+    ///   - bytes: Little-endian binary32, row by row; the record has width and height.
     ///   - draft: From `begin`, after `keepMedia`.
     /// - Throws: `CaptureError` `.diskFull`, `.vaultUnusable`.
     package func keepDepth(_ bytes: [UInt8], in draft: Draft) throws(CaptureError) {
@@ -202,19 +194,19 @@ extension CaptureVault {
         }
     }
 
-    /// Removes a draft that gets no record.
+    /// Removes a draft without a record.
     ///
-    /// - Parameter draft: From `begin`; of no use afterwards. What cannot be removed is left to `adopt`.
+    /// - Parameter draft: From `begin`; unusable afterwards. Leftovers are removed by `adopt`.
     package func discard(_ draft: Draft) {
         guard let captures = try? captures() else { return }
         try? Self.remove(draft.directory, Self.draftPrefix + draft.id, from: captures)
     }
 
-    /// Gives the files their names, and waits for the disk. The record is kept before this; `adopt` finishes what a crash
-    /// between left. Blocks.
+    /// Gives the files their final names and syncs. The record is stored before this; `adopt` commits after a crash in
+    /// between. Blocks.
     ///
-    /// - Parameter draft: From `begin`; of no use afterwards.
-    /// - Throws: `CaptureError` `.vaultUnusable`; the draft stays for `adopt`.
+    /// - Parameter draft: From `begin`; unusable afterwards.
+    /// - Throws: `CaptureError` `.vaultUnusable`; the draft is left for `adopt`.
     package func commit(_ draft: Draft) throws(CaptureError) {
         guard let captures = try captures() else { throw CaptureError(.vaultUnusable, detail: "the vault is gone") }
         try CaptureError.inVault { try Self.publish(draft.directory, draft.id, in: captures) }
@@ -241,19 +233,19 @@ extension CaptureVault {
 }
 
 extension CaptureVault {
-    /// Decrypts a blob to a file of its own (0600) and returns the digest of the plaintext. The file gets its name only when
-    /// it is whole and right, and replaces nothing.
+    /// Decrypts a blob to a new file (0600) and returns the digest of the plaintext. The file gets its name only when
+    /// it is complete and verified, and replaces nothing.
     ///
     /// Cancelling ends it with `.cancelled`.
     ///
     /// - Parameters:
-    ///   - kind: Which blob.
-    ///   - id: Of the capture.
-    ///   - path: Where to, as bytes; its directory must be there.
-    ///   - expecting: The digest that the plaintext must have.
+    ///   - kind: The kind of blob.
+    ///   - id: The capture's id.
+    ///   - path: The target, as bytes; its directory must exist.
+    ///   - expecting: The required digest of the plaintext.
     /// - Returns: The SHA-256 of the plaintext.
-    /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.checksumMismatch`, `.vaultUnusable`, `.targetExists`,
-    ///   `.targetUnusable`, `.diskFull`, `.busy`; nothing is left at the target then.
+    /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.checksumMismatch`, `.vaultUnusable`,
+    ///   `.targetExists`, `.targetUnusable`, `.diskFull`, `.busy`; nothing is left at the target then.
     package func export(
         _ kind: Kind,
         of id: String,
@@ -293,8 +285,8 @@ extension CaptureVault {
     /// Decrypts a blob and returns the digest of the plaintext, without writing anything.
     ///
     /// - Parameters:
-    ///   - kind: Which blob.
-    ///   - id: Of the capture.
+    ///   - kind: The kind of blob.
+    ///   - id: The capture's id.
     /// - Returns: The SHA-256 of the plaintext.
     /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.vaultUnusable`.
     package func check(_ kind: Kind, of id: String) async throws(CaptureError) -> SHA256Digest {
@@ -352,7 +344,7 @@ extension CaptureVault {
 }
 
 extension StreamingAEAD {
-    /// Bytes of plaintext in so many of ciphertext; 0 for what is none.
+    /// 0 for an invalid length.
     fileprivate static func plaintextByteCount(of ciphertextByteCount: Int64) -> Int64 {
         let segments = (ciphertextByteCount + (1 << 20) - 1) >> 20
         return max(0, ciphertextByteCount - 40 - 16 * segments)
@@ -360,12 +352,12 @@ extension StreamingAEAD {
 }
 
 extension CaptureVault {
-    /// Finishes or discards what processes that have died left: a draft with a record is committed, one without was never
-    /// reported to anybody, and its original is untouched. Drafts of living processes are left alone, and so is everything
-    /// that the vault did not make.
+    /// Recovers from crashed processes: commits drafts with a record and removes those without, which were never
+    /// reported and whose originals are untouched. Ignores drafts of running processes and everything not made by the
+    /// vault.
     ///
     /// - Parameter hasRecord: Whether there is a record of a capture.
-    /// - Throws: `CaptureError` `.vaultUnusable`, `.storeUnusable` when `hasRecord` throws something else than a
+    /// - Throws: `CaptureError` `.vaultUnusable`, `.storeUnusable` when `hasRecord` throws anything but a
     ///   `CaptureError`.
     package func adopt(hasRecord: (String) throws -> Bool) throws(CaptureError) {
         guard let captures = try captures() else { return }
@@ -392,7 +384,7 @@ extension CaptureVault {
             return try Self.hold(draft, name, in: captures) ? draft : nil
         }
         guard let draft else { return }
-        // Asked with the lock held: whoever could still keep a record is gone.
+        // Checked with the lock held: no process can still store a record.
         let isRecorded = try Self.answer(hasRecord, id)
         try CaptureError.inVault {
             if isRecorded {

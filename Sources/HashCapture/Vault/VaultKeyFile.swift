@@ -6,24 +6,24 @@ internal import MediaFiles
 internal import MediaStore
 internal import Synchronization
 
-/// Where the vault's key comes from.
+/// The source of the vault's key.
 public enum VaultKey: Sendable {
-    /// A file of the data directory (0600), made with the first capture.
+    /// A file of the data directory (0600), created with the first capture.
     case file
-    /// A program that prints 64 hexadecimal digits or base64 of 32 bytes on its first line; no shell.
+    /// A program, run without a shell, whose first line of output is 64 hexadecimal digits or base64 of 32 bytes.
     case command([String])
 
-    /// The key in a text: 64 hexadecimal digits in either case, or base64 of 32 bytes with padding.
+    /// Parses 64 hexadecimal digits in either case, or base64 of 32 bytes with padding.
     static func parse(_ text: some StringProtocol) -> StreamingAEAD.Key? {
         if let digest = SHA256Digest(hex: text.lowercased()) { return StreamingAEAD.Key(digest.bytes) }
         return Data(base64Encoded: String(text)).flatMap { StreamingAEAD.Key([UInt8]($0)) }
     }
 }
 
-/// `captures/vault.key`: 64 hexadecimal digits and a line feed. Base64 of 32 bytes is read as well.
+/// `captures/vault.key`: 64 hexadecimal digits and a line feed. Base64 of 32 bytes is also read.
 ///
-/// It is made once. Blobs whose key is gone cannot be read by anybody, so a key is never replaced, and none is made while
-/// there are blobs: a backup may still bring the old one back.
+/// Blobs without their key cannot be decrypted, so a key is never replaced, and none is created while there are blobs:
+/// the old one may be restored from a backup.
 struct VaultKeyFile {
     private let directory: DataDirectory
     private let path: [UInt8]
@@ -36,22 +36,20 @@ struct VaultKeyFile {
         path = Array("\(directory.path(of: .captures))/\(Self.name)".utf8)
     }
 
-    /// Reads the key.
-    ///
     /// - Throws: `CaptureError` `.vaultUnusable`, also when there is none.
     func read() throws(CaptureError) -> StreamingAEAD.Key {
         guard let key = try existing() else { throw missing }
         return key
     }
 
-    /// Reads the key, or makes the first one. Of several processes exactly one makes it.
+    /// Reads the key, or creates the first one. Of several processes exactly one creates it.
     ///
     /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`.
     func readOrMake() throws(CaptureError) -> StreamingAEAD.Key {
         if let key = try existing() { return key }
         try CaptureError.inVault { _ = try directory.make(.captures) }
         let hasBlobs = try CaptureError.inVault { try self.hasBlobs() }
-        // A blob may have come with its key since the first look.
+        // A blob may have appeared with its key since the first read.
         if let key = try existing() { return key }
         guard !hasBlobs else { throw missing }
         try CaptureError.inVault { try make() }
@@ -94,7 +92,7 @@ struct VaultKeyFile {
         return key
     }
 
-    /// Writes a key beside the place, whole, and gives it its name unless another process was faster.
+    /// Writes a key under a temporary name and renames it unless another process was faster.
     private func make() throws {
         guard let captures = try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false) else {
             throw CaptureError(.vaultUnusable, detail: "the vault is gone", path: path)
@@ -113,7 +111,7 @@ struct VaultKeyFile {
         }
     }
 
-    /// Whoever sweeps drafts may have a new one before it is locked: then another is made.
+    /// A process that removes drafts may lock a new one first: then another one is created.
     private func makeDraft(in captures: TargetDirectory) throws(FileWriteError) -> BlobFile {
         while true {
             do throws(FileWriteError) {
@@ -140,7 +138,7 @@ struct VaultKeyFile {
         }
     }
 
-    /// Removes a key that a process was making when it died; nothing was encrypted with it.
+    /// Removes the draft of a crashed process; nothing was encrypted with it.
     static func discardDraft(_ name: String, in captures: TargetDirectory) throws(FileWriteError) {
         do throws(FileWriteError) {
             try PartialFile.open(name, in: captures).discard()
@@ -150,7 +148,6 @@ struct VaultKeyFile {
     }
 }
 
-/// The vault's key, fetched once.
 final class VaultKeyring: Sendable {
     private let source: VaultKey
     private let directory: DataDirectory
@@ -161,9 +158,9 @@ final class VaultKeyring: Sendable {
         self.directory = directory
     }
 
-    /// Reads, makes or asks for the key.
+    /// Returns the cached key, or fetches it.
     ///
-    /// - Parameter isCreated: Whether the first key may be made; never while there are blobs that need an older one.
+    /// - Parameter isCreated: Whether the first key may be created; never while there are blobs.
     /// - Returns: The key.
     /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`, `.cancelled`.
     func key(creating isCreated: Bool) async throws(CaptureError) -> StreamingAEAD.Key {
@@ -179,7 +176,7 @@ final class VaultKeyring: Sendable {
         return key
     }
 
-    /// The key that was fetched before; one in a file is read when there was none.
+    /// The key fetched before; a key in a file is read if necessary.
     ///
     /// - Throws: `CaptureError` `.vaultUnusable`.
     func knownKey() throws(CaptureError) -> StreamingAEAD.Key {
@@ -188,7 +185,7 @@ final class VaultKeyring: Sendable {
         return try VaultKeyFile(directory).readOrMake()
     }
 
-    /// Arguments may be telling, so that only the program is named.
+    /// Errors contain the program only, since its arguments may be secret.
     private static func run(_ arguments: [String]) async throws(CaptureError) -> StreamingAEAD.Key {
         let program = "vault_key_command \"\(TerminalText.escaped(arguments.first ?? ""))\""
         let result: ProgramResult

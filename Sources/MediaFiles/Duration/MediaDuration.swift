@@ -1,9 +1,9 @@
-/// How long a recording is, as its own container says.
+/// The duration of a recording, from its container.
 package enum MediaDuration {
-    /// In milliseconds: `mvhd` and `mehd` of MP4 and QuickTime, `Duration` of Matroska and WebM, the headers of AVI; nil for
-    /// other formats, and where the file says nothing, or something impossible (0, more than a century).
+    /// In milliseconds: `mvhd` and `mehd` of MP4 and QuickTime, `Duration` of Matroska and WebM, the headers of AVI;
+    /// nil for other formats, and for missing or impossible values (0, more than a century).
     ///
-    /// Reads a few kilobytes, never the whole file; what lies behind more than some thousand boxes is not looked for.
+    /// Reads a few kilobytes; anything after some thousand boxes is ignored.
     package static func milliseconds(of file: SourceFile) -> Int64? {
         var content = BoundedContent(of: file)
         return milliseconds(in: &content)
@@ -29,7 +29,7 @@ package enum MediaDuration {
         }
     }
 
-    /// A number of units as milliseconds, rounded; nil when it is none or too great.
+    /// Converts units to milliseconds, rounded; nil for an invalid scale or overflow.
     static func milliseconds(_ count: UInt64, per second: UInt64) -> Int64? {
         let product = count.multipliedFullWidth(by: 1000)
         let (low, carry) = product.low.addingReportingOverflow(second / 2)
@@ -52,7 +52,7 @@ enum MovieDuration {
             let duration = content.bytes(at: header.start + scaleOffset + 4, count: count)?
                 .bigEndian(at: 0, count: count)
         else { return nil }
-        // All ones: not known.
+        // All ones: unknown.
         guard duration != (isLong ? .max : 0xFFFF_FFFF) else { return nil }
         let known = duration > 0 ? duration : ofFragments(in: movie, of: &content)
         return known.flatMap { MediaDuration.milliseconds($0, per: scale) }
@@ -83,7 +83,7 @@ enum MatroskaDuration {
         case 8: count = Double(bitPattern: duration.bits)
         default: return nil
         }
-        // In nanoseconds; a millisecond is the default.
+        // In nanoseconds; the default is a millisecond.
         let scale = number(scale, in: info, of: &content)?.bits ?? 1_000_000
         let milliseconds = (count * Double(scale) / 1_000_000).rounded()
         guard milliseconds.isFinite, abs(milliseconds) < 0x1p62 else { return nil }
@@ -103,11 +103,11 @@ enum MatroskaDuration {
     }
 }
 
-/// The main header of an AVI file (`avih`): time of a frame and number of frames; of one with several RIFF chunks the number
-/// in the extended header (`dmlh`, OpenDML AVI 1.02).
+/// The main header of an AVI file (`avih`): duration of a frame and number of frames; with several RIFF chunks the
+/// number in the extended header (`dmlh`, OpenDML AVI 1.02).
 enum AVIDuration {
     static func milliseconds(in content: inout BoundedContent) -> Int64? {
-        // The form's own header takes 12 bytes, that of a list too.
+        // The headers of the form and of a list take 12 bytes each.
         guard let headers = list("hdrl", from: 12, to: content.count, of: &content),
             let main = chunk("avih", from: headers.start, to: headers.end, of: &content),
             let fields = content.bytes(at: main.start, count: 20),
@@ -136,7 +136,6 @@ enum AVIDuration {
         return nil
     }
 
-    /// The first chunk of a type.
     private static func chunk(
         _ type: String,
         from start: Int64,
@@ -149,7 +148,7 @@ enum AVIDuration {
         {
             let content = Span(start: start + 8, end: start + 8 + Int64(size))
             if header.fourCharacters(at: 0) == type { return content }
-            // Chunks begin at even places.
+            // Chunks start at even offsets.
             start = content.end + content.end % 2
         }
         return nil

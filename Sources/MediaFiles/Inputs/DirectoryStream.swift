@@ -3,19 +3,16 @@ internal import MediaSystem
 
 /// An open directory; closed with this value.
 struct DirectoryStream: ~Copyable {
-    /// A name in the directory. `.` and `..` are never among them.
     struct Entry {
         var name: [UInt8]
         var kind: FileKind
     }
 
-    /// Why the system refused.
     struct Failure: Error {
-        /// An `errno`.
         var code: Int32
     }
 
-    /// A `DIR` of which this value is the only owner.
+    /// A `DIR` owned by this value only.
     private let stream: OpaquePointer
 
     init(_ path: [UInt8], followingLinks: Bool) throws(Failure) {
@@ -26,7 +23,7 @@ struct DirectoryStream: ~Copyable {
         try self.init(owning: descriptor)
     }
 
-    /// Takes over an open directory, also when it fails.
+    /// Takes ownership of an open directory, also when it fails.
     init(owning descriptor: Int32) throws(Failure) {
         guard let stream = fdopendir(descriptor) else {
             let code = errno
@@ -40,17 +37,16 @@ struct DirectoryStream: ~Copyable {
         closedir(stream)
     }
 
-    /// The status of the directory itself.
     func status() throws(Failure) -> FileIdentity {
         var status = stat()
         guard fstat(dirfd(stream), &status) == 0 else { throw Failure(code: errno) }
         return FileIdentity(status)
     }
 
-    /// Calls `body` with the name of each entry, in no particular order.
+    /// In no particular order.
     func forEachName(_ body: ([UInt8]) -> Void) throws(Failure) {
         while true {
-            // The end and an error look alike but for this.
+            // `readdir` returns nil both at the end and on error.
             errno = 0
             guard let entry = readdir(stream) else {
                 guard errno == 0 else { throw Failure(code: errno) }
@@ -61,11 +57,11 @@ struct DirectoryStream: ~Copyable {
         }
     }
 
-    /// All entries in the order of their bytes.
+    /// In the order of their bytes.
     func sortedEntries() throws(Failure) -> [Entry] {
         var entries: [Entry] = []
         while true {
-            // The end and an error look alike but for this.
+            // `readdir` returns nil both at the end and on error.
             errno = 0
             guard let entry = readdir(stream) else {
                 guard errno == 0 else { throw Failure(code: errno) }
@@ -88,7 +84,7 @@ struct DirectoryStream: ~Copyable {
         return (FileKind(mode: status.st_mode), Int64(status.st_size))
     }
 
-    /// The type that the directory itself tells, or where it does not, that of the entry; nil for one that is gone.
+    /// The type in the directory if known, otherwise the entry's own; nil for a removed one.
     private func kind(ofType type: UInt8, name: [UInt8]) -> FileKind? {
         switch Int(type) {
         case Int(DT_DIR): .directory
@@ -99,8 +95,8 @@ struct DirectoryStream: ~Copyable {
         }
     }
 
-    /// The name lies in the record, which may be shorter than the declared 256 bytes: it is read up to its zero byte, in
-    /// place, before the next call replaces it.
+    /// The name is read in place up to its zero byte, since the record may be shorter than the declared 256 bytes, and
+    /// the next call overwrites it.
     private static func name(of entry: UnsafeMutablePointer<dirent>) -> [UInt8] {
         guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return [] }
         let start = UnsafeRawPointer(entry) + offset

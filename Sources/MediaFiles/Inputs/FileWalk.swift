@@ -1,13 +1,11 @@
 internal import Glibc
 internal import MediaSystem
 
-/// Finds files below directories.
 package struct FileWalk: Sendable {
-    /// A file that was found.
     package struct Found: Sendable, Equatable {
-        /// The path: the root as given, then the names below it.
+        /// The root as given, with the relative path appended.
         package var path: [UInt8]
-        /// Length in bytes when it was found.
+        /// Length in bytes at that time.
         package var byteCount: Int64
 
         package init(path: [UInt8], byteCount: Int64) {
@@ -16,19 +14,15 @@ package struct FileWalk: Sendable {
         }
     }
 
-    /// Something that could not be read, and why; the walk goes on.
+    /// Something unreadable that was skipped.
     package struct Skipped: Sendable, Equatable {
-        /// The path.
         package var path: [UInt8]
-        /// The system's words.
         package var reason: String
     }
 
-    /// What a walk has found: the files of a directory in the order of their bytes, then those of its directories.
+    /// The files of a directory in the order of their bytes, followed by those of its subdirectories.
     package struct Result: Sendable, Equatable {
-        /// The files.
         package var files: [Found]
-        /// What could not be read.
         package var skipped: [Skipped]
 
         package init(files: [Found], skipped: [Skipped]) {
@@ -37,44 +31,42 @@ package struct FileWalk: Sendable {
         }
     }
 
-    /// Which files are wanted.
     package var filter: PathFilter
 
     package init(filter: PathFilter = PathFilter()) {
         self.filter = filter
     }
 
-    /// Whether a path leads to a directory (links followed).
+    /// Follows links.
     package static func isDirectory(_ path: [UInt8]) -> Bool {
         FileKind.of(path) == .directory
     }
 
-    /// All wanted regular files below a directory. Links to files are followed, links to directories are not, and a
-    /// directory is never entered twice. Hidden files count; FIFOs, sockets and devices do not, and are never opened.
+    /// All selected regular files in a directory, recursively. Links to files are followed, links to directories are
+    /// not, and no directory is entered twice. Hidden files are included; FIFOs, sockets and devices are not, and never
+    /// opened.
     ///
-    /// A directory that cannot be read, and a wanted file that cannot be looked at (a link that leads nowhere), is skipped.
-    /// The root itself may be a link.
+    /// Unreadable directories and dangling links are skipped. The root itself may be a link.
     ///
     /// - Parameters:
-    ///   - root: Where to begin.
-    ///   - isStopped: Asked before each directory; when it says so, the walk ends with what it has found.
-    /// - Returns: The files, and what could not be read.
+    ///   - root: The directory.
+    ///   - isStopped: Called before each directory; if true, the walk ends with what it has found.
+    /// - Returns: The files, and what was skipped.
     package func files(below root: [UInt8], until isStopped: () -> Bool = { false }) -> Result {
         var walk = RunningWalk(root: root, filter: filter)
         return walk.run(until: isStopped)
     }
 }
 
-/// One walk. Directories that wait are kept in a list, not on the stack, so that depth costs no recursion.
+/// One walk. Pending directories are in a list, so that depth needs no recursion.
 private struct RunningWalk {
     private let root: [UInt8]
     private let filter: PathFilter
-    /// Directories still to be read, below the root; the last is the next.
+    /// Pending directories, relative to the root; the last is the next.
     private var waiting: [[UInt8]] = [[]]
     private var entered: Set<Identity> = []
     private var result = FileWalk.Result(files: [], skipped: [])
 
-    /// What tells a directory from all others, by whatever way it is reached.
     private struct Identity: Hashable {
         var device: UInt64
         var inode: UInt64
@@ -95,7 +87,7 @@ private struct RunningWalk {
     private mutating func read(_ directory: [UInt8]) {
         let path = absolute(directory)
         do {
-            // Only the root may be a link: what has become one since its parent was read is not entered.
+            // Only the root may be a link: a directory replaced by a link since its parent was read is not entered.
             let stream = try DirectoryStream(path, followingLinks: directory.isEmpty)
             let status = try stream.status()
             guard entered.insert(Identity(device: status.device, inode: status.inode)).inserted else { return }
@@ -152,7 +144,6 @@ private struct RunningWalk {
 }
 
 extension [UInt8] {
-    /// The path of something in this directory.
     func joined(withName name: [UInt8]) -> [UInt8] {
         last == UInt8(ascii: "/") ? self + name : self + [UInt8(ascii: "/")] + name
     }

@@ -1,27 +1,26 @@
 /// A glob: `*`, `?`, `[a-z]`, `[!x]`, `{a,b}`, and `**` across directories. Without a slash it is matched against the
-/// last component, else against the whole path below the root. Case matters.
+/// last component, otherwise against the whole path relative to the root. Case-sensitive.
 ///
 /// - `*` and `?` never match a slash, but do match a dot at the start of a name (as in `rsync` and `rclone`).
-/// - `**/` stands for any number of directories, none included; any other `**` for any text, slashes included.
-/// - A slash at the start changes nothing but makes the pattern one with a slash. A slash at the end means everything
-///   below such directories: `.git/` fits `.git/config` and `a/.git/config`.
-/// - A backslash takes the meaning from the next character, inside brackets as well.
-/// - `?` and brackets stand for one character, not one byte; a byte that is not UTF-8 counts as one character.
+/// - `**/` matches any number of directories, including none; any other `**` any text, including slashes.
+/// - A leading slash only makes the pattern one with a slash. A trailing slash matches everything in such directories:
+///   `.git/` matches `.git/config` and `a/.git/config`.
+/// - A backslash escapes the next character, also in brackets.
+/// - `?` and brackets match one character, not one byte; a byte of invalid UTF-8 counts as one character.
 ///
-/// Matching takes time proportional to the length of the path times the length of the pattern, whatever they hold.
+/// Matching takes time proportional to the length of the path times the length of the pattern, in all cases.
 public struct GlobPattern: Sendable, Equatable {
     /// The pattern as given.
     public let text: String
 
     private let program: GlobProgram
-    /// Whether the whole path has to fit, not only its last component.
+    /// Whether the whole path is matched, not only its last component.
     private let isAnchored: Bool
-    /// Whether it ends in a slash.
     private let isDirectoryOnly: Bool
 
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
-    /// - Throws: `GlobError` that says what is wrong with it (an open bracket, an empty pattern).
+    /// - Throws: `GlobError` with the reason (an open bracket, an empty pattern).
     public init(_ text: String) throws(GlobError) {
         do throws(GlobParser.Failure) {
             var scalars = Array(text.unicodeScalars)
@@ -39,18 +38,17 @@ public struct GlobPattern: Sendable, Equatable {
         self.text = text
     }
 
-    /// Whether a file fits, whose path below the root of the walk has no leading slash.
+    /// Whether a file matches, by its path relative to the root of the walk.
     public func matches(_ relativePath: [UInt8]) -> Bool {
         guard isDirectoryOnly else { return fits(relativePath[...]) }
         return relativePath.ancestors.contains { fits($0) }
     }
 
-    /// Whether a directory itself fits, whatever is in it.
     func matchesDirectory(_ relativePath: ArraySlice<UInt8>) -> Bool {
         fits(relativePath)
     }
 
-    /// Equal patterns are written alike.
+    /// Compares the texts.
     public static func == (left: GlobPattern, right: GlobPattern) -> Bool {
         left.text == right.text
     }
@@ -62,45 +60,42 @@ public struct GlobPattern: Sendable, Equatable {
     }
 }
 
-/// A pattern that cannot be read.
+/// An invalid pattern.
 public struct GlobError: Error, Sendable, Equatable {
     /// The pattern.
     public var pattern: String
-    /// What is wrong, in words.
+    /// The reason, for the user.
     public var reason: String
 }
 
 extension [UInt8] {
-    /// The directories a relative path leads through, outermost first: `a` and `a/b` of `a/b/c`.
+    /// The ancestor directories of a relative path, outermost first: `a` and `a/b` of `a/b/c`.
     var ancestors: [ArraySlice<UInt8>] {
         indices.filter { self[$0] == UInt8(ascii: "/") }.map { self[..<$0] }
     }
 }
 
-/// Reads a pattern into a program, by recursive descent over its braces.
 struct GlobParser {
-    /// What is wrong with a pattern.
     struct Failure: Error {
         var reason: String
     }
 
-    /// Whether the pattern holds a slash of its own.
     private(set) var hasSlash = false
 
     private let pattern: [Unicode.Scalar]
     private var position = 0
     private var depth = 0
-    /// Whether what comes next stands at the start of a path component.
+    /// Whether the next step is at the start of a path component.
     private var isAtComponentStart = true
 
-    /// Deep enough for any pattern a person writes; the parser's own stack must stay small.
+    /// Enough for any hand-written pattern; bounds the parser's recursion.
     private static let greatestDepth = 16
 
     init(_ pattern: [Unicode.Scalar]) {
         self.pattern = pattern
     }
 
-    /// Whether the last character is a slash that no backslash precedes.
+    /// Whether the last character is an unescaped slash.
     static func endsInSlash(_ pattern: [Unicode.Scalar]) -> Bool {
         guard pattern.last == "/" else { return false }
         return pattern.dropLast().reversed().prefix { $0 == "\\" }.count.isMultiple(of: 2)
@@ -112,7 +107,7 @@ struct GlobParser {
         return GlobProgram(steps: steps)
     }
 
-    /// Up to the end, or to the comma or brace that ends an alternative.
+    /// Stops at the end, or at the comma or brace that ends an alternative.
     private mutating func sequence() throws(Failure) -> [GlobProgram.Step] {
         var steps: [GlobProgram.Step] = []
         while let scalar = peek() {
@@ -132,7 +127,6 @@ struct GlobParser {
         return steps
     }
 
-    /// One character that stands for itself.
     private mutating func literal() throws(Failure) -> Unicode.Scalar {
         if peek() == "\\" {
             position += 1
@@ -199,7 +193,7 @@ struct GlobParser {
         let isNegated = peek() == "!" || peek() == "^"
         if isNegated { position += 1 }
         var ranges: [ClosedRange<UInt32>] = []
-        // A closing bracket that comes first is a member.
+        // A closing bracket in first place is a member.
         while ranges.isEmpty || peek() != "]" {
             let first = try member()
             var last = first
@@ -233,18 +227,16 @@ struct GlobParser {
     }
 }
 
-/// What a pattern compiles to: a non-deterministic automaton, walked with all its states at once.
+/// A compiled pattern: a nondeterministic automaton, simulated with all its states at once.
 ///
-/// Thompson's construction, so that `*a*a*a*b` costs states times characters and never tries one way after another.
+/// Thompson's construction, so that `*a*a*a*b` costs states times characters without backtracking.
 struct GlobProgram: Sendable {
-    /// What one character may be.
     enum Matcher: Sendable {
         case scalar(UInt32)
         /// Anything but a slash.
         case anyInComponent
-        /// Anything.
         case any
-        /// One of the ranges, or with `isNegated` none of them; never a slash.
+        /// Any of the ranges, or none of them if `isNegated`; never a slash.
         case ranges([ClosedRange<UInt32>], isNegated: Bool)
 
         func fits(_ scalar: UInt32) -> Bool {
@@ -261,15 +253,15 @@ struct GlobProgram: Sendable {
     }
 
     enum Step: Sendable {
-        /// Takes one character and goes on with the next step.
+        /// Consumes one character and continues with the next step.
         case take(Matcher)
-        /// Goes on at both places, which are distances from here.
+        /// Continues at both relative positions.
         case fork(Int, Int)
-        /// Goes on at a distance from here.
+        /// Continues at a relative position.
         case jump(Int)
     }
 
-    /// Reaching the end of the steps with the end of the text is a match.
+    /// The end of the steps at the end of the text is a match.
     let steps: [Step]
 
     func matches(_ text: ArraySlice<UInt8>) -> Bool {
@@ -289,8 +281,8 @@ struct GlobProgram: Sendable {
         return current.contains(steps.count)
     }
 
-    /// Adds a state and all that are reached from it without taking a character. `open` is empty before and after; it is
-    /// handed in so that its memory is used again.
+    /// Adds a state and all states reachable without a character. `open` is empty before and after; it is passed to
+    /// reuse its memory.
     private func add(_ state: Int, to set: inout StateSet, using open: inout [Int]) {
         open.append(state)
         while let state = open.popLast() {
@@ -306,7 +298,7 @@ struct GlobProgram: Sendable {
     }
 }
 
-/// A set of small numbers that remembers the order of arrival, and is emptied in the time of its members.
+/// A set of small numbers in insertion order, emptied in time proportional to its members.
 private struct StateSet {
     private(set) var members: [Int] = []
     private var isMember: [Bool]
@@ -330,7 +322,7 @@ private struct StateSet {
     }
 }
 
-/// The characters of a path; each byte that is not UTF-8 becomes a number above all of Unicode.
+/// The scalars of a path; each byte of invalid UTF-8 becomes a number above Unicode.
 private struct Scalars: Sequence, IteratorProtocol {
     private var parser = Unicode.UTF8.ForwardParser()
     private var bytes: ArraySlice<UInt8>.Iterator

@@ -1,13 +1,11 @@
 internal import Glibc
 internal import MediaSystem
 
-/// A label with places to fill in: `{stem}` (file name without extension), `{name}`, `{ext}`, `{parent}` (name of the
-/// directory), `{date}` (event date), `{n}` (number of the file in the run, from 1; `{n:3}` with leading zeros), and `{{`, `}}` for
-/// braces. Text without braces is itself. `Auto {date}` is the automatic label of the phone app (gighive contract 8).
+/// A label with placeholders: `{stem}` (file name without extension), `{name}`, `{ext}`, `{parent}` (name of the
+/// directory), `{date}` (event date), `{n}` (number of the file in the run, from 1; `{n:3}` with leading zeros), and
+/// `{{`, `}}` for braces. `Auto {date}` is the automatic label of the phone app (gighive contract 8).
 package struct LabelTemplate: Sendable, Equatable {
-    /// What a label is made of.
     package struct Values: Sendable {
-        /// The file's path.
         package var path: [UInt8]
         /// `YYYY-MM-DD`.
         package var eventDate: String
@@ -21,23 +19,22 @@ package struct LabelTemplate: Sendable, Equatable {
         }
     }
 
-    /// The template as given.
     package let text: String
 
     private let pieces: [Piece]
 
-    /// Reads a template.
+    /// Parses a template.
     ///
-    /// - Throws: `LabelTemplateError` for unknown places and unbalanced braces.
+    /// - Throws: `LabelTemplateError` for unknown placeholders and unbalanced braces.
     package init(_ text: String) throws(LabelTemplateError) {
         self.text = text
         pieces = try Self.pieces(of: text)
     }
 
-    /// The label of a file. Bytes of its path that are not UTF-8 become U+FFFD.
+    /// The label of a file. Invalid UTF-8 in its path becomes U+FFFD.
     ///
-    /// What the path itself does not tell is asked of the system: the parent of `a.mp4` and of `../a.mp4` is the name of the
-    /// directory that the path leads to, and empty where there is none.
+    /// The parent of `a.mp4` and of `../a.mp4` is the name of the directory that the system resolves, and empty if
+    /// there is none.
     package func label(_ values: Values) -> String {
         pieces.map { $0.text(values) }.joined()
     }
@@ -51,7 +48,7 @@ package struct LabelTemplate: Sendable, Equatable {
         case date
         case number(digits: Int)
 
-        /// What stands between braces; nil for an unknown place.
+        /// The text between braces; nil for an unknown placeholder.
         init?(place: Substring) {
             switch place {
             case "stem": self = .stem
@@ -113,15 +110,12 @@ package struct LabelTemplate: Sendable, Equatable {
     }
 }
 
-/// A template that cannot be read.
 package struct LabelTemplateError: Error, Sendable, Equatable {
-    /// The template.
     package var template: String
-    /// What is wrong, in words.
+    /// The reason, for the user.
     package var reason: String
 }
 
-/// The parts of a path that a label is made of.
 private struct FileName {
     let name: String
     private let directory: ArraySlice<UInt8>
@@ -134,7 +128,7 @@ private struct FileName {
         isAbsolute = path.first == UInt8(ascii: "/")
     }
 
-    /// A dot at either end of a name begins no extension.
+    /// A dot at either end of a name does not start an extension.
     private var dot: String.Index? {
         guard let dot = name.lastIndex(of: "."), dot > name.startIndex, name.index(after: dot) < name.endIndex else {
             return nil
@@ -155,7 +149,7 @@ private struct FileName {
         return String(decoding: last, as: UTF8.self)
     }
 
-    /// The last component of where a path leads; empty where it leads nowhere or to the root.
+    /// The last component of the resolved path; empty for a missing path or the root.
     private static func resolvedName(of path: [UInt8]) -> String {
         guard let resolved = realpath(path.cString, nil) else { return "" }
         defer { free(resolved) }

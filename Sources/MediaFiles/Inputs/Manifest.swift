@@ -1,24 +1,21 @@
-/// A table of files with what is told about each: CSV with a header line (RFC 4180), or JSON lines.
+/// A table of files with their metadata: CSV with a header line (RFC 4180), or JSON lines.
 ///
-/// Columns are named like the upload's fields: `path` (required), `event_date`, `org_name`, `event_type`, `label`,
-/// `participants`, `keywords`, `location`, `rating`, `notes`. A blank cell means "not told", as does `null` in JSON. Lines
-/// without any content do not count. The text is UTF-8, with or without a byte order mark.
+/// Columns have the names of the upload's fields: `path` (required), `event_date`, `org_name`, `event_type`, `label`,
+/// `participants`, `keywords`, `location`, `rating`, `notes`. A blank cell or `null` means "not specified". Empty lines
+/// are ignored. The text is UTF-8, with or without a byte order mark.
 package struct Manifest: Sendable, Equatable {
-    /// How a manifest is written.
     package enum Format: String, Sendable, CaseIterable {
         /// RFC 4180, with a header line.
         case csv
-        /// One JSON object a line.
+        /// One JSON object per line.
         case jsonLines = "jsonl"
     }
 
-    /// One file.
     package struct Row: Sendable, Equatable {
-        /// Line it begins at, from 1, for messages.
+        /// First line, from 1, for messages.
         package var line: Int
-        /// The path as written.
         package var path: String
-        /// The other columns that are not blank.
+        /// The other non-blank columns.
         package var fields: [String: String]
 
         package init(line: Int, path: String, fields: [String: String]) {
@@ -28,29 +25,26 @@ package struct Manifest: Sendable, Equatable {
         }
     }
 
-    /// The files in order.
     package var rows: [Row]
 
-    /// The columns that are known.
     package static let columns = [
         "path", "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating",
         "notes",
     ]
 
-    /// Reads a whole manifest.
+    /// Parses a manifest.
     ///
-    /// - Throws: `ManifestError` with every fault found, in order, up to 100: unknown or repeated columns, missing paths, rows
-    ///   of another length, text that is not UTF-8, values that are no strings or numbers.
+    /// - Throws: `ManifestError` with every error, in order, up to 100: unknown or repeated columns, missing paths,
+    ///   rows of another length, invalid UTF-8, values other than strings and numbers.
     package init(reading bytes: [UInt8], as format: Format) throws(ManifestError) {
         let (rows, faults) = Self.rowsAndFaults(in: bytes, as: format)
         guard faults.isEmpty else { throw ManifestError(faults: faults) }
         self.rows = rows
     }
 
-    /// What can be read of a manifest, and what is wrong with the rest, for those who have more to check and tell all
-    /// faults at once.
+    /// Parses a manifest partly, for callers that check more and report all errors at once.
     ///
-    /// - Returns: The rows without faults of their own, and the faults that `init(reading:as:)` would throw.
+    /// - Returns: The valid rows, and the errors that `init(reading:as:)` would throw.
     package static func rowsAndFaults(
         in bytes: [UInt8],
         as format: Format
@@ -66,12 +60,12 @@ package struct Manifest: Sendable, Equatable {
         return (reader.rows, reader.faults)
     }
 
-    /// The format that a file name or the first bytes of the content stand for.
+    /// Detects the format by the file name or else the content.
     ///
     /// - Parameters:
     ///   - fileName: A name or a path; `.csv`, `.jsonl`, `.ndjson` and `.json` decide, in any case.
-    ///   - firstBytes: Asked where the name says nothing: a brace begins JSON lines, anything else CSV.
-    /// - Returns: One of both, always.
+    ///   - firstBytes: Used for other names: a brace means JSON lines, anything else CSV.
+    /// - Returns: One of them in any case.
     package static func format(fileName: String, firstBytes: [UInt8]) -> Format {
         switch MediaType.pathExtension(of: fileName).lowercased() {
         case "csv": return .csv
@@ -84,18 +78,15 @@ package struct Manifest: Sendable, Equatable {
     }
 }
 
-/// A manifest that cannot be used.
 package struct ManifestError: Error, Sendable, Equatable {
-    /// One fault.
     package struct Fault: Sendable, Equatable {
         /// Line, from 1.
         package var line: Int
-        /// The column, where one is concerned.
         package var column: String?
-        /// What is wrong, in words. May quote the manifest, control characters included.
+        /// The reason, for the user. May quote the manifest, including control characters.
         package var reason: String
     }
 
-    /// All faults, in order of lines; the first 100 where there are more.
+    /// The errors in the order of lines; at most 100.
     package var faults: [Fault]
 }

@@ -1,18 +1,16 @@
 internal import MediaCore
 
-/// Collects rows and faults, from either format.
 struct ManifestReader {
-    /// A value as it is written in one cell.
     struct Cell {
         var column: String
-        /// nil for a value that is stated to be empty.
+        /// nil for an explicit null.
         var text: String?
     }
 
     private(set) var rows: [Manifest.Row] = []
     private(set) var faults: [ManifestError.Fault] = []
 
-    /// Enough to repair most manifests in one go, and no flood from a file that is no manifest at all.
+    /// Enough to fix most manifests at once, without a flood for a file that is not a manifest.
     private static let faultLimit = 100
 
     var isFull: Bool { faults.count == Self.faultLimit }
@@ -22,7 +20,6 @@ struct ManifestReader {
         faults.append(.init(line: line, column: column, reason: reason))
     }
 
-    /// Adds a row whose columns are known and differ from each other.
     mutating func append(_ cells: [Cell], line: Int) {
         var fields: [String: String] = [:]
         for cell in cells {
@@ -38,7 +35,6 @@ struct ManifestReader {
         rows.append(Manifest.Row(line: line, path: path, fields: fields))
     }
 
-    /// Tells which of a list of columns cannot be used.
     mutating func checkColumns(_ columns: [String], line: Int) {
         var seen: Set<String> = []
         for column in columns {
@@ -62,7 +58,6 @@ struct ManifestReader {
 // MARK: CSV
 
 extension ManifestReader {
-    /// Reads a header line and what follows it.
     mutating func readCSV(_ text: ArraySlice<UInt8>) {
         var records = CSVRecords(text)
         guard let columns = columns(of: records.next()) else { return }
@@ -74,7 +69,7 @@ extension ManifestReader {
         }
     }
 
-    /// The names in the header, faulty ones included; nil when the rows cannot be judged by them.
+    /// The names in the header, including invalid ones; nil when rows cannot be read with them.
     private mutating func columns(of header: Result<CSVRecords.Record, CSVRecords.Failure>?) -> [String]? {
         switch header {
         case .success(let header):
@@ -105,17 +100,17 @@ extension ManifestReader {
                 fault(record.line, column: column, "the text is not UTF-8")
             }
         }
-        // One fault a cell is enough: a row without a usable path has been told already.
+        // One error per cell is enough: a row without a usable path has already been reported.
         if cells.count == columns.count, columns.contains("path") { append(cells, line: record.line) }
     }
 }
 
-/// Splits a text into the records of RFC 4180 section 2. Lines may end in LF alone as well; empty lines are passed over.
+/// Splits a text into the records of RFC 4180 section 2. Lines may also end in LF; empty lines are skipped.
 ///
-/// After a fault it goes on with the next line.
+/// After an error it continues with the next line.
 private struct CSVRecords {
     struct Record {
-        /// Line it begins at, from 1.
+        /// First line, from 1.
         var line: Int
         var fields: [[UInt8]]
     }
@@ -159,7 +154,7 @@ private struct CSVRecords {
         }
     }
 
-    /// Up to a comma or the end of the line.
+    /// Stops at a comma or the end of the line.
     private mutating func plainField() throws(Failure) -> [UInt8] {
         let start = position
         while let byte = peek(), byte != Self.comma, !isAtLineEnd {
@@ -174,7 +169,7 @@ private struct CSVRecords {
         return Array(text[start..<position])
     }
 
-    /// Between quotes: anything, line ends and commas included, and two quotes for one.
+    /// Between quotes: anything, including line ends and commas, and two quotes for one.
     private mutating func quotedField() throws(Failure) -> [UInt8] {
         let start = (position: position, line: line)
         var field: [UInt8] = []
@@ -189,7 +184,7 @@ private struct CSVRecords {
             }
             field.append(byte)
         }
-        // The rest of its line is passed over, and the next lines are read as if the quote had been closed.
+        // The rest of its line is skipped, and the next lines are read as if the quote had been closed.
         (position, line) = start
         throw Failure(line: line, reason: "a quote is never closed")
     }
@@ -226,7 +221,7 @@ private struct CSVRecords {
 // MARK: JSON lines
 
 extension ManifestReader {
-    /// Reads one flat object a line: strings, numbers and nulls under names (RFC 8259). Equal names are reported, and
+    /// Reads one flat object per line, of strings, numbers and nulls (RFC 8259). Repeated names are reported, and
     /// numbers keep their spelling.
     mutating func readJSONLines(_ text: ArraySlice<UInt8>) {
         let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -1,18 +1,17 @@
-/// A list of paths, as `find` writes it.
+/// Parses lists of paths, as written by `find`.
 package enum PathList {
-    /// What ends a path.
     package enum Separator: Sendable {
-        /// A line feed; a carriage return before it belongs to the path's end of line. Blank lines do not count.
+        /// A line feed, optionally with a carriage return before it. Blank lines are ignored.
         case line
-        /// A zero byte (`find -print0`).
+        /// A NUL (`find -print0`).
         case zero
     }
 
-    /// The paths of a list, in order. The last one needs no separator after it.
+    /// The paths of a list, in order. The last separator is optional.
     ///
-    /// A byte order mark at the start of a list of lines is not part of the first path.
+    /// A byte order mark at the start of a list of lines is ignored.
     ///
-    /// - Throws: `PathListError`, with the number of the entry, for an empty path or one that holds a zero byte.
+    /// - Throws: `PathListError`, with the number of the entry, for an empty path or one that contains a NUL.
     package static func paths(in bytes: [UInt8], separatedBy separator: Separator) throws(PathListError) -> [[UInt8]] {
         switch separator {
         case .line: try lines(bytes)
@@ -44,29 +43,27 @@ package enum PathList {
     }
 }
 
-/// A list that cannot be read.
 package struct PathListError: Error, Sendable, Equatable {
-    /// Number of the entry, from 1; in a list of lines that of the line, blank ones included.
+    /// Number of the entry, from 1; for lines the line number, including blank ones.
     package var entry: Int
-    /// What is wrong, in words.
+    /// The reason, for the user.
     package var reason: String
 }
 
 extension [UInt8] {
-    /// Everything after the mark that some editors put at the start of a text in UTF-8.
     var withoutByteOrderMark: ArraySlice<UInt8> {
         starts(with: [0xEF, 0xBB, 0xBF]) ? self[3...] : self[...]
     }
 }
 
-/// Include and exclude patterns, as `rsync` and `rclone` users know them.
+/// Include and exclude patterns, as in `rsync` and `rclone`.
 ///
-/// A file is wanted when an include fits it (or there is none) and no exclude fits it or a directory it lies in. The order
-/// of patterns does not matter. Hidden files are files like any other; `.*` excludes them.
+/// A file is selected when an include matches it (or there is none) and no exclude matches it or an ancestor directory.
+/// The order of patterns does not matter. Hidden files are not special; `.*` excludes them.
 public struct PathFilter: Sendable, Equatable {
-    /// Patterns of which one must fit; empty for everything.
+    /// Patterns of which one must match; empty selects everything.
     public var includes: [GlobPattern]
-    /// Patterns of which none may fit; an excluded directory is not entered.
+    /// Patterns of which none may match; an excluded directory is not entered.
     public var excludes: [GlobPattern]
 
     /// Makes a filter.
@@ -75,18 +72,17 @@ public struct PathFilter: Sendable, Equatable {
         self.excludes = excludes
     }
 
-    /// Whether a file is wanted, whose path below the root of the walk has no leading slash.
+    /// Whether a file is selected, by its path relative to the root of the walk.
     public func accepts(_ relativePath: [UInt8]) -> Bool {
         acceptsFile(relativePath) && !relativePath.ancestors.contains(where: excludesDirectory)
     }
 
-    /// Whether a file is wanted that lies in no excluded directory.
+    /// For a file that is not in an excluded directory.
     func acceptsFile(_ relativePath: [UInt8]) -> Bool {
         (includes.isEmpty || includes.contains { $0.matches(relativePath) })
             && !excludes.contains { $0.matches(relativePath) }
     }
 
-    /// Whether a directory is not to be entered.
     func excludesDirectory(_ relativePath: ArraySlice<UInt8>) -> Bool {
         excludes.contains { $0.matchesDirectory(relativePath) }
     }

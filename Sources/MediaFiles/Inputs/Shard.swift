@@ -1,14 +1,13 @@
 internal import MediaCore
 internal import MediaSystem
 
-/// One of several disjoint parts of the same inputs, so that many machines share one upload.
+/// One of several disjoint parts of the same inputs, so that several machines share one upload.
 ///
-/// A path belongs to the part `mix(FNV-1a(path)) mod count`, by its bytes as given: `a.mp4` and `./a.mp4` are two paths, so
-/// all machines must name the inputs alike. Parts have about the same number of files, whatever the files are called.
+/// A path belongs to part `mix(FNV-1a(path)) mod count`, by its bytes as given: `a.mp4` and `./a.mp4` are two paths, so
+/// all machines must specify the inputs alike. Parts have about the same number of files for any names.
 package struct Shard: Sendable, Equatable {
-    /// Which part, from 0.
+    /// From 0.
     package let index: Int
-    /// How many parts.
     package let count: Int
 
     /// Makes a shard; nil unless 0 ≤ index < count.
@@ -18,22 +17,22 @@ package struct Shard: Sendable, Equatable {
         self.count = count
     }
 
-    /// Reads `I/N`, I from 0 to N−1; nil for anything else.
+    /// Parses `I/N`, I from 0 to N−1; nil for anything else.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let index = Self.number(parts[0]), let count = Self.number(parts[1]) else { return nil }
         self.init(index: index, count: count)
     }
 
-    /// What a scheduler says: `JOB_COMPLETION_INDEX` with the count given (Kubernetes indexed Job), or
+    /// Reads a scheduler's variables: `JOB_COMPLETION_INDEX` with the given count (Kubernetes indexed Job), or
     /// `SLURM_ARRAY_TASK_ID` with `SLURM_ARRAY_TASK_COUNT`, `SLURM_ARRAY_TASK_MIN` and `SLURM_ARRAY_TASK_STEP`.
     ///
-    /// Nil when no scheduler is there or what it says makes no sense. The numbers of a Slurm array must follow each other at
-    /// one distance (`0-9`, `1-9:2`); a list such as `1,5,6` has tasks that fit no part.
+    /// Nil without a scheduler, or for invalid values. The numbers of a Slurm array must be evenly spaced (`0-9`,
+    /// `1-9:2`); a list such as `1,5,6` has tasks that belong to no part.
     ///
     /// - Parameters:
     ///   - environment: The process's environment.
-    ///   - count: Number of parts where the scheduler does not tell it.
+    ///   - count: Number of parts if the scheduler does not provide it.
     package init?(environment: [String: String], count: Int?) {
         if let text = environment["JOB_COMPLETION_INDEX"] {
             guard let index = Self.number(text[...]), let count else { return nil }
@@ -51,14 +50,13 @@ package struct Shard: Sendable, Equatable {
         }
     }
 
-    /// Whether an input belongs to this part. The same path belongs to the same part on every machine and in every run,
-    /// whatever the other inputs are.
+    /// Whether an input belongs to this part: the same on every machine and in every run, whatever the other inputs.
     package func contains(_ path: [UInt8]) -> Bool {
         Self.hash(path) % UInt64(count) == UInt64(index)
     }
 
-    /// 64-bit FNV-1a, and the finalizer of SplitMix64 over it: without that, names that differ in their last digit only would
-    /// differ in a few bits only, and fill the parts unevenly.
+    /// 64-bit FNV-1a with the finalizer of SplitMix64: otherwise names that differ only in their last digit would
+    /// differ in few bits, and fill the parts unevenly.
     private static func hash(_ path: [UInt8]) -> UInt64 {
         var hash = path.fnv1a
         hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -66,7 +64,7 @@ package struct Shard: Sendable, Equatable {
         return hash ^ (hash >> 31)
     }
 
-    /// Digits only: no sign, no space.
+    /// Digits only, without sign or space.
     private static func number(_ text: Substring) -> Int? {
         text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil
     }

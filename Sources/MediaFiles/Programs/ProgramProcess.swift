@@ -1,8 +1,7 @@
 internal import CFileSystem
 internal import Foundation
 
-/// A running program with a pipe to its standard input and one from its standard output. One owner, on one thread, which
-/// waits in `poll`.
+/// A running program with pipes for its standard input and output. Owned by one thread, which waits in `poll`.
 struct ProgramProcess: ~Copyable {
     private let run: ProgramRun
     private let processID: pid_t
@@ -16,12 +15,12 @@ struct ProgramProcess: ~Copyable {
     private var output: [UInt8] = []
     private var errors: [UInt8] = []
 
-    /// Starts a program. Blocks until it runs.
+    /// Blocks until the program runs.
     init(_ path: String, _ run: ProgramRun, input: [UInt8]) throws(ProgramError) {
         self.run = run
         rest = input[...]
         var (input, output, errors): ([Int32], [Int32], [Int32]) = ([-1, -1], [-1, -1], [-1, -1])
-        // The program's own ends, and all of them when it does not start.
+        // Closes the program's ends in any case.
         defer { for end in [input[0], output[1], errors[1]] where end >= 0 { close(end) } }
         do {
             try Self.openPipe(&input)
@@ -41,7 +40,7 @@ struct ProgramProcess: ~Copyable {
 
     deinit { for end in [inputEnd, ending] where end >= 0 { close(end) } }
 
-    /// Feeds and reads until the program has ended. Blocks.
+    /// Writes and reads until the program has ended. Blocks.
     consuming func run(stop: StopSignal) throws(ProgramError) -> ProgramResult {
         Self.blockBrokenPipeSignal()
         while true {
@@ -97,7 +96,7 @@ struct ProgramProcess: ~Copyable {
             } else if errno == EAGAIN {
                 return
             } else if errno != EINTR {
-                // It reads no more, which is its own affair.
+                // The program has closed its input, which is not an error.
                 rest = []
             }
         }
@@ -108,7 +107,7 @@ struct ProgramProcess: ~Copyable {
         inputEnd = -1
     }
 
-    /// Only for this thread, which ends with the program: a program that does not read must not end us.
+    /// Only for this thread, which ends with the program: a program that does not read must not kill this process.
     private static func blockBrokenPipeSignal() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -140,12 +139,12 @@ struct ProgramProcess: ~Copyable {
             let code = spawn_in_directory(&actions, directory.descriptor)
             guard code == 0 else { throw .cannotRun(errno: code) }
         }
-        // Locks and databases are none of its business, should one not be close-on-exec.
+        // Protects locks and databases that are not close-on-exec.
         _ = spawn_close_others(&actions)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // It would inherit what this thread blocks and what this process ignores.
+        // Otherwise it inherits this thread's blocked and this process's ignored signals.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
@@ -163,7 +162,7 @@ struct ProgramProcess: ~Copyable {
         return child
     }
 
-    /// Asks the program to end, and kills it when it does not.
+    /// Terminates the program, and kills it after the grace period.
     private func end() {
         kill(processID, SIGTERM)
         var event = pollfd(fd: ending, events: Int16(POLLIN), revents: 0)
@@ -171,13 +170,13 @@ struct ProgramProcess: ~Copyable {
         _ = Self.ending(of: processID, 0)
     }
 
-    /// How the program ended, when it has; it is asked once more only while this is nil.
+    /// Nil while it runs; must not be called again after another result.
     private static func ending(of processID: pid_t, _ options: Int32) -> ProgramResult.Ending? {
         var status: Int32 = 0
         var found = waitpid(processID, &status, options)
         while found < 0, errno == EINTR { found = waitpid(processID, &status, options) }
         if found == 0 { return nil }
-        // ECHILD: somebody else of this process has asked for it, and knows how it ended.
+        // ECHILD: other code of this process has already reaped it.
         guard found == processID else { return .ended(-1) }
         return status & 0x7f == 0 ? .ended((status >> 8) & 0xff) : .killed(status & 0x7f)
     }

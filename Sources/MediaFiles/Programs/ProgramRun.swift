@@ -2,28 +2,26 @@ internal import Foundation
 internal import Glibc
 internal import MediaSystem
 
-/// A program of the user that is run to its end: bytes to its standard input, bytes from its standard output. No shell sees
-/// its arguments; what it says on standard error is the user's to read, unless it is kept.
+/// Runs a user's program to its end: bytes to its standard input, bytes from its standard output. It is run without a
+/// shell; its standard error is passed to the user, unless it is kept.
 package struct ProgramRun: Sendable {
     /// Program and arguments.
     package var arguments: [String]
-    /// `PATH`: where a program without a slash is looked for.
+    /// `PATH` to search for a program without a slash.
     package var searchPath: String
-    /// More bytes of output end the program.
+    /// More bytes of output terminate the program.
     package var outputLimit: Int
-    /// Gets standard output as it comes, on a thread of its own; nothing is kept then, and there is no limit.
+    /// Gets standard output as it arrives, on another thread; then it is not kept, and there is no limit.
     package var onOutput: (@Sendable (ArraySlice<UInt8>) -> Void)?
-    /// How many bytes of the end of standard error are kept; nil leaves it to the user.
+    /// Number of bytes kept of the end of standard error; nil passes it to the user.
     package var keptErrors: Int?
-    /// Where it begins; nil is the current directory of this process.
+    /// Its working directory; nil is the current directory of this process.
     package var directory: TargetDirectory?
-    /// How long it has to end by itself when the task is cancelled.
+    /// Time to end by itself after cancellation.
     package var grace: Duration = .seconds(2)
     /// Its environment.
     package var environment = ProcessInfo.processInfo.environment
 
-    /// Prepares a run.
-    ///
     /// - Parameters:
     ///   - arguments: Program and arguments.
     ///   - searchPath: `PATH`: where a program without a slash is looked for; nil for that of the environment.
@@ -34,12 +32,12 @@ package struct ProgramRun: Sendable {
         self.outputLimit = outputLimit
     }
 
-    /// Runs it. Bytes that it does not read are no failure.
+    /// Runs the program. Bytes that it does not read are not an error.
     ///
-    /// Cancelling asks the program to end, kills it after `grace`, and throws `.cancelled` once it is gone.
+    /// Cancelling terminates the program, kills it after `grace`, and throws `.cancelled` once it has ended.
     ///
-    /// - Parameter input: For its standard input, which ends after them.
-    /// - Returns: What it printed and how it ended, which is not always well.
+    /// - Parameter input: Bytes for its standard input, which is closed after them.
+    /// - Returns: Its output and how it ended, which may be a failure.
     /// - Throws: `ProgramError`.
     package func run(input: [UInt8] = []) async throws(ProgramError) -> ProgramResult {
         let path = try path()
@@ -57,13 +55,12 @@ package struct ProgramRun: Sendable {
         return try result.get()
     }
 
-    /// Whether there is such a program.
     package var isFound: Bool { (try? path()) != nil }
 
     private func path() throws(ProgramError) -> String {
         guard let name = arguments.first, !name.isEmpty else { throw .noName }
         if name.contains("/") { return name }
-        // Entries that are not absolute would mean the current directory.
+        // Relative entries would mean the current directory.
         let candidates = searchPath.split(separator: ":").filter { $0.hasPrefix("/") }.map { "\($0)/\(name)" }
         guard let path = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
             throw .notFound
@@ -72,15 +69,15 @@ package struct ProgramRun: Sendable {
     }
 }
 
-/// Our end of a pipe that a program writes into; never waits.
+/// Our nonblocking end of a pipe that a program writes to.
 struct ProgramOutput: ~Copyable {
     /// -1 once everything was read.
     private(set) var descriptor: Int32
 
-    /// More than any pipe holds: one that writes faster than we read must not keep us from looking for anything else.
+    /// More than any pipe holds: a fast writer must not prevent other work.
     private static let longestTurn = 4 << 20
 
-    /// Takes a descriptor over; -1 has nothing to read.
+    /// Takes ownership of a descriptor; -1 has nothing to read.
     init(owning descriptor: Int32) {
         self.descriptor = descriptor
         if descriptor >= 0 { _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) }
@@ -88,13 +85,13 @@ struct ProgramOutput: ~Copyable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Whether everything was read, and nobody can write any more.
+    /// Whether everything was read, and no writer is left.
     var isAtEnd: Bool { descriptor < 0 }
 
-    /// Hands over what is there, in pieces.
+    /// Reads what is available, in pieces.
     ///
     /// - Parameters:
-    ///   - limit: No more bytes than this; the rest stays where it is.
+    ///   - limit: Maximum number of bytes; the rest stays in the pipe.
     ///   - body: Gets each piece.
     mutating func read(upTo limit: Int = longestTurn, _ body: (ArraySlice<UInt8>) -> Void) {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
@@ -114,20 +111,20 @@ struct ProgramOutput: ~Copyable {
     }
 }
 
-/// Why a program was not run to its end. How it ended is no error here: `ProgramResult` tells that.
+/// Why a program was not run to its end. A failure of the program is not an error here: see `ProgramResult`.
 package enum ProgramError: Error, Sendable, Equatable {
-    /// There are no arguments, and so no name.
+    /// There are no arguments.
     case noName
-    /// A name without a slash that is in no directory of the search path.
+    /// A name without a slash that is not in the search path.
     case notFound
-    /// The system refused to start it, or to make the pipes; holds `errno`.
+    /// The system failed to start it or to create the pipes.
     case cannotRun(errno: Int32)
-    /// It printed more bytes than allowed, and was ended.
+    /// It printed more bytes than allowed, and was terminated.
     case tooMuchOutput(limit: Int)
-    /// The task was cancelled; the program has been ended.
+    /// The task was cancelled; the program was terminated.
     case cancelled
 
-    /// In words that follow the program's name.
+    /// Text to follow the program's name.
     package var detail: String {
         switch self {
         case .noName: "names no program"
@@ -139,9 +136,7 @@ package enum ProgramError: Error, Sendable, Equatable {
     }
 }
 
-/// What a program printed, and how it ended.
 package struct ProgramResult: Sendable, Equatable {
-    /// How it ended.
     package enum Ending: Sendable, Equatable {
         /// With an exit code.
         case ended(Int32)
@@ -149,14 +144,13 @@ package struct ProgramResult: Sendable, Equatable {
         case killed(Int32)
     }
 
-    /// Standard output; empty where it was handed over as it came.
+    /// Standard output; empty with `onOutput`.
     package var output: [UInt8]
-    /// How it ended.
     package var ending: Ending
-    /// The end of standard error, where that was kept.
+    /// The end of standard error, if kept.
     package var errors: [UInt8] = []
 
-    /// Nil after exit code 0; otherwise how it ended, in words that follow the program's name.
+    /// Nil after exit code 0; otherwise text to follow the program's name.
     package var failure: String? {
         switch ending {
         case .ended(0): nil

@@ -1,30 +1,30 @@
 internal import Glibc
 internal import MediaSystem
 
-/// Reports files that appear in a directory and are complete (inotify: closed after writing, or moved in).
+/// Reports complete files that appear in a directory (inotify: closed after writing, or moved in).
 ///
-/// Only regular files in the directory itself count, and links to such; names are filtered. Empty files are passed over: some
-/// writers create a file, close it, and open it again to fill it.
+/// Only regular files directly in the directory, and links to them, are reported; names are filtered. Empty files are
+/// ignored: some writers create a file, close it, and open it again to fill it.
 ///
-/// Whether another process still writes is asked by a read lease (`F_SETLEASE`), which the system refuses while a file is
-/// open for writing. Where it grants none at all (another user's file, some network file systems), a file that was there
-/// before or was moved in counts as complete once its length and times have not changed for two seconds. The lease is given
-/// back at once; a writer that opens the file in that instant waits for microseconds, one that refuses to wait fails.
+/// A read lease (`F_SETLEASE`) shows whether another process is still writing: the system refuses it while a file is
+/// open for writing. Where no leases are granted (another user's file, some network file systems), a file that already
+/// existed or was moved in counts as complete once its length and times have not changed for two seconds. The lease is
+/// released at once; a writer that opens the file in that instant waits for microseconds, and a nonblocking one fails.
 package final class DirectoryWatch: Sendable {
-    /// Paths of complete files, each once for each time it was written. Ends when the task is cancelled or the directory
-    /// is removed or renamed; watching ends with the last reference to the stream. A file that is still growing (another process has it open for writing) is waited for.
+    /// Paths of complete files, once per write. Ends when the task is cancelled or the directory is removed or renamed;
+    /// watching ends with the last reference to the stream. A file open for writing is reported after it is closed.
     ///
-    /// For one consumer. After the system has lost events (thousands at once) the directory is read again.
+    /// For one consumer. After lost events (thousands at once) the directory is read again.
     package let files: AsyncStream<[UInt8]>
 
-    /// Begins to watch. Files that are there already are reported first.
+    /// Starts watching. Existing files are reported first.
     ///
     /// - Throws: `SourceFileError` when the directory cannot be watched.
     package convenience init(_ directory: [UInt8], filter: PathFilter) throws(SourceFileError) {
         try self.init(directory, filter: filter, quietSeconds: 2, openness: WriterProbe.openness)
     }
 
-    /// As above, with another idea of when a file is complete.
+    /// With a configurable test of completeness.
     init(
         _ directory: [UInt8],
         filter: PathFilter,
@@ -34,7 +34,7 @@ package final class DirectoryWatch: Sendable {
         let events = try DirectoryEvents(directory)
         guard let stop = StopSignal() else { throw SourceFileError(errno: errno, path: directory) }
         let (files, continuation) = AsyncStream<[UInt8]>.makeStream()
-        // Also when nobody holds the stream any more; the thread has its other end only.
+        // Called also when the last reference to the stream is gone, since the thread has only the continuation.
         continuation.onTermination = { _ in stop.signal() }
         self.files = files
         let code = DedicatedThread.start {
@@ -51,26 +51,24 @@ package final class DirectoryWatch: Sendable {
     }
 }
 
-/// What inotify tells about one directory (inotify(7)).
+/// Events of one directory (inotify(7)).
 final class DirectoryEvents: Sendable {
-    /// One thing that happened, in order.
     enum Event: Equatable {
-        /// A file was closed by somebody who had it open for writing.
+        /// A file was closed by a writer.
         case closed([UInt8])
         /// A file was moved in, or renamed to this.
         case movedIn([UInt8])
-        /// A name is gone.
+        /// A name was removed.
         case gone([UInt8])
         /// Events were lost.
         case overflow
-        /// The directory was removed, renamed or unmounted; nothing will follow.
+        /// The directory was removed, renamed or unmounted; no events follow.
         case ended
     }
 
     /// Readable when there are events.
     let descriptor: Int32
 
-    /// Begins to collect events.
     init(_ directory: [UInt8]) throws(SourceFileError) {
         guard !directory.contains(0) else { throw SourceFileError(.notFound, path: directory) }
         descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
@@ -89,10 +87,10 @@ final class DirectoryEvents: Sendable {
         close(descriptor)
     }
 
-    /// Everything that has happened and was not taken before. Does not wait.
+    /// All new events. Does not block.
     func take() -> [Event] {
         var events: [Event] = []
-        // Room for many events; the system needs space for at least one with the longest name.
+        // Room for many events; the system requires space for at least one with the longest name.
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = read(descriptor, &buffer, buffer.count)
@@ -103,7 +101,7 @@ final class DirectoryEvents: Sendable {
         }
     }
 
-    /// Each record: watch, mask, cookie and the length of the name, four bytes each, then the name and zero bytes.
+    /// Each record: watch, mask, cookie and length of the name, four bytes each, then the name, zero-padded.
     private static func append(_ records: ArraySlice<UInt8>, to events: inout [Event]) {
         var start = records.startIndex
         while start + 16 <= records.endIndex {
@@ -143,20 +141,19 @@ extension DirectoryEvents.Event {
     }
 }
 
-/// The work of a watch, on a thread of its own.
+/// The loop of a watch, on its own thread.
 ///
-/// The watch begins before the directory is read for the first time, so that a file is seen by at least one of both. One that
-/// is seen by both, because it was written in between, is reported once: of the events that follow a reading, those of files
-/// that have not changed since are older than it.
+/// Events are collected before the directory is read for the first time, so that no file is missed. A file written in
+/// between is seen twice, but reported once: events after a reading are ignored for files that have not changed since.
 struct DirectoryWatchLoop {
     private let directory: [UInt8]
     private let filter: PathFilter
     private let quiet: Duration
     private let openness: @Sendable (Int32) -> WriterProbe.Openness
 
-    /// Files that may be complete when they do not change any more.
+    /// Files that count as complete when they stop changing.
     private var quieting: [[UInt8]: Quieting] = [:]
-    /// What has been reported, as it was then: reading the directory again after lost events must not repeat it.
+    /// Reported files with their status, so that reading the directory again after lost events does not repeat them.
     private var reported: [[UInt8]: FileIdentity] = [:]
 
     private struct Quieting {
@@ -164,12 +161,12 @@ struct DirectoryWatchLoop {
         var since: ContinuousClock.Instant
     }
 
-    /// Why a file is looked at, the more telling reason last.
+    /// Why a file is checked, in increasing order of significance.
     private enum Reason: Int {
-        /// It was found in the directory, or has not changed for a while.
+        /// Found in the directory, or unchanged for a while.
         case found
         case movedIn
-        /// Somebody has just closed it after writing.
+        /// Just closed by a writer.
         case closed
     }
 
@@ -185,7 +182,7 @@ struct DirectoryWatchLoop {
         self.openness = openness
     }
 
-    /// Runs until the directory is gone or the signal is given.
+    /// Runs until the directory is gone or the signal is sent.
     mutating func run(_ events: DirectoryEvents, until stop: StopSignal, report: ([UInt8]) -> Void) {
         var mustRead = true
         var followsReading = false
@@ -219,7 +216,7 @@ struct DirectoryWatchLoop {
         }
     }
 
-    /// Wanted names in the order of their bytes; nil when the directory cannot be read. Forgets what is not there any more.
+    /// Names in the order of their bytes; nil when the directory cannot be read. Forgets missing files.
     private mutating func filesInDirectory() -> [[UInt8]]? {
         guard let entries = try? DirectoryStream(directory, followingLinks: true).sortedEntries() else { return nil }
         let names = entries.filter { $0.kind == .regular || $0.kind == .link }.map(\.name)
@@ -235,7 +232,6 @@ struct DirectoryWatchLoop {
         return (try? SourceFile(path: directory.joined(withName: name)))?.status == before
     }
 
-    /// Looks at each name once, in the order in which they came.
     private mutating func lookAt(_ names: [(name: [UInt8], reason: Reason)], report: ([UInt8]) -> Void) {
         let reasons = Dictionary(names) { $0.rawValue > $1.rawValue ? $0 : $1 }
         var seen: Set<[UInt8]> = []
@@ -247,7 +243,7 @@ struct DirectoryWatchLoop {
     private mutating func lookAt(_ name: [UInt8], because reason: Reason, report: ([UInt8]) -> Void) {
         quieting[name] = nil
         let path = directory.joined(withName: name)
-        // What is empty, no file, or already gone is not reported. What cannot be opened is: its reader will say why.
+        // Empty, irregular and removed files are not reported. Unreadable ones are: their reader reports the error.
         let file: SourceFile
         do {
             file = try SourceFile(path: path)
@@ -259,7 +255,7 @@ struct DirectoryWatchLoop {
         case .closed:
             finish(name, file.status, report: report)
         case .open:
-            // Its writer's closing will be an event.
+            // An event follows when its writer closes it.
             break
         case .unknown where reason == .closed:
             finish(name, file.status, report: report)
@@ -287,13 +283,13 @@ struct DirectoryWatchLoop {
 
     /// Waits for events, or until a quiet file is due.
     ///
-    /// - Returns: False once the signal is given.
+    /// - Returns: False once the signal is sent.
     private func wait(for events: DirectoryEvents, or stop: StopSignal) -> Bool {
         var descriptors = [
             pollfd(fd: events.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: stop.readEnd, events: Int16(POLLIN), revents: 0),
         ]
-        // Interrupted or not: the caller looks and comes back.
+        // An interruption does not matter: the caller checks and waits again.
         poll(&descriptors, nfds_t(descriptors.count), timeout)
         return descriptors[1].revents == 0
     }
@@ -307,39 +303,39 @@ struct DirectoryWatchLoop {
     }
 }
 
-/// Asks whether a file is open for writing anywhere on this machine.
+/// Determines whether a file is open for writing anywhere on this machine.
 enum WriterProbe {
     enum Openness: Sendable {
-        /// Nobody has it open for writing.
+        /// Not open for writing.
         case closed
-        /// Somebody has, and will cause an event by closing it.
+        /// Open for writing; closing it will cause an event.
         case open
-        /// The system does not tell.
+        /// The system grants no leases.
         case unknown
     }
 
-    /// fcntl(2), "Leases": a read lease is granted only while no descriptor is open for writing, with EAGAIN otherwise; for
-    /// files of others it takes a privilege.
+    /// fcntl(2), "Leases": a read lease is granted only while no descriptor is open for writing, otherwise it fails
+    /// with EAGAIN; for other users' files it requires a privilege.
     ///
-    /// - Parameter descriptor: Open for reading only. Its signal for input is changed.
-    /// - Returns: What the lease tells.
+    /// - Parameter descriptor: Open for reading only. Its input signal is changed.
+    /// - Returns: The openness.
     static func openness(_ descriptor: Int32) -> Openness {
-        // A writer that comes while the lease is held makes the system signal us. The default, SIGIO, would end this process;
-        // SIGURG is ignored unless asked for.
+        // A writer that opens the file while the lease is held makes the system signal us. The default, SIGIO, would
+        // kill this process; SIGURG is ignored by default.
         guard fcntl(descriptor, setSignal, SIGURG) == 0 else { return .unknown }
         guard fcntl(descriptor, setLease, Int32(F_RDLCK)) == 0 else { return errno == EAGAIN ? .open : .unknown }
         _ = fcntl(descriptor, setLease, Int32(F_UNLCK))
         return .closed
     }
 
-    // `F_SETSIG` and `F_SETLEASE` of Linux, which Swift's Glibc module does not offer.
+    // `F_SETSIG` and `F_SETLEASE` of Linux, which Swift's Glibc module lacks.
     private static let setSignal: Int32 = 10
     private static let setLease: Int32 = 1_024
 }
 
 /// Wakes a thread that waits in `poll`, from any other thread, at any time.
 final class StopSignal: Sendable {
-    /// Becomes readable once the signal was given, and stays so.
+    /// Readable once the signal was sent, and from then on.
     let readEnd: Int32
     private let writeEnd: Int32
 
@@ -351,7 +347,7 @@ final class StopSignal: Sendable {
         (readEnd, writeEnd) = (ends[0], ends[1])
     }
 
-    /// A full socket has been signalled already, so that failing does no harm.
+    /// Ignores errors, since a full socket has already been signaled.
     func signal() {
         _ = write(writeEnd, [0], 1)
     }

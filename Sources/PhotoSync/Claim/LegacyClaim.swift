@@ -5,18 +5,18 @@ public import MediaTransport
 
 /// Claims legacy photos for this machine's device (photosync contract section 7).
 ///
-/// There is no way back. Only ids of the user's own listing are ever sent: the server would claim another user's photos
-/// just as well.
+/// A claim cannot be undone. Only ids of the user's own listing are sent, since the server would also claim another
+/// user's photos.
 public struct LegacyClaim: Sendable {
     /// Which photos.
     public enum Selection: Sendable, Equatable {
         /// All legacy photos.
         case all
-        /// Those with these ids; only such as the user's own listing shows are ever sent.
+        /// Those with these ids; only ids in the user's own listing are sent.
         case ids([String])
     }
 
-    /// Ids in one request. The server has no limit, but 30 seconds for the whole request.
+    /// Ids per request. The server has no limit, but 30 seconds for the whole request.
     static let blockSize = 500
 
     let account: SyncAccount
@@ -27,13 +27,13 @@ public struct LegacyClaim: Sendable {
         self.account = account
     }
 
-    /// The user's legacy photos, by the server's listing as it is now, oldest upload first.
+    /// The user's legacy photos in a new listing of the server, oldest upload first.
     ///
     /// - Parameters:
-    ///   - control: Breaks off.
-    ///   - body: Takes up to 500 of them at a time, when the whole listing is known to be right.
-    /// - Returns: How many there are.
-    /// - Throws: `PhotoSyncError`: what `Pull.run` throws for a listing that cannot be right; what `body` throws.
+    ///   - control: Cancels the listing.
+    ///   - body: Called with up to 500 photos at a time, after the whole listing has been verified.
+    /// - Returns: The number of legacy photos.
+    /// - Throws: `PhotoSyncError`: what `Pull.run` throws for an invalid listing; what `body` throws.
     public func list(
         control: TransferControl = TransferControl(),
         _ body: @escaping @Sendable ([PhotoRecord]) throws -> Void
@@ -48,7 +48,7 @@ public struct LegacyClaim: Sendable {
         return try result.get()
     }
 
-    /// What a claim would do, asking only.
+    /// Plans a claim; changes nothing.
     public func plan(
         _ selection: Selection,
         control: TransferControl = TransferControl()
@@ -81,16 +81,16 @@ public struct LegacyClaim: Sendable {
         return plan
     }
 
-    /// Claims what was planned, in blocks of 500, and counts again afterwards: the server's own numbers say nothing.
+    /// Claims the planned photos in blocks of 500, then lists again to count: the server's response is not reliable.
     ///
-    /// Safe to repeat: what is claimed stays, and counts as already claimed then.
+    /// Safe to repeat: claimed photos stay claimed, and count as already claimed.
     ///
     /// - Parameters:
-    ///   - plan: What to claim.
+    ///   - plan: The photos to claim.
     ///   - control: Stops between two blocks.
-    /// - Returns: What it came to.
-    /// - Throws: `PhotoSyncError`: `.noDevice`, `.invalidDevice` when the server does not know this machine's device as the
-    ///   user's, and what `Pull.run` throws for a listing that cannot be right. Blocks before may be claimed then.
+    /// - Returns: The counts after the claim.
+    /// - Throws: `PhotoSyncError`: `.noDevice`, `.invalidDevice` when the server does not list this machine's device as
+    ///   the user's, and what `Pull.run` throws for an invalid listing. Earlier blocks may be claimed then.
     public func run(
         _ plan: ClaimPlan,
         control: TransferControl = TransferControl()
@@ -122,7 +122,7 @@ public struct LegacyClaim: Sendable {
     }
 
     private func claimAll(_ count: ClaimCount, _ control: TransferControl) async throws(PhotoSyncError) -> ClaimResult {
-        // What is legacy at this moment, which may be more than was planned.
+        // The photos that are legacy now, which may be more than planned.
         let before = try await LiveListing.make(of: account, .init(control: control), queue: queue)
         guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
         _ = try await account.client.claimAll(device: count.device)
@@ -134,7 +134,7 @@ public struct LegacyClaim: Sendable {
         }
     }
 
-    /// Lists anew what `add` looks up.
+    /// Lists the server's photos again and counts with `add`.
     private func counted(
         _ count: ClaimCount,
         _ control: TransferControl,
@@ -157,7 +157,6 @@ public struct LegacyClaim: Sendable {
     }
 }
 
-/// What became of photos that were to be claimed, by a listing made afterwards.
 private struct ClaimCount: Sendable {
     let device: String
     var claimed: Int64 = 0
@@ -183,7 +182,6 @@ private struct ClaimCount: Sendable {
 }
 
 extension Array where Element == String {
-    /// Each once, in order.
     fileprivate var distinct: [String] {
         var seen: Set<String> = []
         return filter { seen.insert($0).inserted }
@@ -194,13 +192,13 @@ extension Array where Element == String {
     }
 }
 
-/// What is to be claimed.
+/// A planned claim.
 public struct ClaimPlan: Sendable, Equatable {
-    /// What was asked for.
+    /// The requested photos.
     public var selection: LegacyClaim.Selection
-    /// Ids that will be claimed; empty for `.all`, which the server does in one step.
+    /// Ids to claim; empty for `.all`, which the server claims in one step.
     public var ids: [String]
-    /// Photos that will be claimed.
+    /// Number of photos to claim.
     public var count: Int64
     /// Ids that are in the listing and have a device already.
     public var alreadyClaimed: [String] = []
@@ -210,16 +208,16 @@ public struct ClaimPlan: Sendable, Equatable {
     public var before: SyncStatus
 }
 
-/// What a claim came to, by counting.
+/// The result of a claim, by recounting.
 public struct ClaimResult: Sendable, Equatable {
-    /// Photos that this device has claimed now.
+    /// Requested photos that belong to this device now.
     public var claimed: Int64
-    /// Photos that had a device before, or got one meanwhile.
+    /// Photos assigned to another device, before the claim or meanwhile.
     public var alreadyClaimed: Int64
-    /// Photos that are still legacy or gone although they were to be claimed, and unknown ids.
+    /// Requested photos that are still legacy or were deleted, and unknown ids.
     public var failed: Int64
-    /// Legacy photos that remain.
+    /// Legacy photos left.
     public var remaining: Int64
-    /// The server's counts afterwards.
+    /// The server's counts after the claim.
     public var after: SyncStatus
 }

@@ -1,30 +1,30 @@
 public import MediaStore
 internal import MediaTransport
 
-/// Makes this machine a device of a user (photosync contract 1.2 and 1.3).
+/// Registers this machine as a device of a user (photosync contract 1.2 and 1.3).
 public struct DeviceRegistration: Sendable {
     let client: PhotoSyncClient
     let library: LibraryStore
     let deviceName: String
 
     /// - Parameters:
-    ///   - client: The server; its key is the one to log in with, where there is one.
-    ///   - library: Keeps the login and the device token.
-    ///   - deviceName: What other clients call this machine, for example its host name. Control characters are dropped,
-    ///     and what is longer than 100 characters is cut.
+    ///   - client: The server; its key is used to log in, if it has one.
+    ///   - library: Stores the login and the device token.
+    ///   - deviceName: This machine's name in other clients, for example its host name. Control characters are removed,
+    ///     and it is cut after 100 characters.
     public init(client: PhotoSyncClient, library: LibraryStore, deviceName: String) {
         self.client = client
         self.library = library
         self.deviceName = DeviceName.cleaned(deviceName)
     }
 
-    /// Proves a key with `GET /api/sync/status`, registers this machine under its own token, and keeps key and device id.
+    /// Verifies a key with `GET /api/sync/status`, registers this machine with its token, and stores key and device id.
     ///
-    /// A token that turns out to be another user's device (it is not in the user's own list) is replaced by a new one.
+    /// A token that belongs to another user's device (it is not in the user's own list) is replaced by a new one.
     ///
-    /// - Parameter apiKey: The issued key; blanks around it do not count.
-    /// - Returns: The kept login.
-    /// - Throws: `PhotoSyncError`. Nothing is kept then, and an earlier login stays.
+    /// - Parameter apiKey: The issued key; surrounding blanks are ignored.
+    /// - Returns: The stored login.
+    /// - Throws: `PhotoSyncError`. Nothing is stored then, and an earlier login is kept.
     public func logIn(apiKey: String) async throws(PhotoSyncError) -> Login {
         let key = try Self.checked(apiKey.trimmingBlanks())
         let user = authorized(key)
@@ -35,13 +35,13 @@ public struct DeviceRegistration: Sendable {
         return login
     }
 
-    /// Logs in by e-mail address, lower-cased, and password. **Voids the user's key on all other clients**; ask first.
+    /// Logs in by e-mail address and password. **Revokes the user's key on all other clients**; confirm first.
     ///
-    /// The new key is kept as soon as it is there, before anything else is asked: the old one is void by then.
+    /// The new key is stored at once, before any other request, since the old one is already revoked.
     ///
-    /// - Returns: The kept login.
-    /// - Throws: `PhotoSyncError`; `.keyNotRotated` where the server's own defect makes it impossible (contract 1.2): the
-    ///   old key goes on working then. An error after the server's answer leaves a login without a device.
+    /// - Returns: The stored login.
+    /// - Throws: `PhotoSyncError`; `.keyNotRotated` where a defect of the server makes it impossible (contract 1.2):
+    ///   the old key stays valid then. An error after the login response leaves a login without a device.
     public func logIn(email: String, password: String) async throws(PhotoSyncError) -> Login {
         let token = try token(isRenewed: false)
         let reply = try await client.logIn(
@@ -62,8 +62,8 @@ public struct DeviceRegistration: Sendable {
 
     // MARK: Devices
 
-    /// This machine as a device of the user: the one that a login has registered, if it is theirs. A server hands out the
-    /// device of a known token whoever owns it (trap 10), and complains only when photos are claimed for it.
+    /// This machine's device: the registered one, if the user owns it. A server returns the device of a known token
+    /// whoever owns it (trap 10), and fails only when photos are claimed for it.
     private func ownDevice(
         of user: PhotoSyncClient,
         _ registered: RegisteredDevice? = nil
@@ -76,7 +76,6 @@ public struct DeviceRegistration: Sendable {
         return try await newDevice(of: user)
     }
 
-    /// A device under a token that nobody has used before.
     private func newDevice(of user: PhotoSyncClient) async throws(PhotoSyncError) -> RegisteredDevice {
         let device = try await user.registerDevice(name: deviceName, token: token(isRenewed: true))
         guard try await user.devices().contains(where: { $0.id == device.id }) else {
@@ -91,7 +90,7 @@ public struct DeviceRegistration: Sendable {
         client.authorized(.apiKey(key, for: client.server.origin))
     }
 
-    /// A key that can stand in a header field.
+    /// A key that is valid in a header field.
     private static func checked(_ key: String) throws(PhotoSyncError) -> String {
         guard !key.isEmpty, key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             throw PhotoSyncError(.unauthorized, detail: "the API key is empty or contains invalid characters")
@@ -126,12 +125,11 @@ public struct DeviceRegistration: Sendable {
     }
 }
 
-/// What a device is called on servers.
 enum DeviceName {
-    /// In characters.
+    /// Maximum length in characters.
     private static let longest = 100
 
-    /// A name that servers take (they refuse an empty one) and other clients can show.
+    /// A name that servers accept (they reject an empty one) and other clients can display.
     static func cleaned(_ name: String) -> String {
         let visible = String(String.UnicodeScalarView(name.unicodeScalars.filter { !isControl($0) }))
         let cut = String(visible.trimmingBlanks().prefix(longest)).trimmingBlanks()

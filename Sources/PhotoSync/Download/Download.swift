@@ -2,25 +2,25 @@ public import MediaStore
 public import MediaTransport
 internal import Synchronization
 
-/// Fetches photos into a directory, verified (photosync contract section 6).
+/// Downloads photos into a directory and verifies them (photosync contract section 6).
 public struct Download: Sendable {
     /// Which photos.
     public enum Selection: Sendable, Equatable {
-        /// Those that this machine has no copy of.
+        /// Those without a copy on this machine.
         case missing
         /// Those with these ids.
         case ids([String])
-        /// Those uploaded at or after a time that this machine has no copy of.
+        /// Those uploaded at or after a time, without a copy on this machine.
         case since(PhotoTime)
     }
 
-    /// How a download goes.
+    /// Options of a download.
     public struct Options: Sendable, Equatable {
-        /// Downloads at a time.
+        /// Number of parallel downloads.
         public var jobs: Int
-        /// Only say what would be fetched.
+        /// Whether to only plan the downloads.
         public var isDryRun: Bool
-        /// When a failed download is tried again; it goes on where it stopped.
+        /// When a failed download is retried; it resumes where it stopped.
         public var retry: RetryPolicy
 
         /// Makes options.
@@ -38,32 +38,32 @@ public struct Download: Sendable {
     /// Prepares a download.
     ///
     /// - Parameters:
-    ///   - account: The user, the server, and what is known of both.
-    ///   - hashes: Gets the digests of what is written.
-    ///   - options: How it goes.
+    ///   - account: The user and the server.
+    ///   - hashes: Gets the digests of the written files.
+    ///   - options: Options of the download.
     public init(_ account: SyncAccount, hashes: HashCache, options: Options = Options()) {
         self.account = account
         self.hashes = hashes
         self.options = options
     }
 
-    /// Fetches what is selected into `YYYY/MM/` below a directory, by the day it was taken.
+    /// Downloads the selected photos to `YYYY/MM/` in a directory, by the day they were taken.
     ///
-    /// Each file is written beside its place under a temporary name, verified, synchronised, and renamed without
-    /// replacing anything. A file that is broken off goes on where it stopped. A photo that failed keeps its name for the
-    /// next run.
+    /// Each file is written under a temporary name in its directory, verified, synced to disk, and renamed without
+    /// replacing anything. An interrupted download resumes where it stopped. A failed photo keeps its name for the next
+    /// run.
     ///
-    /// Where the local copy of a photo has been changed since, it stays as it is, and the photo is told as `.present` with
-    /// the error `.sourceChanged`; one that is asked for by its id is fetched under another name instead.
+    /// A local copy that was modified is kept, and its photo is reported as `.present` with the error `.sourceChanged`;
+    /// a photo selected by its id is downloaded under another name instead.
     ///
     /// - Parameters:
     ///   - selection: Which photos of the index.
-    ///   - directory: Absolute path, as bytes; made if missing.
-    ///   - control: Breaks off downloads under way and begins no other.
-    ///   - onItem: Told the end of each photo; from any thread, one call at a time.
+    ///   - directory: Absolute path, as bytes; created if missing.
+    ///   - control: Cancels running downloads and starts no others.
+    ///   - onItem: Called with the result of each photo; from any thread, one call at a time.
     ///   - progress: From any thread, one call at a time.
-    /// - Returns: The tally. Failures of single photos are items, not errors.
-    /// - Throws: `PhotoSyncError` for what ends the run as a whole: `.neverSynchronized`, `.targetUnusable`,
+    /// - Returns: The counts. Failures of single photos are items, not errors.
+    /// - Throws: `PhotoSyncError` for errors that end the whole run: `.neverSynchronized`, `.targetUnusable`,
     ///   `.unauthorized`, `.cancelled` …
     public func run(
         _ selection: Selection,
@@ -86,37 +86,37 @@ public struct Download: Sendable {
     }
 }
 
-/// The end of one photo.
+/// The result for one photo.
 public struct DownloadItem: Sendable {
-    /// What became of it.
+    /// The state of a photo.
     public enum State: String, Sendable, CaseIterable {
         /// Written; the bytes are those that were uploaded.
         case verified
         /// Written; the server has rewritten its file since it was uploaded (contract section 6, rule 3).
         case rewritten
-        /// A copy was there already.
+        /// A copy already existed.
         case present
-        /// A dry run: it would be fetched.
+        /// A dry run: it would be downloaded.
         case planned
-        /// Failed; nothing stands under its name.
+        /// Failed; no file has its name.
         case failed
-        /// Not begun, or broken off, when the run was stopped.
+        /// Not started, or interrupted, when the run was stopped.
         case cancelled
     }
 
-    /// The photo, as the index has it; for an id that is unknown only `id` means something.
+    /// Id of the photo; for an unknown id only this, `state` and `error` are set.
     public var id: String
-    /// Its name as uploaded; nil for an unknown id.
+    /// Its original name; nil for an unknown id.
     public var originalFilename: String?
-    /// What became of it.
+    /// The state of the photo.
     public var state: State
-    /// Where it is, or would be.
+    /// The existing or planned path.
     public var path: [UInt8]?
-    /// Bytes of the local file.
+    /// Size of the local file in bytes.
     public var sizeBytes: Int64?
     /// SHA-256 of the local bytes.
     public var sha256: String?
-    /// SHA-256 of the uploaded bytes, as the server says.
+    /// SHA-256 of the uploaded bytes, from the listing.
     public var serverSHA256: String?
     /// Bytes that came over the network.
     public var bytesReceived: Int64 = 0
@@ -128,13 +128,13 @@ public struct DownloadItem: Sendable {
     public var error: PhotoSyncError?
 }
 
-/// Where a download stands.
+/// Progress of a download.
 public struct DownloadProgress: Sendable, Equatable {
-    /// Photos to fetch.
+    /// Photos to download.
     public var photos: Int64 = 0
-    /// Photos that have ended.
+    /// Finished photos.
     public var photosDone: Int64 = 0
-    /// Bytes to fetch, as uploaded; the files may differ a little.
+    /// Bytes to download, by the uploaded sizes; the stored files may differ a little.
     public var bytes: Int64 = 0
     /// Bytes received.
     public var bytesReceived: Int64 = 0
@@ -142,9 +142,9 @@ public struct DownloadProgress: Sendable, Equatable {
     package init() {}
 }
 
-/// What a download came to.
+/// The result of a download.
 public struct DownloadResult: Sendable, Equatable {
-    /// Photos by end.
+    /// Number of photos by state.
     public var counts: [DownloadItem.State: Int] = [:]
     /// Bytes received.
     public var bytesReceived: Int64 = 0
@@ -152,7 +152,7 @@ public struct DownloadResult: Sendable, Equatable {
     package init() {}
 }
 
-/// Tells what happens to whoever called, one call at a time, and keeps the tally.
+/// Reports events to the caller one at a time, and keeps the counts.
 final class DownloadTeller: Sendable {
     private struct State {
         var result = DownloadResult()
@@ -171,12 +171,10 @@ final class DownloadTeller: Sendable {
         self.progress = progress
     }
 
-    /// Whether anybody wants to know how much there is to do.
     var wantsProgress: Bool { progress != nil }
 
     var result: DownloadResult { state.withLock { $0.result } }
 
-    /// What there is to fetch.
     func expect(photos: Int64, bytes: Int64) {
         tell { progress in
             progress.photos = photos
@@ -184,17 +182,14 @@ final class DownloadTeller: Sendable {
         }
     }
 
-    /// Bytes that have come.
     func received(_ byteCount: Int64) {
         guard byteCount > 0 else { return }
         tell { $0.bytesReceived += byteCount }
     }
 
-    /// The end of a photo.
-    ///
     /// - Parameters:
-    ///   - item: The end.
-    ///   - isCounted: Whether it is one of those that were to be fetched.
+    ///   - item: The result.
+    ///   - isCounted: Whether the photo was one of those to download.
     func ended(_ item: DownloadItem, isCounted: Bool) {
         state.withLock { state in
             state.result.counts[item.state, default: 0] += 1
@@ -206,7 +201,7 @@ final class DownloadTeller: Sendable {
         }
     }
 
-    /// The lock is held while the caller is told: that is what makes it one call at a time.
+    /// Calls `progress` with the lock held, so that calls do not overlap.
     private func tell(_ change: (inout DownloadProgress) -> Void) {
         state.withLock { state in
             change(&state.progress)
@@ -215,13 +210,12 @@ final class DownloadTeller: Sendable {
     }
 }
 
-/// A photo that is going to be fetched, with the name that it has been given.
+/// A photo to download, with its planned name.
 struct PlannedDownload: Sendable {
     let photo: PhotoRecord
     var place: DownloadPlace
-    /// As the library has it.
     var copy: PhotoCopy
-    /// What an earlier run left under a name that cannot be used any more.
+    /// The temporary file of an earlier run whose name cannot be used any more.
     var abandoned: String?
 
     var temporaryName: String { copy.temporaryName ?? "" }

@@ -6,29 +6,29 @@ internal import MediaStore
 internal import MediaSystem
 internal import Synchronization
 
-/// Gives photos their names, in the order of the index, so that a run that is repeated gives the same.
+/// Gives photos their names, in the order of the index, so that repeated runs give the same names.
 ///
-/// A name is free when nothing has it, in any case: no file of the directory, no copy that the library knows, no photo of
-/// this run. It is taken in the library before the first byte is asked for, and stays taken when the download fails.
+/// A name is free if no file of the directory, no copy in the library and no photo of this run has it, ignoring case.
+/// It is reserved in the library before the first request, and stays reserved when the download fails.
 actor DownloadPlanner {
     private typealias Keys = Set<Int>
 
-    /// Directories that were read last. Photos come in the order of their upload, mostly month after month.
+    /// Number of directory listings kept. Photos come in upload order, mostly month after month.
     private static let remembered = 16
 
     private let account: SyncAccount
     private let root: [UInt8]
-    /// nil for a dry run into a directory that is not there yet.
+    /// nil for a dry run into a directory that does not exist.
     private let target: TargetDirectory?
     private let isDryRun: Bool
 
-    /// What stands in a directory, as hashes of `SafeFileName.key`: a million names must not take a million strings. That
-    /// two hashes are equal is as good as impossible, and would cost a name its number only.
+    /// Names in a directory, as hashes of `SafeFileName.key`, to save memory for a million names. A collision is almost
+    /// impossible, and only numbers a name needlessly.
     private var listings: [String: Keys] = [:]
     private var listed: [String] = []
-    /// The number that a name got last, so that a thousand photos of one name do not ask for each other's numbers.
+    /// The last number given to a name, so that a thousand photos of one name do not probe all numbers.
     private var lastNumbers: [Int: Int] = [:]
-    /// Names taken by photos that have not come yet.
+    /// Names reserved for photos that are not downloaded yet.
     private var reserved: [String: Keys]?
 
     init(account: SyncAccount, target: TargetDirectory?, root: [UInt8], isDryRun: Bool) {
@@ -38,9 +38,9 @@ actor DownloadPlanner {
         self.isDryRun = isDryRun
     }
 
-    /// Plans photos and keeps the plan.
+    /// Plans photos and stores the plan.
     ///
-    /// - Parameter wanted: With the names that they may have in the library already.
+    /// - Parameter wanted: Photos, with their names in the library.
     /// - Returns: All of them, in their order.
     /// - Throws: `StoreError`.
     func plan(_ wanted: [(photo: PhotoRecord, names: [PhotoCopy])]) async throws(StoreError) -> [PlannedDownload] {
@@ -61,7 +61,7 @@ actor DownloadPlanner {
         return plans
     }
 
-    /// Another name, since somebody has taken the one that was planned. The temporary file keeps its name.
+    /// Gives another name, since a file got the planned one. The temporary file keeps its name.
     func rename(_ plan: PlannedDownload) async throws(StoreError) -> PlannedDownload {
         var renamed = plan
         listings[plan.place.directory]?.insert(Self.hash(plan.place.name))
@@ -74,7 +74,7 @@ actor DownloadPlanner {
         return renamed
     }
 
-    /// The file is there: its name is now taken by itself.
+    /// Marks the name as taken by the downloaded file.
     func landed(_ plan: PlannedDownload) {
         let hash = Self.hash(plan.place.name)
         reserved?[plan.place.directory]?.remove(hash)
@@ -83,7 +83,7 @@ actor DownloadPlanner {
 
     // MARK: Names
 
-    /// The name that the photo was given before, if it can still have it; otherwise a plan without path.
+    /// Plans the photo with its earlier name, if that is still free; otherwise without a path.
     private func planAgain(_ photo: PhotoRecord, names: [PhotoCopy]) -> PlannedDownload {
         var plan = PlannedDownload(
             photo: photo,
@@ -110,7 +110,7 @@ actor DownloadPlanner {
                 plan.copy.temporaryName = SafeFileName.temporary(for: name)
             } else {
                 plan.copy = known
-                // The listing may say something else by now.
+                // The listing may have changed.
                 plan.copy.serverSHA256 = photo.sha256
             }
             break
@@ -118,7 +118,7 @@ actor DownloadPlanner {
         return plan
     }
 
-    /// The last part of a path when the rest is the directory of a place.
+    /// The last component of a path if the rest is the directory of a place.
     private func nameInPlace(_ path: [UInt8], _ place: DownloadPlace) -> String? {
         var directory = place
         directory.name = ""
@@ -127,14 +127,12 @@ actor DownloadPlanner {
         return String(validating: path[prefix.count...], as: UTF8.self)
     }
 
-    /// Whether nothing stands under a name, or what stands there is the photo itself, which had just got it when the run
-    /// died.
+    /// Whether no file has the name, or only the photo itself, renamed just before its run died.
     private func isFree(_ copy: PhotoCopy) -> Bool {
         guard let found = FileIdentity(ofRegularFile: copy.path) else { return true }
         return copy.state == .written && copy.identity.map { found.isSameContent(as: $0) } == true
     }
 
-    /// The first name that neither the directory nor this run has.
     private func giveName(to plan: inout PlannedDownload) {
         let directory = plan.place.directory
         let standing = listing(of: directory)
@@ -179,7 +177,6 @@ actor DownloadPlanner {
         reserved?[place.directory, default: []].insert(Self.hash(place.name))
     }
 
-    /// Names that earlier runs took for photos that have not come.
     private func loadReserved() throws(StoreError) {
         guard reserved == nil else { return }
         var found: [String: Keys] = [:]
@@ -200,7 +197,7 @@ actor DownloadPlanner {
         reserved = found
     }
 
-    /// A directory that is missing, or no directory, has no names; what is wrong with it shows when it is written to.
+    /// Empty for a directory that does not exist or cannot be read; the error occurs when it is written to.
     private func listing(of directory: String) -> Keys {
         if let known = listings[directory] { return known }
         var keys = Keys()
@@ -218,20 +215,18 @@ actor DownloadPlanner {
 }
 
 extension FileIdentity {
-    /// Whether both are one file with one content; its change time tells of names and rights too, and does not count.
+    /// Compares without the change time, which names and permissions also change.
     func isSameContent(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode && size == other.size
             && modificationNanoseconds == other.modificationNanoseconds
     }
 }
 
-/// What a selection comes to, read from the index a block at a time.
 struct DownloadCandidates: Sendable {
-    /// One photo of the selection.
     enum Candidate: Sendable {
-        /// To be fetched; with the names that it may have already.
+        /// To be downloaded; with its names in the library.
         case wanted(PhotoRecord, names: [PhotoCopy])
-        /// Here, in a file that may have been changed since.
+        /// Has a local copy, which may have been modified.
         case present(PhotoRecord, PhotoCopy, isChanged: Bool)
         /// Not in the index.
         case unknown(id: String)
@@ -253,7 +248,7 @@ struct DownloadCandidates: Sendable {
         }
     }
 
-    /// How many photos are to be fetched, and their bytes. Blocks.
+    /// Number and bytes of the photos to download. Blocks.
     func total() throws -> (photos: Int64, bytes: Int64) {
         var total: (photos: Int64, bytes: Int64) = (0, 0)
         try forEachBlock { block in
@@ -273,7 +268,7 @@ struct DownloadCandidates: Sendable {
             let block = photos.compactMap { photo -> Candidate? in
                 let holding = holdings[photo.id] ?? LocalCopies.Holding()
                 if holding.unchanged != nil { return nil }
-                // Changing a photo is the user's right; fetching it again each night would be a nuisance.
+                // Do not download a photo again each night because the user edited the copy.
                 if let changed = holding.changed { return .present(photo, changed, isChanged: true) }
                 return .wanted(photo, names: holding.names)
             }
@@ -301,7 +296,7 @@ struct DownloadCandidates: Sendable {
     }
 }
 
-/// Blocks of candidates, read on a thread of its own and only as fast as they are taken, so that memory stays flat.
+/// Blocks of candidates, read on a separate thread only as fast as they are consumed, to bound memory.
 final class CandidateFeed: Sendable {
     typealias Block = [DownloadCandidates.Candidate]
 
@@ -311,7 +306,7 @@ final class CandidateFeed: Sendable {
     private let demand = DispatchSemaphore(value: 0)
     private let isStopped = Atomic(false)
 
-    /// Begins to read when the first block is asked for.
+    /// Starts reading with the first call of `next`.
     init(_ candidates: DownloadCandidates) {
         let (blocks, door) = AsyncThrowingStream<Block, any Error>.makeStream()
         self.blocks = blocks
@@ -338,7 +333,7 @@ final class CandidateFeed: Sendable {
         do { return try await blocks.next() } catch { throw .ofStore(error) }
     }
 
-    /// Ends the thread. Nothing is asked for after that.
+    /// Ends the thread. `next` must not be called afterwards.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
         demand.signal()
@@ -350,13 +345,12 @@ final class CandidateFeed: Sendable {
     }
 }
 
-/// Where a photo goes: `YYYY/MM/NAME` below the target directory.
+/// The path of a photo: `YYYY/MM/NAME` in the target directory.
 struct DownloadPlace: Sendable, Hashable {
     /// Four digits.
     let year: String
     /// Two digits.
     let month: String
-    /// Its name there.
     var name: String
 
     /// The month in UTC, as the server files it (contract 3.6).
@@ -367,47 +361,40 @@ struct DownloadPlace: Sendable, Hashable {
         self.name = name
     }
 
-    /// The month's directory below the root, `YYYY/MM`.
     var directory: String { "\(year)/\(month)" }
 
-    /// The whole path, as bytes.
     func path(below root: [UInt8]) -> [UInt8] {
         (root == Array("/".utf8) ? [] : root) + Array("/\(directory)/\(name)".utf8)
     }
 }
 
-/// What this machine has of some photos, by the library and by the files themselves.
+/// The copies of some photos on this machine, by the library and the files' metadata.
 struct LocalCopies {
-    /// What became of the file of a copy.
     enum Condition {
-        /// It is there as it was.
+        /// Same size and modification time.
         case unchanged
-        /// It is there, and somebody has changed it.
+        /// Modified by the user.
         case changed
-        /// It is gone.
+        /// Does not exist.
         case vanished
     }
 
-    /// What there is of one photo.
     struct Holding {
-        /// A file with its bytes.
         var unchanged: PhotoCopy?
-        /// A file that had its bytes.
         var changed: PhotoCopy?
-        /// Downloads that have not ended, and copies that are gone: names that the photo may have again.
+        /// Unfinished downloads and deleted copies, whose names the photo may have again.
         var names: [PhotoCopy] = []
     }
 
     let library: LibraryStore
     let server: String
 
-    /// What there is of each photo, by its id.
     func holdings(of photos: [PhotoRecord]) throws(StoreError) -> [String: Holding] {
         var holdings: [String: Holding] = [:]
         for copy in try library.copies(ofPhotos: photos.map(\.id), server: server) {
             add(copy, to: &holdings[copy.photoID, default: Holding()])
         }
-        // The same bytes, pushed or fetched as another photo.
+        // The same bytes as a copy of another photo.
         let lacking = photos.filter { holdings[$0.id]?.unchanged == nil }
         guard !lacking.isEmpty else { return holdings }
         let ids = Dictionary(lacking.map { ($0.sha256, $0.id) }, uniquingKeysWith: { first, _ in first })
@@ -430,7 +417,7 @@ struct LocalCopies {
         }
     }
 
-    /// Length and time of change tell. A file that was moved to another disk and back, or got other rights, is the same.
+    /// Compares size and modification time. Moving a file to another disk or changing its permissions is not a change.
     static func condition(of copy: PhotoCopy) -> Condition {
         guard let found = FileIdentity(ofRegularFile: copy.path) else { return .vanished }
         guard let known = copy.identity else { return .unchanged }

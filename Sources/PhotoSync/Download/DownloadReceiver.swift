@@ -6,26 +6,25 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// Writes the bytes of one answer to the partial file, and has them hashed on another core.
+/// Writes the bytes of one response to the partial file, and hashes them on another core.
 final class DownloadReceiver: ResponseReceiver {
     struct State {
-        /// What the answer says of the file; nil before it has been accepted.
+        /// nil until the response is accepted.
         var head: DownloadHead?
-        /// Whether the answer came from the server's own download, not from something in between.
+        /// Whether the response comes from the server's download, not from an intermediary.
         var isGenuine = false
-        /// Bytes of the file that are there.
+        /// Bytes in the file.
         var position: Int64
-        /// Bytes of this answer.
         var received: Int64 = 0
-        /// Bytes of this answer that nobody was told of.
+        /// Bytes of this response that were not reported as progress yet.
         var untold: Int64 = 0
-        /// Up to here the disk was asked to write.
+        /// Writeback was started up to here.
         var writebackEnd: Int64
-        /// Whether the rest does not fit to what is there: all of it has to come again.
+        /// Whether the response does not continue the partial file, so that it must be downloaded from the start.
         var mustStartOver = false
     }
 
-    /// So many bytes are worth a request to the disk of their own.
+    /// Bytes between two starts of writeback.
     private static let writebackStep: Int64 = 8 << 20
 
     private let file: PartialFile
@@ -37,12 +36,12 @@ final class DownloadReceiver: ResponseReceiver {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - photo: As the listing tells it.
-    ///   - file: Has the bytes before `offset`.
-    ///   - offset: What was asked for.
+    ///   - photo: The photo as listed.
+    ///   - file: Contains the bytes before `offset`.
+    ///   - offset: The requested offset.
     ///   - expectedTotal: Length of the file that those bytes came from.
-    ///   - pipeline: Has seen the bytes before `offset`.
-    ///   - onBegin: Told of an answer that was accepted, on the transfer loop's thread.
+    ///   - pipeline: Has hashed the bytes before `offset`.
+    ///   - onBegin: Called with the head of an accepted response, on the transfer loop's thread.
     init(
         _ photo: PhotoRecord,
         to file: PartialFile,
@@ -62,7 +61,6 @@ final class DownloadReceiver: ResponseReceiver {
 
     var result: State { state.withLock { $0 } }
 
-    /// Bytes received since the last call.
     func takeUntold() -> Int64 {
         state.withLock { state in
             defer { state.untold = 0 }
@@ -83,7 +81,7 @@ final class DownloadReceiver: ResponseReceiver {
         try state.withLock { state in
             if download.status == 206 { try checkRange(download, total, &state) }
             do throws(FileWriteError) {
-                // A 200 to a request for the rest: the file is another one, and begins anew.
+                // A 200 to a range request: the server's file has changed.
                 if download.status == 200, state.position > 0 {
                     try file.truncate(to: 0)
                     pipeline.restart()
@@ -123,9 +121,9 @@ final class DownloadReceiver: ResponseReceiver {
         if position.now < position.end { SyncKillPoint.downloadMidBody.reach() }
     }
 
-    /// Whether `Last-Modified` tells one version of the file from any other: only when it lies a second before `Date`, since
-    /// the file may have been written twice within that second (RFC 9110 section 8.8.2.2). The server writes twice just
-    /// after an upload (contract section 6).
+    /// Whether `Last-Modified` is a strong validator: it must be at least a second before `Date`, since the file may
+    /// have been written twice within that second (RFC 9110 section 8.8.2.2). The server writes twice just after an
+    /// upload (contract section 6).
     private static func isStrong(_ head: HTTPResponseHead) -> Bool {
         guard let modified = head.value(of: "Last-Modified").flatMap(HTTPDate.parse),
             let now = head.value(of: "Date").flatMap(HTTPDate.parse)
@@ -133,8 +131,8 @@ final class DownloadReceiver: ResponseReceiver {
         return now > modified
     }
 
-    /// The photo of an id never changes: when listing and download name different bytes, one of them tells of another
-    /// photo, and nothing shows which.
+    /// The photo of an id never changes: if listing and download have different digests, one of them is of another
+    /// photo, and it is unknown which.
     private func checkDigest(_ head: DownloadHead) throws {
         guard let told = head.sha256, told != photo.sha256 else { return }
         throw PhotoSyncError(
@@ -145,7 +143,7 @@ final class DownloadReceiver: ResponseReceiver {
         )
     }
 
-    /// The time of `If-Range` has seconds only: a file that was replaced within one shows by its length (contract 6).
+    /// `If-Range` has a resolution of one second: a file replaced within it is detected by its length (contract 6).
     private func checkRange(_ head: DownloadHead, _ total: Int64, _ state: inout State) throws {
         let isRest =
             offset > 0 && head.firstByte == offset && total == expectedTotal
@@ -166,8 +164,8 @@ final class DownloadReceiver: ResponseReceiver {
     }
 }
 
-/// Gives the digests of new files to the cache once their times tell a later change: the cache takes none for a file that
-/// has changed a moment ago.
+/// Adds the digests of new files to the cache after a delay, since the cache accepts none of a file that has just
+/// changed.
 final class DigestKeeper: Sendable {
     private struct Entry {
         var path: [UInt8]
@@ -176,7 +174,7 @@ final class DigestKeeper: Sendable {
         var writtenAt: Date
     }
 
-    /// A little more than the cache asks for.
+    /// A little more than the cache requires.
     private static let rest = TimeInterval(HashCache.restAfterChange) / 1e9 + 0.001
 
     private let hashes: HashCache
@@ -198,7 +196,6 @@ final class DigestKeeper: Sendable {
         keep(due)
     }
 
-    /// Waits for the last ones.
     func finish() async {
         let entries = waiting.withLock { entries in
             defer { entries = [] }

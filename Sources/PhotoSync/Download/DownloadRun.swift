@@ -4,13 +4,12 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// One call of `Download.run`.
 struct DownloadRun: Sendable {
     let account: SyncAccount
     let hashes: HashCache
     let options: Download.Options
     let candidates: DownloadCandidates
-    /// Stopped by the caller, and by what no photo can go on with.
+    /// Stopped by the caller, and by errors that end the whole run.
     let control: TransferControl
     let teller: DownloadTeller
 
@@ -51,13 +50,13 @@ struct DownloadRun: Sendable {
         throw PhotoSyncError(.neverSynchronized, detail: "nothing is known of \(account.server) yet")
     }
 
-    /// nil for a dry run into a directory that is not there yet.
+    /// nil for a dry run into a directory that does not exist.
     private func openTarget(_ path: [UInt8]) throws(PhotoSyncError) -> TargetDirectory? {
         do throws(FileWriteError) {
             let target = try TargetDirectory.open(path, creating: !options.isDryRun)
             guard let target else { return nil }
             if !target.isWritable { throw FileWriteError(.denied, path: target.path) }
-            // Two runs would give the same photos different names, and leave them twice.
+            // Two runs would give the same photo two names, and download it twice.
             if !options.isDryRun { try target.lock() }
             return target
         } catch {
@@ -67,9 +66,9 @@ struct DownloadRun: Sendable {
 
     // MARK: The photos
 
-    /// Hands photos to at most `jobs` tasks.
+    /// Runs at most `jobs` downloads at a time.
     ///
-    /// - Returns: What the run could not go on with.
+    /// - Returns: The error that ended the run.
     private func work(
         _ feed: CandidateFeed,
         _ planner: DownloadPlanner,
@@ -105,7 +104,6 @@ struct DownloadRun: Sendable {
         return failure
     }
 
-    /// The first obstacle counts; it breaks the other photos off.
     private func note(_ obstacle: PhotoSyncError?, _ failure: inout PhotoSyncError?) {
         guard let obstacle, failure == nil else { return }
         failure = obstacle

@@ -4,7 +4,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// What all photos of a run share.
+/// Shared by all photos of a run.
 struct DownloadContext: Sendable {
     let account: SyncAccount
     let options: Download.Options
@@ -15,22 +15,21 @@ struct DownloadContext: Sendable {
     let control: TransferControl
 }
 
-/// One photo: tries, verification, and its name.
+/// Downloads one photo: attempts, verification, rename.
 ///
-/// The order of steps is what makes a death harmless: the name is taken in the library before the first byte is asked for;
-/// the bytes are on the disk, and the library knows their digest, before the file gets its name; the library calls it
-/// present only after that.
+/// The order of steps makes a crash harmless: the library reserves the name before the first request; the bytes are
+/// synced, and the library has their digest, before the rename; the library records the file as present only after it.
 struct PhotoDownload {
-    /// From so many bytes on, what is needed to go on after a death is kept in the library: less comes faster than that.
+    /// From this size on, the library stores what a resume after a crash needs; smaller files download faster.
     private static let worthResuming: Int64 = 1 << 20
-    /// Answers that make a photo begin anew, before it is given up.
+    /// Restarts of a photo from its first byte before it fails.
     private static let freshStarts = 3
 
     let context: DownloadContext
     var plan: PlannedDownload
     var item: DownloadItem
-    /// Whether the first bytes of the file are known to be those that were received. A process that died may have left a
-    /// length without the bytes: its machine may have lost its power as well.
+    /// Whether the first bytes of the file are known to be those received. After a crash the file may have the length
+    /// but not the bytes, if the machine lost power.
     var isPartProven = false
 
     var library: LibraryStore { context.account.library }
@@ -42,9 +41,7 @@ struct PhotoDownload {
         item = DownloadItem(plan, state: .failed)
     }
 
-    /// Fetches the photo and tells its end.
-    ///
-    /// - Returns: What the whole run cannot go on with.
+    /// - Returns: An error that ends the whole run; nil otherwise.
     mutating func perform() async -> PhotoSyncError? {
         var obstacle: PhotoSyncError?
         do {
@@ -64,7 +61,7 @@ struct PhotoDownload {
         let directory = try openDirectory()
         if try await adoptRenamed(in: directory) { return }
         let file = try open(plan.temporaryName, in: directory)
-        // Before the lock was ours, another process may have fetched the photo.
+        // Another process may have fetched the photo before we had the lock.
         if try presentCopy() {
             discard(file)
             return
@@ -105,13 +102,13 @@ struct PhotoDownload {
         }
     }
 
-    /// The run died when the file had just got its name.
+    /// Finishes a photo of a run that died right after the rename.
     private mutating func adoptRenamed(in directory: TargetDirectory) async throws(PhotoSyncError) -> Bool {
         guard plan.copy.state == .written, let digest = plan.copy.sha256, let known = plan.copy.identity,
             let found = FileIdentity(ofRegularFile: plan.copy.path), found.isSameContent(as: known)
         else { return false }
         do {
-            // Where a rename is a link and an unlink, it may have died between the two.
+            // Where a rename is a link and an unlink, the run may have died between the two.
             let temporary = Array(plan.temporaryName.utf8)
             if try directory.status(of: temporary)?.isSameContent(as: known) == true {
                 try directory.remove(temporary)
@@ -123,14 +120,14 @@ struct PhotoDownload {
         return true
     }
 
-    /// The run died between the last byte and the name.
+    /// Finishes a photo of a run that died between the last byte and the rename.
     private mutating func adoptWritten(_ file: PartialFile) async throws(PhotoSyncError) -> Bool {
         guard plan.copy.state == .written, let digest = plan.copy.sha256 else { return false }
         if try status(of: file) == plan.copy.identity {
             try await publish(file, digest: digest)
             return true
         }
-        // Somebody has been at it: from the start.
+        // The file was modified: start over.
         plan.copy.state = .planned
         plan.copy.sha256 = nil
         plan.copy.identity = nil
@@ -138,7 +135,6 @@ struct PhotoDownload {
         return false
     }
 
-    /// Whether the library says by now that the photo is here.
     private mutating func presentCopy() throws(PhotoSyncError) -> Bool {
         do throws(StoreError) {
             let copies = try library.copies(ofPhotos: [photo.id], server: context.account.server)
@@ -198,17 +194,16 @@ struct PhotoDownload {
         }
     }
 
-    /// How much of the file an earlier try has left that can be trusted. At least one byte is always asked for, so that the
-    /// server tells whether its file is still the same.
+    /// Number of bytes of an earlier attempt that can be trusted. At least one byte is left to request, so that the
+    /// response shows whether the server's file is still the same.
     func resumable(_ file: PartialFile) throws(PhotoSyncError) -> Int64 {
         guard plan.copy.lastModified != nil, let total = plan.copy.totalBytes else { return 0 }
-        // No digest is known of a rewritten file, so every byte must have been seen on its way.
+        // The digest of a rewritten file is not known, so every byte must have been received by this process.
         guard isPartProven || total == photo.fileSize else { return 0 }
         let size = try status(of: file).size
         return size <= total ? min(size, total - 1) : 0
     }
 
-    /// Cuts the file at the offset, and hashes what stays.
     private func prepare(_ file: PartialFile, from offset: Int64) async throws(PhotoSyncError) -> HashPipeline {
         do {
             try file.truncate(to: offset)
@@ -226,7 +221,7 @@ struct PhotoDownload {
         }
     }
 
-    /// One request, with its facts kept in the library beside it.
+    /// Sends one request, and stores the head of its response in the library meanwhile.
     private func request(
         _ file: PartialFile,
         from offset: Int64,
@@ -262,14 +257,14 @@ struct PhotoDownload {
         return (outcome, receiver.result)
     }
 
-    /// While the bytes come: a process that dies leaves what the next one needs to go on.
+    /// Stores during the transfer what a resume after a crash needs.
     private func keepFacts(_ heads: AsyncStream<DownloadHead>) async {
         for await head in heads where (head.totalBytes ?? 0) >= Self.worthResuming && head.lastModified != nil {
             var copy = plan.copy
             copy.identity = nil
             copy.lastModified = head.lastModified
             copy.totalBytes = head.totalBytes
-            // What cannot be kept now shows when the end is kept.
+            // A failing store is detected when the result is stored.
             try? await library.keep([copy])
         }
     }
@@ -287,28 +282,25 @@ struct PhotoDownload {
 }
 
 extension PhotoSyncError {
-    /// Whether no other photo would fare better.
+    /// Whether all other photos would fail as well.
     fileprivate var endsDownloads: Bool {
         switch code {
         case .unauthorized, .notLoggedIn, .setupRequired, .redirected, .diskFull, .storeUnusable: true
-        // The server cannot be reached at all.
         case .transport: transport?.isBeforeRequest == true
         default: false
         }
     }
 
-    /// A 206 with other bytes than those that were asked for.
+    /// A 206 with another range than requested.
     fileprivate var isStaleRange: Bool { code == .unexpectedAnswer && httpStatus == 206 }
 }
 
-/// What becomes of the bytes that have come.
 extension PhotoDownload {
     // MARK: Judging
 
-    /// The four rules of contract section 6.
+    /// Applies the four rules of contract section 6.
     ///
-    /// - Returns: The digest of the photo, as it was uploaded or as the server has rewritten it; nil for bytes that are
-    ///   corrupt.
+    /// - Returns: The digest of the photo, as uploaded or as rewritten by the server; nil for corrupt bytes.
     func judge(_ state: DownloadReceiver.State, _ pipeline: HashPipeline) async throws(PhotoSyncError) -> String? {
         guard let total = state.head?.totalBytes, state.position == total else {
             throw PhotoSyncError(
@@ -324,7 +316,7 @@ extension PhotoDownload {
             throw PhotoSyncError(.internalError, detail: "\(error)")
         }
         if digest == photo.sha256 { return digest }
-        // The server stamps every download. A page of a proxy or a hotel is not what it has rewritten.
+        // The server stamps every download. The page of a proxy or captive portal is not a rewritten photo.
         guard state.isGenuine, total > 0 else {
             throw PhotoSyncError(
                 .unexpectedAnswer,
@@ -361,7 +353,7 @@ extension PhotoDownload {
                 try await becomePresent(digest, identity: published)
                 return
             } catch {
-                // Somebody else's file has come there meanwhile.
+                // Another file got this name meanwhile.
                 guard error.code == .targetExists else { throw error }
             }
             do {
@@ -385,7 +377,7 @@ extension PhotoDownload {
         item.state = digest == photo.sha256 ? .verified : .rewritten
     }
 
-    /// A part is worth keeping when a later try can go on with it.
+    /// Keeps the partial file if a later attempt can resume it, otherwise deletes it.
     mutating func keepPart(of file: PartialFile, after error: PhotoSyncError) async throws(PhotoSyncError) {
         if plan.copy.state == .written { return }
         let isUseful =
@@ -394,7 +386,7 @@ extension PhotoDownload {
             default: (try? resumable(file)).map { $0 > 0 } ?? false
             }
         if isUseful {
-            // Only a part that is on the disk is worth more than its length.
+            // Only synced bytes can be trusted after a crash.
             let kept = try? await onDisk { () throws(FileWriteError) in try file.settle() }
             plan.copy.identity = isPartProven ? kept : nil
         } else {
@@ -405,7 +397,7 @@ extension PhotoDownload {
     }
 
     func discard(_ file: PartialFile) {
-        // A file that cannot be removed is written over the next time.
+        // A file that cannot be removed is overwritten by the next attempt.
         try? file.discard()
     }
 

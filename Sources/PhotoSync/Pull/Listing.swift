@@ -4,32 +4,29 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// Walks through a server's listing into an index, and believes it only when it can be right (photosync contract
-/// section 5, traps 1, 18, 19 and 22).
+/// Reads a server's listing into an index, and accepts it only if it is consistent (photosync contract section 5, traps
+/// 1, 18, 19 and 22).
 ///
-/// Each page is stored together with the cursor behind it while the next one is on its way. What makes a listing
-/// doubtful, and begins it anew a few times before it is an error:
+/// Each page is stored together with its next cursor while the next page is being fetched. These make a listing
+/// doubtful; it is restarted a few times before it is an error:
 ///
-/// - an empty page reached by a cursor: the photo that the cursor stands for is gone, or the server has lost it;
-/// - an empty page that promises more, or a page whose cursor and `hasMore` contradict each other;
-/// - a page on which every photo was listed before: the cursor goes in a circle, of whatever length;
-/// - far more photos than the server says it has: it would never end;
-/// - fewer distinct photos at the end than the server says it has.
+/// - an empty page reached by a cursor: the photo of the cursor was deleted, or the server has lost the cursor;
+/// - an empty page with `hasMore`, or a page whose cursor and `hasMore` contradict each other;
+/// - a page of photos that were all listed before: a pagination loop of any length;
+/// - far more photos than the server's total: it would never end;
+/// - fewer distinct photos at the end than the server's total.
 struct Listing: Sendable {
-    /// Asks for a page: by cursor, nil for the first; from a time on, nil for everything.
+    /// Fetches a page: after a cursor, nil for the first page; uploaded since a time, nil for all.
     typealias Source = @Sendable (String?, PhotoTime?, TransferControl) async throws(PhotoSyncError) -> PhotoPage
 
-    /// A listing that can be right.
     struct Outcome: Sendable {
-        /// All its pages are stored; it is not recorded as complete.
+        /// All its pages are stored, but it is not recorded as complete.
         var run: SyncRun
-        /// How often it was begun anew.
         var restarts: Int
-        /// Whether its last page was stored by an earlier process, and nothing was asked now.
+        /// Whether an earlier process stored its last page, so that no page was requested now.
         var isOfEarlierProcess: Bool
     }
 
-    /// A page, ready to be stored.
     private struct Fetched {
         var page: PhotoPage
         var photos: EncodedPhotos
@@ -45,15 +42,15 @@ struct Listing: Sendable {
     let account: SyncAccount
     /// Whose photos the index has; see `SyncIndex.begin`.
     let accountKey: String
-    /// Whether the index holds all photos after an incremental run, and not only those of that run.
+    /// Whether the index has all photos after an incremental run, not only those of that run.
     let isIndexOfAll: Bool
     let maximumRestarts: Int
     let queue: StoreQueue
 
     /// Stores every page of a listing. `progress` is called after each one.
     ///
-    /// - Throws: `PhotoSyncError`: the last doubt when `maximumRestarts` did not help; `.stubServer` and `.cancelled` at
-    ///   once. What is stored stays, and the run is not complete.
+    /// - Throws: `PhotoSyncError`: the last doubt after `maximumRestarts`; `.stubServer` and `.cancelled` at once.
+    ///   Stored pages are kept; the run is not complete.
     func store(
         _ kind: SyncRun.Kind,
         control: TransferControl,
@@ -79,18 +76,17 @@ struct Listing: Sendable {
         }
     }
 
-    /// One way through the listing, from where `run` stands.
     private func walk(
         _ start: SyncRun,
         control: TransferControl,
         progress: @Sendable (SyncRun) -> Void
     ) async throws(PhotoSyncError) -> End {
-        // A page that is on its way is not worth waiting for: it can be had again.
+        // Do not wait for a page in transfer on a stop: it can be fetched again.
         let requests = TransferControl()
         let observer = control.observeStop { requests.abandon() }
         defer { control.endObserving(observer) }
 
-        // What an earlier process has stored counts, also when nothing is added to it.
+        // Report the pages of an earlier process, even if none is added.
         if start.isResumed { progress(start) }
         var run = start
         var largestTotal = run.totalCount
@@ -157,9 +153,9 @@ struct Listing: Sendable {
         detail: "a page of the listing has only photos that were listed before"
     )
 
-    /// What is wrong with a page, by itself.
+    /// Checks a page by itself.
     ///
-    /// - Throws: `.stubServer`: a server without PostgreSQL never gives more than one page (contract section 5).
+    /// - Throws: `.stubServer`: a server without PostgreSQL never returns more than one page (contract section 5).
     private static func doubt(about page: PhotoPage, of run: SyncRun) throws(PhotoSyncError) -> PhotoSyncError? {
         if run.kind == .full, run.pagesSeen == 0, !page.hasMore, page.cursor == nil,
             Int64(page.photos.count) < page.totalCount
@@ -187,10 +183,10 @@ struct Listing: Sendable {
         return nil
     }
 
-    /// What is wrong with the way from one page to the next.
+    /// Checks that a page made progress.
     private static func doubt(about run: SyncRun, after before: SyncRun, largestTotal: Int64) -> PhotoSyncError? {
         if run.photosSeen == before.photosSeen { return circle }
-        // Photos that are deleted after they were listed make it more than the total; never so many.
+        // Photos deleted after they were listed can exceed the total, but never by this many.
         let (bound, isHuge) = largestTotal.multipliedReportingOverflow(by: 2)
         if !isHuge, run.photosSeen > bound.addingReportingOverflow(5000).partialValue {
             return PhotoSyncError(
@@ -201,10 +197,10 @@ struct Listing: Sendable {
         return nil
     }
 
-    /// Whether the numbers can be right, after the last page.
+    /// Compares the counts after the last page.
     ///
-    /// An incremental listing has no number of its own, for `totalCount` counts everything (trap 19); but an index with
-    /// fewer photos than the server has must lack some.
+    /// `totalCount` counts all photos, not those of an incremental listing (trap 19); but an index with fewer photos
+    /// than that is incomplete.
     private func verdict(on run: SyncRun) async throws(PhotoSyncError) -> End {
         let known: Int64
         switch run.kind {
@@ -225,7 +221,6 @@ struct Listing: Sendable {
 }
 
 extension SyncRun.Kind {
-    /// Where the listing begins; nil for the whole.
     fileprivate var since: PhotoTime? {
         switch self {
         case .full: nil
@@ -245,15 +240,13 @@ extension PullProgress {
     }
 }
 
-/// The whole listing of a server as it is now, in a temporary database of its own. Neither the index nor the server is
-/// changed: not even the device's `lastSyncAt` moves.
+/// The server's whole current listing, in a temporary database. Changes neither the index nor the server, not even the
+/// device's `lastSyncAt`.
 struct LiveListing: Sendable {
     let index: SyncIndex
     let server: String
-    /// How it was had.
     let outcome: Listing.Outcome
 
-    /// What to list, and how.
     struct Request: Sendable {
         var kind = SyncRun.Kind.full
         var pageSize = 500
@@ -262,8 +255,6 @@ struct LiveListing: Sendable {
         var progress: (@Sendable (PullProgress) -> Void)?
     }
 
-    /// Lists.
-    ///
     /// - Throws: `PhotoSyncError`, as `Listing.store`.
     static func make(
         of account: SyncAccount,
@@ -285,17 +276,15 @@ struct LiveListing: Sendable {
         return LiveListing(index: index, server: account.server, outcome: outcome)
     }
 
-    /// The photos with these ids, by id.
     func photos(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {
         try index.photosByID(ids, of: server)
     }
 
-    /// How many of the photos have no device.
     var legacyCount: Int64 {
         get throws(StoreError) { try index.counts(of: server, device: nil).legacy }
     }
 
-    /// What would change in another index if this listing were pulled into it, besides photos that are gone.
+    /// The changes if this listing were pulled into another index, without deletions.
     func changes(to other: SyncIndex) throws -> SyncChanges {
         var changes = SyncChanges()
         try index.forEachBlock(of: server, where: PhotoFilter()) { block in
@@ -311,7 +300,6 @@ struct LiveListing: Sendable {
         return changes
     }
 
-    /// How many photos of another index this listing does not have.
     func goneCount(from other: SyncIndex) throws -> Int64 {
         var count: Int64 = 0
         try other.forEachBlock(of: server, where: PhotoFilter()) { block in
@@ -322,14 +310,14 @@ struct LiveListing: Sendable {
 }
 
 extension SyncIndex {
-    /// The photos with these ids that are not gone, by id.
+    /// Photos not marked as gone, by id.
     func photosByID(_ ids: [String], of server: String) throws(StoreError) -> [String: PhotoRecord] {
         Dictionary(try photos(ids, of: server).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
 extension SyncAccount {
-    /// Pages of this account's listing. Asking for them moves the `lastSyncAt` of `device` (contract section 4).
+    /// Pages of this account's listing. Each request updates the `lastSyncAt` of `device` (contract section 4).
     func source(pageSize: Int, device: String?) -> Listing.Source {
         let client = client
         return { (cursor, since, control) async throws(PhotoSyncError) in

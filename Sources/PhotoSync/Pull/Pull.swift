@@ -5,24 +5,24 @@ public import MediaStore
 internal import MediaSystem
 public import MediaTransport
 
-/// Brings the index up to what the server has (photosync contract section 5).
+/// Updates the index from the server's listing (photosync contract section 5).
 ///
-/// A full pull that ends well has listed every photo that was on the server from its beginning to its end. A photo that
-/// was deleted after its page had come is still in the index, and one whose upload took so long that it was placed behind
-/// the cursor is not; both show in the server's own counts (`PullResult.advisesFull`). A server that leaves out as many
-/// photos as were deleted meanwhile cannot be told from an honest one.
+/// A complete full pull has listed every photo that was on the server from its beginning to its end. A photo that was
+/// deleted after its page was received is still in the index, and a photo whose slow upload was placed behind the
+/// cursor is missing; both show in the server's own counts (`PullResult.advisesFull`). A server that omits as many
+/// photos as were deleted meanwhile cannot be detected.
 public struct Pull: Sendable {
-    /// How a pull goes.
+    /// Options of a pull.
     public struct Options: Sendable, Equatable {
-        /// Whether everything is listed anew. A first pull always does.
+        /// Whether to list everything again. A first pull always does.
         public var isFull: Bool
-        /// Photos a page, 1 to 500.
+        /// Photos per page, 1 to 500.
         public var pageSize: Int
-        /// How far an incremental run goes back behind the latest upload it knows (contract section 5).
+        /// How far an incremental run goes back before the latest known upload (contract section 5).
         public var overlap: Duration
-        /// How often a listing that cannot be right is begun anew.
+        /// How often an inconsistent listing is restarted.
         public var restarts: Int
-        /// Only count what would come, store nothing.
+        /// Whether to only count changes and store nothing.
         public var isDryRun: Bool
 
         /// Makes options.
@@ -71,16 +71,14 @@ public struct Pull: Sendable {
         self.status = status
     }
 
-    /// Runs to the end of the listing.
-    ///
     /// An incremental run after which the index has fewer photos than the server is followed by a full one.
     ///
     /// - Parameters:
-    ///   - control: A stop breaks off the request under way; pages that have come stay, and the next pull goes on there.
+    ///   - control: A stop cancels the current request; stored pages are kept, and the next pull resumes there.
     ///   - progress: Called after each page.
-    /// - Returns: What was found. A result that is not complete is never returned: it is an error.
-    /// - Throws: `PhotoSyncError`: `.stubServer`, `.listingIncomplete`, `.repeatedCursor`, `.cancelled`; `.busy` when another
-    ///   process has begun a pull meanwhile …
+    /// - Returns: The result of a complete listing; an incomplete one is an error.
+    /// - Throws: `PhotoSyncError`: `.stubServer`, `.listingIncomplete`, `.repeatedCursor`, `.cancelled`; `.busy` when
+    ///   another process has started a pull meanwhile …
     public func run(
         control: TransferControl = TransferControl(),
         progress: (@Sendable (PullProgress) -> Void)? = nil
@@ -92,7 +90,7 @@ public struct Pull: Sendable {
         return try await counted(pull(kind, control, progress))
     }
 
-    /// The result with the counts of index and server. The listing is complete without the latter.
+    /// Adds the counts of index and server. The server's may fail: the listing is complete without them.
     private func counted(_ result: PullResult) async throws(PhotoSyncError) -> PullResult {
         let (index, server, device) = (account.index, account.server, account.deviceID)
         var result = result
@@ -133,7 +131,7 @@ public struct Pull: Sendable {
         SyncKillPoint.afterFinish.reach()
         let result = PullResult(outcome, changes)
         guard outcome.isOfEarlierProcess else { return result }
-        // What was uploaded since is still to be listed.
+        // Photos uploaded since then are not listed yet.
         let state = try await queue.run { [account] in try account.state() }
         let next = SyncRun.Kind(after: state, overlap: options.overlap)
         return result.followed(by: try await pull(next, control, progress))
@@ -158,7 +156,7 @@ public struct Pull: Sendable {
         let total = live.outcome.run.totalCount
         let result = try await queue.run { [account] in
             guard try account.state() != nil else {
-                // Nothing is known, or what is known of another user goes.
+                // The index has no photos of this user; those of another user would be removed.
                 var changes = SyncChanges()
                 changes.added = live.outcome.run.photosSeen
                 return PullResult(live.outcome, changes)
@@ -168,7 +166,7 @@ public struct Pull: Sendable {
             if kind == .full { result.changes.gone = try live.goneCount(from: index) }
             return result
         }
-        // As for a real run: with fewer photos than the server it would be followed by a full one.
+        // Like a real run, which starts a full one when it has fewer photos than the server.
         if !result.isFull, result.counts.total + result.changes.added < total {
             return try await dryRun(.full, control, progress)
         }
@@ -177,8 +175,8 @@ public struct Pull: Sendable {
 }
 
 extension SyncRun.Kind {
-    /// What to ask for: everything, unless a complete run has left a time to go on from, less the overlap that late rows
-    /// need (contract section 5).
+    /// Full, unless a complete run has stored a time to resume from, less the overlap that late rows require (contract
+    /// section 5).
     init(after state: SyncState?, overlap: Duration) {
         self = .full
         guard let watermark = state?.watermark else { return }
@@ -191,7 +189,6 @@ extension SyncRun.Kind {
 }
 
 extension PhotoSyncError {
-    /// Whether a listing cannot be right.
     fileprivate var isDoubt: Bool { code == .listingIncomplete || code == .repeatedCursor }
 }
 
@@ -207,7 +204,6 @@ extension PullResult {
         )
     }
 
-    /// This run and the one after it as one.
     fileprivate func followed(by next: PullResult) -> PullResult {
         var result = next
         result.isFull = isFull || next.isFull
@@ -221,19 +217,19 @@ extension PullResult {
     }
 }
 
-/// Where a pull stands.
+/// Progress of a pull.
 public struct PullProgress: Sendable, Equatable {
     /// Distinct photos so far.
     public var photos: Int64
     /// Pages so far.
     public var pages: Int64
-    /// How many photos a full run will see, as the server says; nil for an incremental run (trap 19).
+    /// Number of photos that a full run will list; nil for an incremental run (trap 19).
     public var expected: Int64?
-    /// Which beginning this is, from 1.
+    /// Number of the attempt, from 1.
     public var attempt: Int
 }
 
-/// What a complete pull found.
+/// The result of a complete pull.
 public struct PullResult: Sendable, Equatable {
     /// Whether everything was listed.
     public var isFull: Bool
@@ -266,11 +262,11 @@ extension SyncStatus {
     }
 }
 
-/// Runs what waits for SQLite or a disk, one piece at a time, on a thread that is not one of Swift's few.
+/// Runs blocking work (SQLite, disk) serially, off Swift's cooperative threads.
 final class StoreQueue: Sendable {
     private let queue = DispatchQueue(label: "mediactl.sync.store")
 
-    /// Waits for `body`, which is not begun before the ones asked for earlier have ended. Cancelling does not stop it.
+    /// Runs `body` after all earlier work. Cancellation does not stop it.
     ///
     /// - Throws: What `body` throws; an error of the store as `.busy` or `.storeUnusable`.
     func run<Value: Sendable>(
@@ -286,8 +282,7 @@ final class StoreQueue: Sendable {
 }
 
 extension PhotoSyncError {
-    /// What an error of a store means to a run. A busy one is no broken one: another process has begun a run, or is
-    /// writing for a long time.
+    /// A busy store is retryable: another process has started a run, or is writing for a long time.
     static func ofStore(_ error: any Error) -> PhotoSyncError {
         switch error {
         case let error as PhotoSyncError:
@@ -305,32 +300,32 @@ extension PhotoSyncError {
     }
 }
 
-/// What `sync status` tells: the index, the server, and how they fit.
+/// The report of `sync status`: index, server, and whether they match.
 public struct SyncReport: Sendable {
-    /// Whether uploads of the server belong to whoever sent them (photosync contract 3.5).
+    /// Whether the server records the owner of uploads (photosync contract 3.5).
     public enum Ownership: String, Sendable {
-        /// An upload from here was seen in the user's own listing.
+        /// An upload of this machine was in the user's own listing.
         case owned
-        /// An upload from here was not: the server has the defect of the published build.
+        /// An upload of this machine was not in it: the server has the defect of the published build.
         case ownerless
-        /// Nothing was ever uploaded from here.
+        /// Nothing was uploaded from this machine yet.
         case unknown
     }
 
-    /// The server's health; nil when it could not be asked.
+    /// The server's health; nil when the request failed.
     public var health: ServerHealth?
-    /// The server's own counts; nil when it could not be asked.
+    /// The server's own counts; nil when the request failed.
     public var status: SyncStatus?
-    /// Why the server could not be asked.
+    /// Why a request failed.
     public var failure: PhotoSyncError?
-    /// What the index knows; nil before the first pull, and when it has another user's photos.
+    /// State of the index; nil before the first pull, and when it has another user's photos.
     public var state: SyncState?
     /// The index's counts.
     public var counts: PhotoCounts
     /// Whether the server shows the ownership defect.
     public var ownership: Ownership
 
-    /// Asks server and index. Never throws for a server that does not answer; that is part of the report.
+    /// Queries server and index. An unreachable server is part of the report, not an error.
     ///
     /// - Throws: `PhotoSyncError` `.storeUnusable` only.
     public static func make(of account: SyncAccount) async throws(PhotoSyncError) -> SyncReport {
@@ -357,8 +352,8 @@ public struct SyncReport: Sendable {
         )
     }
 
-    /// Whether a pull has something to bring: the server's own counts are others than the index's. What was deleted or
-    /// claimed elsewhere comes with a full one only.
+    /// Whether a pull would change the index: the server's counts differ from the index's. Deletions and claims made
+    /// elsewhere require a full pull.
     public var advisesPull: Bool {
         guard let status, state?.lastCompleteAt != nil else { return false }
         return status.differs(from: counts)
@@ -372,7 +367,7 @@ extension Result {
 }
 
 extension Result where Failure == PhotoSyncError, Success: Sendable {
-    /// What `body` returns or throws, where a plain `try` would lose the error's type or begin the next thing too early.
+    /// Captures what `body` throws, where `try` would lose the error's type or start the next step too early.
     static func awaiting(_ body: () async throws(PhotoSyncError) -> Success) async -> Self {
         do {
             return .success(try await body())

@@ -7,24 +7,21 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// A hashed file that the server lacks.
 struct PhotoToSend: Sendable {
     var candidate: PushCandidate
     var digest: TreeHashing.Digest
 }
 
-/// A file that the server has answered for.
 struct SentPhoto: Sendable {
     var photo: PhotoToSend
     var takenAt: PhotoTime?
     var receipt: PhotoReceipt
-    /// Body bytes of all tries.
+    /// Body bytes of all attempts.
     var bytesSent: Int64
     var attempts: Int
-    /// Whether an earlier try may have reached the server although its answer was lost.
+    /// Whether an earlier attempt may have succeeded although its response was lost.
     var wasAmbiguous: Bool
 
-    /// How it ended.
     func item(_ state: PushItem.State, photoID: String?, error: PhotoSyncError? = nil) -> PushItem {
         PushItem(
             path: photo.candidate.path,
@@ -40,7 +37,6 @@ struct SentPhoto: Sendable {
     }
 }
 
-/// A file that was not sent, and why.
 struct SendFailure: Error {
     var error: PhotoSyncError
     var takenAt: PhotoTime?
@@ -48,7 +44,7 @@ struct SendFailure: Error {
     var attempts: Int
 }
 
-/// Sends one file, again where that may help (photosync contract section 10).
+/// Uploads one file, with retries where they may help (photosync contract section 10).
 struct PhotoSender: Sendable {
     let client: PhotoSyncClient
     let deviceID: String
@@ -56,10 +52,9 @@ struct PhotoSender: Sendable {
     let control: TransferControl
     let report: PushReport
 
-    /// Sends a file that still is what was hashed.
+    /// Uploads a file that has not changed since it was hashed.
     ///
-    /// Sending the same bytes again is safe, since the server knows them by their hash: so also an upload whose answer was
-    /// lost is repeated.
+    /// An upload whose response was lost is also repeated: the server identifies the bytes by their hash.
     func send(_ photo: PhotoToSend) async throws(SendFailure) -> SentPhoto {
         var failure = SendFailure(error: PhotoSyncError(.cancelled), takenAt: nil, bytesSent: 0, attempts: 0)
         do throws(PhotoSyncError) {
@@ -67,7 +62,7 @@ struct PhotoSender: Sendable {
             failure.takenAt = try PhotoDate.of(file)
             let receipt = try await send(photo, file, &failure)
             guard (try? file.currentStatus()) == file.status else {
-                // Whatever the server has now, it is not known to be this file.
+                // The bytes on the server may not be those of this file.
                 throw changed(photo, while: "it was sent")
             }
             return SentPhoto(
@@ -99,7 +94,6 @@ struct PhotoSender: Sendable {
         PhotoSyncError(.sourceChanged, detail: "the file changed while \(happening)", path: photo.candidate.path)
     }
 
-    /// Tries until the server answers with success, or trying again would not help.
     private func send(
         _ photo: PhotoToSend,
         _ file: SourceFile,
@@ -151,7 +145,7 @@ struct PhotoSender: Sendable {
     }
 }
 
-/// What one try has sent, as part of the whole.
+/// The bytes of one attempt, as part of the total progress.
 private final class SendGauge: Sendable {
     private let report: PushReport
     private let sent = Mutex<Int64>(0)
@@ -170,7 +164,7 @@ private final class SendGauge: Sendable {
         if more > 0 { report.progress { $0.bytesSent += more } }
     }
 
-    /// The try has failed: what it sent must be sent again.
+    /// Subtracts the bytes of a failed attempt, which must be sent again.
     func takeBack() {
         let bytes = bytes
         if bytes > 0 { report.progress { $0.bytesSent -= bytes } }
@@ -178,7 +172,6 @@ private final class SendGauge: Sendable {
 }
 
 extension PhotoSyncError {
-    /// The same error of a local file.
     func at(_ path: [UInt8]) -> PhotoSyncError {
         var error = self
         error.path = error.path ?? path
@@ -186,9 +179,9 @@ extension PhotoSyncError {
     }
 }
 
-/// Hashes one file after the other through one buffer. Used by one thread.
+/// Hashes files sequentially with one buffer. Used by one thread.
 final class FileReader {
-    /// Fits into the cache of a core, and makes calls to the system rare enough.
+    /// Fits into the cache of a core, and makes system calls rare enough.
     private static let bufferSize = 256 << 10
 
     private let control: TransferControl
@@ -212,7 +205,7 @@ final class FileReader {
         buffer.deallocate()
     }
 
-    /// The digest of a file that stays as it is meanwhile.
+    /// Fails if the file changes meanwhile.
     func digest(of path: [UInt8]) throws(PhotoSyncError) -> TreeHashing.Digest {
         let file: SourceFile
         do {
@@ -258,12 +251,11 @@ final class FileReader {
     }
 }
 
-/// The date of a photo.
 enum PhotoDate {
-    /// When it was taken, as its Exif data say; else the time of its last change, in UTC.
+    /// When it was taken, by its Exif data, or else its modification time in UTC.
     ///
-    /// - Throws: `PhotoSyncError`: `.invalidDate` outside the years 0000 to 9999. The server would read any other text, and
-    ///   none, as "now" (photosync contract 3.1, trap 5), and nothing could change that later.
+    /// - Throws: `PhotoSyncError`: `.invalidDate` outside the years 0000 to 9999. The server would read an invalid or
+    ///   missing date as "now" (photosync contract 3.1, trap 5), which could not be corrected later.
     static func of(_ file: SourceFile) throws(PhotoSyncError) -> PhotoTime {
         if let taken = PhotoExif(of: file)?.captureTime.flatMap({ PhotoTime(microseconds: $0.microseconds) }) { return taken }
         if let changed = modification(of: file.descriptor).flatMap(PhotoTime.init(microseconds:)) { return changed }
@@ -274,8 +266,6 @@ enum PhotoDate {
         )
     }
 
-    /// The same of a path.
-    ///
     /// - Throws: `PhotoSyncError`, also for a file that cannot be opened.
     static func of(path: [UInt8]) throws(PhotoSyncError) -> PhotoTime {
         let file: SourceFile
@@ -287,7 +277,7 @@ enum PhotoDate {
         return try of(file)
     }
 
-    /// Not from nanoseconds in 64 bits, which end in the year 2262.
+    /// Does not use 64-bit nanoseconds, which overflow in the year 2262.
     private static func modification(of descriptor: Int32) -> Int64? {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
@@ -296,8 +286,8 @@ enum PhotoDate {
     }
 }
 
-/// Which photos are the user's own. The server's answers to uploads and to `/check` do not tell (photosync contract 3.3
-/// and 3.7, trap 11); only the own listing does, which the index holds.
+/// Which photos are the user's own. The responses to uploads and `/check` do not show it (photosync contract 3.3 and
+/// 3.7, trap 11); only the user's own listing does, which is in the index.
 struct OwnPhotos: Sendable {
     let account: SyncAccount
     private let queue = StoreQueue()
@@ -306,20 +296,20 @@ struct OwnPhotos: Sendable {
         self.account = account
     }
 
-    /// Photos of the index with these bytes, and those that this machine has a downloaded copy of with these bytes: servers
-    /// rewrite files, and such a copy must not be sent as a new photo (trap 12).
+    /// Photos of the index with these bytes, and photos with a downloaded copy that has them: servers rewrite files,
+    /// and such a copy must not be uploaded as a new photo (trap 12).
     ///
-    /// - Returns: Photos by the digest that was asked for.
+    /// - Returns: Photos by requested digest.
     func known(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         let (index, library, server) = (account.index, account.library, account.server)
         return try await queue.run { [account] in
-            // A dry run has not brought the index up to date, and it may have another user's photos.
+            // A dry run does not pull, so the index may have another user's photos.
             guard try account.state() != nil else { return [:] }
             var known = Self.bySHA256(try index.photos(withDigests: digests, of: server))
             let others = digests.filter { known[$0] == nil }
             let copies = try library.copies(withDigests: others, server: server)
                 .filter { $0.state == .present && $0.sha256 != $0.serverSHA256 }
-            // A photo that is gone from the server is no reason to keep a file from it.
+            // A copy of a photo that was deleted on the server may be uploaded again.
             let byID = try index.photosByID(copies.map(\.photoID), of: server)
             for copy in copies {
                 if let digest = copy.sha256, let photo = byID[copy.photoID] { known[digest] = photo }
@@ -328,26 +318,24 @@ struct OwnPhotos: Sendable {
         }
     }
 
-    /// Photos of the index that were uploaded with these bytes, by digest.
     func uploaded(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         let (index, server) = (account.index, account.server)
         return try await queue.run { Self.bySHA256(try index.photos(withDigests: digests, of: server)) }
     }
 
-    /// Photos of the index with these ids, by id.
     func withIDs(_ ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         let (index, server) = (account.index, account.server)
         return try await queue.run { try index.photosByID(ids, of: server) }
     }
 
-    /// Records which local files are which photos, one for each path, where it is not recorded yet.
+    /// Records which local files are which photos, one per path, unless already recorded.
     func record(_ copies: [PhotoCopy]) async throws(PhotoSyncError) {
         let (library, server) = (account.library, account.server)
         let new = try await queue.run {
             let recorded = try library.copies(at: copies.map(\.path), server: server)
             let byPath = Dictionary(grouping: recorded, by: \.path)
             let photoIDs = Dictionary(copies.map { ($0.path, $0.photoID) }) { first, _ in first }
-            // The file has other content since, and is no copy of the earlier photo any more.
+            // The file has other content now, and is not a copy of the earlier photo any more.
             let outdated = recorded.filter { $0.state == .present && $0.photoID != photoIDs[$0.path] }
             if !outdated.isEmpty { try library.remove(outdated) }
             return copies.filter { copy in !(byPath[copy.path] ?? []).contains { $0.isSameFile(as: copy) } }
@@ -360,23 +348,23 @@ struct OwnPhotos: Sendable {
         }
     }
 
-    /// Keeps, for `sync status`, whether an upload of this run was seen in the own listing.
+    /// Stores, for `sync status`, whether an upload of this run was in the user's own listing.
     func remember(isOwned: Bool) async throws(PhotoSyncError) {
         let (index, server) = (account.index, account.server)
         try await queue.run { try index.setOwnsUploads(isOwned, at: server) }
     }
 
-    /// Of several with the same bytes the one that came last: a server has no bytes twice, so the others are gone.
+    /// Of several photos with the same bytes, the last uploaded: a server stores bytes once, so the others are gone.
     private static func bySHA256(_ photos: [PhotoRecord]) -> [String: PhotoRecord] {
         Dictionary(photos.map { ($0.sha256, $0) }) { one, other in
             one.uploadedAt.microseconds < other.uploadedAt.microseconds ? other : one
         }
     }
 
-    /// Photos with these bytes in the listing as it is now. Changes nothing, neither in the index nor on the server, where
-    /// naming a device would move its `lastSyncAt` (contract section 4).
+    /// Photos with these bytes in the current listing. Changes neither the index nor the server, where sending a device
+    /// would update its `lastSyncAt` (contract section 4).
     ///
-    /// - Throws: `PhotoSyncError`, as a pull: a listing that cannot be right is not believed.
+    /// - Throws: `PhotoSyncError`, as a pull for an invalid listing.
     func listed(_ digests: [String], control: TransferControl) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         guard !digests.isEmpty else { return [:] }
         let state = try await queue.run { [account] in try account.state() }
@@ -389,7 +377,6 @@ struct OwnPhotos: Sendable {
 }
 
 extension PhotoCopy {
-    /// Whether it says what another one would say; where it came from does not matter.
     fileprivate func isSameFile(as other: PhotoCopy) -> Bool {
         photoID == other.photoID && state == other.state && sha256 == other.sha256 && identity == other.identity
     }

@@ -6,23 +6,23 @@ internal import MediaSystem
 public import MediaTransport
 internal import Synchronization
 
-/// Sends the photos of this machine that the server has not (photosync contract section 3 and section 10).
+/// Uploads the photos of this machine that are not on the server (photosync contract section 3 and section 10).
 public struct Push: Sendable {
-    /// How a push goes.
+    /// Options of a push.
     public struct Options: Sendable, Equatable {
-        /// Which files of directories are meant.
+        /// The files of directories to include.
         public var filter: PathFilter
-        /// Whether directories are walked into.
+        /// Whether to recurse into directories.
         public var isRecursive: Bool
-        /// Uploads at a time.
+        /// Number of parallel uploads.
         public var jobs: Int
-        /// Threads that read and hash; nil for one a core.
+        /// Number of threads that read and hash; nil for one per core.
         public var hashers: Int?
-        /// Largest file in bytes (contract 3.2).
+        /// Maximum file size in bytes (contract 3.2).
         public var maximumBytes: Int64
-        /// Only say what would be sent. Asks the server, changes nothing there.
+        /// Whether to only plan the uploads. Queries the server without changing it.
         public var isDryRun: Bool
-        /// When a failed upload is tried again.
+        /// When a failed upload is retried.
         public var retry: RetryPolicy
 
         /// Makes options.
@@ -52,33 +52,33 @@ public struct Push: Sendable {
     /// Prepares a push.
     ///
     /// - Parameters:
-    ///   - account: The user, as the device that photos come from.
-    ///   - hashes: Spares unchanged files from being read.
-    ///   - options: How it goes.
+    ///   - account: The user, and the origin device of the photos.
+    ///   - hashes: Cached digests; unchanged files are not read again.
+    ///   - options: Options of the push.
     public init(_ account: SyncAccount, hashes: HashCache, options: Options = Options()) {
         self.account = account
         self.hashes = hashes
         self.options = options
     }
 
-    /// Walks, hashes, asks, sends what is missing, and confirms by the own listing that what was sent is owned. Local files
-    /// are only ever read.
+    /// Walks, hashes, uploads missing photos, and confirms in the user's own listing that they are owned. Local files
+    /// are never modified.
     ///
     /// - Parameters:
     ///   - paths: Files and directories, as bytes.
-    ///   - control: Lets uploads under way break off and takes no further file.
-    ///   - onItem: Told the end of each file, as soon as it is known; from any thread, one call at a time.
+    ///   - control: Cancels running uploads and starts no other file.
+    ///   - onItem: Called with the result of each file as soon as it is known; from any thread, one call at a time.
     ///   - progress: From any thread, one call at a time.
-    /// - Returns: The tally. Failures of single files are items, not errors.
-    /// - Throws: `PhotoSyncError` for what ends the run as a whole: `.ownershipDefect` after the first upload to a server
-    ///   that does not record who sent it, `.noDevice`, `.unauthorized`, `.setupRequired`, `.cancelled` …
+    /// - Returns: The counts. Failures of single files are items, not errors.
+    /// - Throws: `PhotoSyncError` for errors that end the whole run: `.ownershipDefect` after the first upload to a
+    ///   server that does not record who sent it, `.noDevice`, `.unauthorized`, `.setupRequired`, `.cancelled` …
     public func run(
         _ paths: [[UInt8]],
         control: TransferControl = TransferControl(),
         onItem: @escaping @Sendable (PushItem) -> Void,
         progress: (@Sendable (PushProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> PushResult {
-        // Cancelling the task is a stop like any other.
+        // Cancelling the task is a stop.
         let control = control.linked()
         let report = PushReport(onItem: onItem, onProgress: progress)
         let run = PushRun(account: account, hashes: hashes, options: options, control: control, report: report)
@@ -94,31 +94,31 @@ public struct Push: Sendable {
     }
 }
 
-/// The end of one local file.
+/// The result for one local file.
 public struct PushItem: Sendable {
-    /// What became of it.
+    /// The state of a file.
     public enum State: String, Sendable, CaseIterable {
-        /// Sent, and seen in the user's own listing.
+        /// Uploaded, and in the user's own listing.
         case uploaded
-        /// Sent with success; the listing did not show it (yet).
+        /// Uploaded successfully, but not in the listing (yet).
         case unconfirmed
-        /// It was there already, and is the user's own.
+        /// Already on the server, and the user's own.
         case present
-        /// The server has the bytes, but not for this user: another user's or nobody's (trap 11).
+        /// On the server, but not this user's: another user's or nobody's (trap 11).
         case foreign
-        /// A dry run: it would be sent.
+        /// A dry run: it would be uploaded.
         case planned
-        /// Not a photo that the server takes; never tried.
+        /// Not a photo that the server accepts; not attempted.
         case skipped
         /// Failed.
         case failed
-        /// Not begun, or broken off, when the run was stopped.
+        /// Not started, or interrupted, when the run was stopped.
         case cancelled
     }
 
     /// The file.
     public var path: [UInt8]
-    /// What became of it.
+    /// The state of the file.
     public var state: State
     /// Its length in bytes; nil when unknown.
     public var sizeBytes: Int64?
@@ -126,7 +126,7 @@ public struct PushItem: Sendable {
     public var sha256: String?
     /// The server's id of the photo.
     public var photoID: String?
-    /// What was, or would be, sent as `dateTaken`.
+    /// The `dateTaken` sent or planned.
     public var takenAt: PhotoTime?
     /// Body bytes that were sent.
     public var bytesSent: Int64 = 0
@@ -136,15 +136,15 @@ public struct PushItem: Sendable {
     public var error: PhotoSyncError?
 }
 
-/// Where a push stands.
+/// Progress of a push.
 public struct PushProgress: Sendable, Equatable {
     /// Files found so far.
     public var filesFound: Int = 0
-    /// Files whose digest is known.
+    /// Files with a known digest.
     public var filesHashed: Int = 0
-    /// Files that are to be sent, as far as known.
+    /// Files to upload, as far as known.
     public var filesToSend: Int = 0
-    /// Files that have been sent.
+    /// Files uploaded.
     public var filesSent: Int = 0
     /// Bytes read for hashing.
     public var bytesHashed: Int64 = 0
@@ -156,9 +156,9 @@ public struct PushProgress: Sendable, Equatable {
     package init() {}
 }
 
-/// What a push came to.
+/// The result of a push.
 public struct PushResult: Sendable, Equatable {
-    /// Files by end.
+    /// Number of files by state.
     public var counts: [PushItem.State: Int] = [:]
     /// Body bytes sent.
     public var bytesSent: Int64 = 0
@@ -166,7 +166,7 @@ public struct PushResult: Sendable, Equatable {
     package init() {}
 }
 
-/// Counts what ends, and tells whoever watches, one call at a time.
+/// Counts results, and reports events to the caller one at a time.
 final class PushReport: Sendable {
     private struct State {
         var result = PushResult()
@@ -182,10 +182,8 @@ final class PushReport: Sendable {
         self.onProgress = onProgress
     }
 
-    /// The tally so far.
     var result: PushResult { state.withLock { $0.result } }
 
-    /// A file has ended.
     func end(_ item: PushItem) {
         state.withLock { state in
             state.result.counts[item.state, default: 0] += 1
@@ -194,7 +192,6 @@ final class PushReport: Sendable {
         }
     }
 
-    /// Something has moved.
     func progress(_ change: (inout PushProgress) -> Void) {
         state.withLock { state in
             change(&state.progress)
@@ -203,39 +200,34 @@ final class PushReport: Sendable {
     }
 }
 
-/// A file that may be a photo to send.
 struct PushCandidate: Sendable {
-    /// As it was named or found.
     var path: [UInt8]
-    /// Whether the user named it: what is unsuitable then is a failure, while a walk passes over it.
+    /// Whether the user specified it: an unsuitable one is then a failure; files found in a directory are skipped.
     var isNamed: Bool
 
-    /// Extensions that servers take, in lower case (photosync contract 3.2).
+    /// Extensions that servers accept, in lowercase (photosync contract 3.2).
     private static let extensions: Set<String> = ["jpg", "jpeg", "png", "gif", "webp", "heic", "heif"]
 
-    /// The last component. What is no UTF-8 in it becomes U+FFFD, since the server's names are text.
+    /// The last component. Invalid UTF-8 becomes U+FFFD, since the server's names are text.
     var fileName: String { path.fileName }
 
-    /// Why the server would not take it, as far as its name tells.
     var objection: PhotoSyncError? {
         let pathExtension = MediaType.pathExtension(of: fileName).lowercased()
         guard !Self.extensions.contains(pathExtension) else { return nil }
         return PhotoSyncError(.unknownExtension, path: path, value: pathExtension)
     }
 
-    /// Why the server would not take a file of that length.
     func objection(toBytes byteCount: Int64, maximum: Int64) -> PhotoSyncError? {
         if byteCount == 0 { return PhotoSyncError(.emptyFile, path: path) }
         guard byteCount > maximum else { return nil }
         return PhotoSyncError(.fileTooLarge, path: path, value: String(byteCount), limit: maximum)
     }
 
-    /// How a file ends that was never tried.
     func refused(_ error: PhotoSyncError, sizeBytes: Int64? = nil) -> PushItem {
         PushItem(path: path, state: isNamed ? .failed : .skipped, sizeBytes: sizeBytes, error: error)
     }
 
-    /// The path from the root, without `.` and empty components; `..` stays, since what lies before it may be a link.
+    /// The absolute path, without `.` and empty components; `..` stays, since the component before it may be a link.
     var absolutePath: [UInt8] {
         let slash = UInt8(ascii: "/")
         let start = path.first == slash ? [] : Self.workingDirectory
@@ -250,14 +242,12 @@ struct PushCandidate: Sendable {
     }
 }
 
-/// What a push has to deal with.
 struct PushPlan: Sendable {
     /// Files to hash, each path once.
     var candidates: [PushCandidate] = []
-    /// What needs no further look.
     var ended: [PushItem] = []
 
-    /// Looks at the paths, and walks directories, on a thread that may wait.
+    /// Checks the paths and walks directories, on a thread that may block.
     static func make(_ paths: [[UInt8]], options: Push.Options) async -> PushPlan {
         await BlockingWork.run {
             var plan = PushPlan()
@@ -295,7 +285,7 @@ struct PushPlan: Sendable {
 
     private mutating func add(_ candidate: PushCandidate, byteCount: Int64?, _ options: Push.Options) {
         let byteCount = byteCount ?? FileIdentity(ofRegularFile: candidate.path)?.size
-        // A file that cannot be looked at has another fault than its name.
+        // A file without metadata fails for another reason than its name.
         let byName = candidate.isNamed && byteCount == nil ? nil : candidate.objection
         let bySize = byteCount.flatMap { candidate.objection(toBytes: $0, maximum: options.maximumBytes) }
         if let objection = byName ?? bySize {
@@ -305,7 +295,7 @@ struct PushPlan: Sendable {
         }
     }
 
-    /// A file that is named, and found again below a directory that is named too, is one file.
+    /// A file that is specified and also found in a specified directory is one file.
     private mutating func removeRepeats(isNeeded: Bool) {
         guard isNeeded else { return }
         var seen: Set<[UInt8]> = []

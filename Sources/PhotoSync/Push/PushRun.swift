@@ -4,10 +4,10 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// One push, from the first file to the last. Belongs to the task that runs it.
+/// One push. Belongs to the task that runs it.
 ///
-/// Files go through in blocks: hashed, looked up in the index, asked for, sent, and confirmed, while the next block is being
-/// hashed. Nothing is said of a file before the last of these, so success is never claimed early.
+/// Files are processed in blocks: hashed, looked up in the index, checked on the server, uploaded, and confirmed, while
+/// the next block is hashed. A file is reported only after the last step, so success is never claimed early.
 final class PushRun {
     let account: SyncAccount
     let options: Push.Options
@@ -16,15 +16,13 @@ final class PushRun {
     let own: OwnPhotos
     private let hashes: HashCache
 
-    /// Where the first file of each content ended; the others with the same bytes end there too.
+    /// Result of the first file with each content; other files with the same bytes get the same result.
     var ends: [String: PushItem] = [:]
-    /// Files whose bytes were seen before in this run.
     private var repeats: [PhotoToSend] = []
-    /// Sent with success, but not in the listing yet.
     var unconfirmed: [SentPhoto] = []
-    /// Whether an upload of this run was seen in the own listing (photosync contract 3.5).
+    /// Whether an upload of this run was in the user's own listing (photosync contract 3.5).
     var isOwnershipProven = false
-    /// Files in a row that no connection was had for.
+    /// Consecutive files that failed without a connection.
     var lostInARow = 0
 
     init(
@@ -42,7 +40,6 @@ final class PushRun {
         own = OwnPhotos(account)
     }
 
-    /// Everything.
     func run(_ paths: [[UInt8]]) async throws -> PushResult {
         guard account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
         let plan = await PushPlan.make(paths, options: options)
@@ -81,7 +78,7 @@ final class PushRun {
         if control.isStopRequested { throw PhotoSyncError(.cancelled) }
     }
 
-    /// Brings the index up to date. Another process may do the same at this moment, and is soon done with it.
+    /// Updates the index. Waits for another process that is doing the same.
     func pull() async throws(PhotoSyncError) {
         var backoff = Backoff(options.retry)
         _ = try await backoff.run(
@@ -93,13 +90,13 @@ final class PushRun {
 
     // MARK: Blocks
 
-    /// Deals with a block of files. When it throws, each of them has ended or is kept in `repeats` or `unconfirmed`.
+    /// Processes a block of files. When it throws, each file has a result or is in `repeats` or `unconfirmed`.
     private func take(_ candidates: [PushCandidate], _ outcomes: [TreeHashing.Outcome]) async throws {
         var fresh: [PhotoToSend] = []
         for (candidate, outcome) in zip(candidates, outcomes) {
             guard let photo = usable(candidate, outcome) else { continue }
             if ends[photo.digest.sha256] == nil {
-                // Holds the place until the file has ended.
+                // A placeholder until the file has a result.
                 ends[photo.digest.sha256] = PushItem(path: candidate.path, state: .cancelled)
                 fresh.append(photo)
             } else {
@@ -110,7 +107,7 @@ final class PushRun {
         try await settle(fresh)
     }
 
-    /// Asks for photos whose bytes are seen for the first time, and sends what is missing.
+    /// Checks photos with new bytes on the server, and uploads the missing ones.
     func settle(_ photos: [PhotoToSend]) async throws {
         var block = PushBlock(photos)
         do {
@@ -125,7 +122,7 @@ final class PushRun {
         guard !block.open.isEmpty else { return }
         try stopIfAsked()
         let known = try await own.known(block.open.map(\.digest.sha256))
-        // The index does not hear of deletions (contract section 5): what it knows may be gone by now.
+        // An incremental pull does not list deletions (contract section 5), so photos of the index may be gone.
         let existing = try await account.client.existing(
             Array(Set(block.open.map(\.digest.sha256)).union(known.values.map(\.sha256))),
             control: control
@@ -155,7 +152,7 @@ final class PushRun {
         }
     }
 
-    /// A file with a digest that the server may take; what is not has ended.
+    /// Nil for a file that failed or that the server does not accept; its result is reported.
     private func usable(_ candidate: PushCandidate, _ outcome: TreeHashing.Outcome) -> PhotoToSend? {
         switch outcome {
         case .success(let digest):
@@ -175,7 +172,6 @@ final class PushRun {
 
     // MARK: Ends
 
-    /// Confirms what is still open, and ends the files whose bytes were met more than once.
     private func finish() async throws {
         while true {
             var nothing = PushBlock([])
@@ -187,7 +183,7 @@ final class PushRun {
         }
     }
 
-    /// A file with the bytes of another one ends as that did; where that one failed, the next one is tried.
+    /// A file with the bytes of another one gets its result; where that failed, the next one is tried.
     private func endRepeats() async throws {
         var now: [PhotoToSend] = []
         var later: [PhotoToSend] = []
@@ -205,7 +201,6 @@ final class PushRun {
         try await settle(now)
     }
 
-    /// The run ends early: says so of every file that has been met and not ended.
     private func abandonOpen(because error: any Error) {
         let cause = PhotoSyncError.ofStore(error)
         for sent in unconfirmed { endUnconfirmed(sent, error: cause) }
@@ -214,7 +209,6 @@ final class PushRun {
         repeats = []
     }
 
-    /// Ends a file that was not sent.
     func end(_ photo: PhotoToSend, _ state: PushItem.State, photoID: String? = nil, failure: SendFailure? = nil) {
         end(
             PushItem(
@@ -231,7 +225,7 @@ final class PushRun {
         )
     }
 
-    /// Ends a file. The end of the first one with its bytes stays, unless that one failed.
+    /// Reports a file. The result of the first file with its bytes is kept, unless it failed.
     func end(_ item: PushItem) {
         if let sha256 = item.sha256 {
             switch ends[sha256]?.state {
@@ -264,7 +258,6 @@ final class PushRun {
     }
 }
 
-/// The photos of a block, and which of them have not ended.
 struct PushBlock {
     private let photos: [PhotoToSend]
     private var closed: Set<[UInt8]> = []
@@ -273,23 +266,22 @@ struct PushBlock {
         self.photos = photos
     }
 
-    /// Those that have not ended.
     var open: [PhotoToSend] { photos.filter { !closed.contains($0.candidate.path) } }
 
-    /// A photo has ended, or is kept elsewhere.
+    /// Marks a photo that has a result or is kept elsewhere.
     mutating func close(_ photo: PhotoToSend) {
         closed.insert(photo.candidate.path)
     }
 }
 
 extension PushRun {
-    /// Looks up in the own listing what was sent, and what the server has from somebody.
+    /// Looks up uploaded photos, and photos that already were on the server, in the user's own listing.
     ///
     /// - Parameters:
-    ///   - existing: Photos whose bytes the server has; they are the user's own when the listing shows them, else another
+    ///   - existing: Photos whose bytes are on the server; the user's own if the listing has them, otherwise another
     ///     user's or nobody's (trap 11).
-    ///   - block: Where they are open.
-    /// - Throws: What kept the listing from being read; everything stays open then.
+    ///   - block: The block in which they are open.
+    /// - Throws: What the pull throws; everything stays open then.
     func confirm(_ existing: [PhotoToSend], _ block: inout PushBlock) async throws {
         guard !unconfirmed.isEmpty || !existing.isEmpty else { return }
         try await pull()
@@ -307,8 +299,7 @@ extension PushRun {
         try await endPresent(present, &block)
     }
 
-    /// Ends what was sent and is in the listing. A photo that is not there yet stays: rows may appear late (contract
-    /// section 5).
+    /// Reports uploaded photos that are in the listing. Others stay: rows may appear late (contract section 5).
     private func confirmSent() async throws {
         let records = try await own.withIDs(unconfirmed.map(\.receipt.id))
         var ended: [PushItem] = []
@@ -341,12 +332,11 @@ extension PushRun {
             )
             return sent.item(.failed, photoID: record.id, error: error)
         }
-        // A repeated upload is a duplicate of the try whose answer was lost.
+        // A repeated upload is a duplicate of the attempt whose response was lost.
         let wasThere = sent.receipt.isDuplicate && !sent.wasAmbiguous
         return sent.item(wasThere ? .present : .uploaded, photoID: record.id)
     }
 
-    /// Ends photos that are the user's own already.
     func endPresent(_ photos: [(PhotoToSend, PhotoRecord)], _ block: inout PushBlock) async throws {
         try await keepCopies(photos)
         for (photo, record) in photos {
@@ -355,7 +345,6 @@ extension PushRun {
         }
     }
 
-    /// Records which local file is which photo, where it is not recorded yet.
     private func keepCopies(_ photos: [(PhotoToSend, PhotoRecord)]) async throws {
         guard !photos.isEmpty, !options.isDryRun else { return }
         let copies = photos.map { photo, record in
@@ -375,10 +364,9 @@ extension PushRun {
 }
 
 extension PushRun {
-    /// Sends photos that the server lacks: one after the other until one of them was seen in the own listing, then several
-    /// at a time.
+    /// Uploads missing photos: sequentially until one of them is in the user's own listing, then in parallel.
     ///
-    /// - Throws: What ends the run; files that were not begun stay open in the block.
+    /// - Throws: What ends the run; files that were not started stay open in the block.
     func send(_ photos: [PhotoToSend], _ block: inout PushBlock) async throws {
         var waiting = photos[...]
         while !isOwnershipProven, let photo = waiting.popFirst() {
@@ -436,9 +424,7 @@ extension PushRun {
         try stopIfAsked()
     }
 
-    /// Notes how a file was answered for.
-    ///
-    /// - Throws: The failure, when no other file would fare better.
+    /// - Throws: The failure, if all other files would fail as well.
     private func take(_ photo: PhotoToSend, _ outcome: SendOutcome, _ block: inout PushBlock) throws(PhotoSyncError) {
         block.close(photo)
         switch outcome {
@@ -454,16 +440,16 @@ extension PushRun {
         }
     }
 
-    /// The server is gone, not only hard to reach.
+    /// After this many consecutive files without a connection the run ends.
     private static let mostLostInARow = 3
 
     // MARK: Ownership
 
-    /// Looks whether the photo that was just sent belongs to the user. Servers with the defect of the published build
-    /// record no owner, hide the photo from the listing, and delete it within the hour (photosync contract 3.5).
+    /// Checks whether the photo just uploaded belongs to the user. Servers with the defect of the published build
+    /// record no owner, omit the photo from the listing, and delete it within the hour (photosync contract 3.5).
     ///
-    /// - Throws: `.ownershipDefect` when the listing does not show it and the count has not grown. A count that has grown
-    ///   may be another device's doing: the next upload is looked at then.
+    /// - Throws: `.ownershipDefect` when it is not in the listing and the count has not grown. Growth may come from
+    ///   another device: the next upload is checked then.
     private func proveOwnership(of sent: SentPhoto, totalBefore: Int64) async throws {
         try await pull()
         if try await own.withIDs([sent.receipt.id]).isEmpty {
@@ -483,7 +469,7 @@ extension PushRun {
 }
 
 extension PhotoSyncError {
-    /// Whether any other upload would fail in the same way (photosync contract 1.1, 3.1 and section 0).
+    /// Whether all other uploads would fail in the same way (photosync contract 1.1, 3.1 and section 0).
     fileprivate var concernsEveryFile: Bool {
         switch code {
         case .unauthorized, .forbidden, .setupRequired, .invalidDevice, .redirected, .notLoggedIn: true

@@ -6,20 +6,19 @@ internal import Synchronization
 
 /// SHA-256 of many files, on all cores.
 ///
-/// Files that the cache knows unchanged are looked at, never opened. The others are read once, front to back, through one
-/// buffer a thread, so memory stays flat whatever their sizes; a file that changes while it is read has no digest.
+/// Files that the cache has unchanged are not opened. The others are read once, sequentially, with one buffer per
+/// thread to bound memory; a file that changes while it is read has no digest.
 package struct TreeHashing: Sendable {
-    /// What a file holds.
     package struct Digest: Sendable, Equatable {
-        /// SHA-256, 64 lower-case hexadecimal characters.
+        /// SHA-256, 64 lowercase hexadecimal digits.
         package var sha256: String
-        /// The file, the same before and after it was read.
+        /// The file's identity, equal before and after it was read.
         package var identity: FileIdentity
-        /// Whether the cache knew it, so that nothing was read.
+        /// Whether it was cached, so that nothing was read.
         package var isFromCache: Bool
     }
 
-    /// The digest of a file, or why it has none: `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`,
+    /// The digest of a file or the error: `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`,
     /// `.sourceChanged`, `.cancelled`.
     package typealias Outcome = Result<Digest, PhotoSyncError>
 
@@ -27,8 +26,6 @@ package struct TreeHashing: Sendable {
     private let threads: Int
     private let now: @Sendable () -> Date
 
-    /// Prepares hashing.
-    ///
     /// - Parameters:
     ///   - hashes: Knows files that were hashed before, and learns the others; nil to read them all.
     ///   - threads: How many files are read at a time; nil for one a core.
@@ -39,12 +36,10 @@ package struct TreeHashing: Sendable {
         self.threads = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
     }
 
-    /// Hashes files.
-    ///
     /// - Parameters:
-    ///   - paths: Some thousands at most, for all outcomes are kept; `forEachBlock` takes any number.
-    ///   - control: A stop ends the reading after the block under way; what has no digest then is `.cancelled`.
-    ///   - onRead: Told how many bytes were read, block by block; from any thread, several at once.
+    ///   - paths: Some thousands at most, since all outcomes are kept; `forEachBlock` takes any number.
+    ///   - control: A stop ends the reading after the current block; files without a digest are `.cancelled` then.
+    ///   - onRead: Called with the number of bytes read, block by block; from any thread, also concurrently.
     /// - Returns: The outcomes, in the order of the paths.
     package func digests(
         of paths: [[UInt8]],
@@ -58,14 +53,14 @@ package struct TreeHashing: Sendable {
         return work.outcomes
     }
 
-    /// Hashes any number of files, a block of them while the one before is being dealt with.
+    /// Hashes any number of files, each block while `body` processes the previous one.
     ///
     /// - Parameters:
     ///   - paths: The files.
-    ///   - blockSize: Files a block.
-    ///   - control: As for `digests`; no block is begun after a stop.
+    ///   - blockSize: Files per block.
+    ///   - control: As for `digests`; no block is started after a stop.
     ///   - onRead: As for `digests`.
-    ///   - body: Takes a block: where it lies in `paths`, and its outcomes. What it throws ends the hashing.
+    ///   - body: Gets a block's range in `paths` and its outcomes. An error that it throws ends the hashing.
     /// - Throws: What `body` throws.
     package func forEachBlock(
         of paths: [[UInt8]],
@@ -81,7 +76,7 @@ package struct TreeHashing: Sendable {
         var outcomes = await digests(of: Array(paths[first]), control: control, onRead: onRead)
         for (number, block) in blocks.enumerated() {
             let following = number + 1 < blocks.count && !control.isStopRequested ? blocks[number + 1] : nil
-            // Stopped when the body throws, so that nobody waits for the reading.
+            // Stopped when the body throws, so that its error is not delayed by the reading.
             let reading = control.linked()
             async let next = digests(of: following.map { Array(paths[$0]) } ?? [], control: reading, onRead: onRead)
             do {
@@ -96,7 +91,6 @@ package struct TreeHashing: Sendable {
     }
 }
 
-/// The files of one block, shared by the threads that work on it.
 private final class HashWork: Sendable {
     private let paths: [[UInt8]]
     private let hashes: HashCache?
@@ -107,7 +101,7 @@ private final class HashWork: Sendable {
 
     private struct State {
         var outcomes: [TreeHashing.Outcome?]
-        /// Positions of the files that must be read, the next one last.
+        /// Indexes of the files that must be read, the next one last.
         var unknown: [Int] = []
     }
 
@@ -132,7 +126,6 @@ private final class HashWork: Sendable {
         state.withLock { $0.outcomes.map { $0 ?? .failure(PhotoSyncError(.cancelled)) } }
     }
 
-    /// Asks the cache for all of them at once.
     func lookUp() {
         let identities = paths.map { control.isStopRequested ? nil : FileIdentity(ofRegularFile: $0) }
         var known = (hashes?.digests(of: identities.compactMap(\.self)) ?? []).makeIterator()
@@ -140,7 +133,7 @@ private final class HashWork: Sendable {
         var outcomes: [TreeHashing.Outcome?] = []
         outcomes.reserveCapacity(paths.count)
         for (position, identity) in identities.enumerated() {
-            // A file that cannot be looked at is told why when it is opened.
+            // Opening a file without an identity gives the error.
             if let identity, let sha256 = known.next() ?? nil {
                 outcomes.append(
                     .success(TreeHashing.Digest(sha256: sha256, identity: identity, isFromCache: true))
@@ -179,7 +172,6 @@ private final class HashWork: Sendable {
         }
     }
 
-    /// What this thread would have read; another one may have come further.
     private func fail(with error: PhotoSyncError) {
         while let position = state.withLock({ $0.unknown.popLast() }) {
             state.withLock { $0.outcomes[position] = .failure(error) }

@@ -2,24 +2,24 @@ internal import MediaCore
 public import MediaTransport
 internal import Synchronization
 
-/// What the head of a download says of the stored file (contract section 6).
+/// Metadata of the stored file in the head of a download (contract section 6).
 public struct DownloadHead: Sendable, Equatable {
     /// 200, 206 or 416.
     public var status: Int
-    /// Where the bytes of this answer begin in the file: 0 for a 200.
+    /// Offset of this response's first byte in the file; 0 for a 200.
     public var firstByte: Int64
-    /// Bytes that this answer announces; nil when it does not say.
+    /// Content length of this response; nil when not announced.
     public var byteCount: Int64?
-    /// Length of the whole stored file, which is often not the length that was uploaded (trap 12); nil when unknown.
+    /// Length of the stored file, which often differs from the uploaded length (trap 12); nil when unknown.
     public var totalBytes: Int64?
     /// `Last-Modified`, for `If-Range`.
     public var lastModified: String?
-    /// SHA-256 of the bytes as uploaded, 64 lower-case hexadecimal characters: not necessarily of these bytes.
+    /// SHA-256 of the bytes as uploaded, 64 lowercase hexadecimal digits; the stored bytes may differ.
     public var sha256: String?
 
-    /// Reads a head.
+    /// Parses a head.
     ///
-    /// - Returns: nil for a 206 without a `Content-Range` that can be understood.
+    /// - Returns: nil for a 206 without a valid `Content-Range`.
     package init?(_ head: HTTPResponseHead) {
         let announced = head.value(of: "Content-Length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
         let digest = head.value(of: "X-PhotoSync-Hash").flatMap(SHA256Text.lowerCased)
@@ -67,13 +67,13 @@ public struct DownloadHead: Sendable, Equatable {
     }
 }
 
-/// `Content-Range` (RFC 9110 section 14.4): `bytes a-b/total`, either side of the slash possibly unknown.
+/// `Content-Range` (RFC 9110 section 14.4): `bytes a-b/total`, where `*` may replace either side of the slash.
 private struct ContentRange {
     var first: Int64?
     var byteCount: Int64?
     var total: Int64?
 
-    /// - Returns: nil for what is no range of bytes, or ends before it begins or beyond the total.
+    /// - Returns: nil if it is not a byte range, or ends before it begins or after the total.
     init?(_ value: String) {
         guard let match = value.wholeMatch(of: /(?i:bytes)\s+(?:(\d+)-(\d+)|\*)\/(?:(\d+)|\*)/) else { return nil }
         if let text = match.3 {
@@ -89,16 +89,15 @@ private struct ContentRange {
     }
 }
 
-/// How a download was answered.
+/// The response to a download.
 public struct DownloadAnswer: Sendable {
-    /// What the answer says of the file.
+    /// Metadata of the stored file.
     public var head: DownloadHead
-    /// What the transfer did.
+    /// Statistics of the transfer.
     public var metrics: TransferMetrics
 }
 
-/// Stands before the receiver of a download and lets only bytes of the photo through: never the page of an error, never
-/// a range that was not asked for.
+/// Passes only bytes of the photo to the receiver of a download: no error pages, no other range than requested.
 final class DownloadGate: ResponseReceiver {
     private struct State {
         var head: DownloadHead?
@@ -115,16 +114,16 @@ final class DownloadGate: ResponseReceiver {
         self.receiver = receiver
     }
 
-    /// The header fields that ask for the bytes from the offset on (RFC 9110 sections 13.1.5 and 14.2).
+    /// The header fields that request the bytes from the offset on (RFC 9110 sections 13.1.5 and 14.2).
     func rangeHeaders(ifRange: String?) -> [HTTPHeader] {
         guard offset > 0 else { return [] }
         return [HTTPHeader("Range", "bytes=\(offset)-")] + (ifRange.map { [HTTPHeader("If-Range", $0)] } ?? [])
     }
 
-    /// What the answer says of the photo; nil when it was refused.
+    /// Nil when the download was refused.
     var head: DownloadHead? { state.withLock { $0.head } }
 
-    /// An answer with the content that was kept from the receiver.
+    /// The response with the error body that was withheld from the receiver.
     func completed(_ response: HTTPResponse) -> HTTPResponse {
         var response = response
         response.body = state.withLock { $0.refusal }

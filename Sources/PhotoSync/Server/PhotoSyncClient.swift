@@ -2,16 +2,16 @@ internal import MediaCore
 public import MediaStore
 public import MediaTransport
 
-/// One PhotoSync server: requests and answers (photosync contract), no state.
+/// Requests and responses of one PhotoSync server (photosync contract); stateless.
 ///
-/// Requests that change nothing, and those that change no more when they come twice (a claim, a registration), are tried
-/// again as the client's retry policy says, and also after 500 `Database error`; never behind the setup gate (contract
-/// sections 0 and 10). Every method throws `PhotoSyncError`; a task that is cancelled, or a `control` that is stopped,
-/// gives `.cancelled`. The key goes to the server's own origin only: redirects are not followed (`.redirected`).
+/// Safe and idempotent requests (also a claim and a registration) are retried by the client's retry policy, and after
+/// 500 `Database error`; never behind the setup gate (contract sections 0 and 10). Every method throws
+/// `PhotoSyncError`, `.cancelled` when the task is cancelled or `control` is stopped. The key is sent to the server's
+/// own origin only: redirects are not followed (`.redirected`).
 public struct PhotoSyncClient: Sendable {
-    /// The server's address; it may live below a path.
+    /// The server's address, with or without a path.
     public let server: ServerURL
-    /// The API key; nil for what needs none.
+    /// The API key; nil for requests that need none.
     public let authorization: Authorization?
     let http: HTTPClient
     let timeouts: TransferTimeouts
@@ -43,9 +43,9 @@ public struct PhotoSyncClient: Sendable {
         return ServerHealth(status: status, isSetUp: ServerHealth.isSetUp(setup))
     }
 
-    /// `GET /api/sync/status` (contract section 4): also the test of a key.
+    /// `GET /api/sync/status` (contract section 4). Also validates the key.
     ///
-    /// - Parameter device: Whose photos are counted apart. The only call that names it in a header field (contract 1.1).
+    /// - Parameter device: Its photos are counted separately. Only this call sends it in a header field (contract 1.1).
     /// - Returns: The counts.
     /// - Throws: `PhotoSyncError`.
     public func status(device: String?) async throws(PhotoSyncError) -> SyncStatus {
@@ -53,17 +53,17 @@ public struct PhotoSyncClient: Sendable {
         return try SyncStatus(reading: await json(of: request(.get, "/api/sync/status", headers: headers)))
     }
 
-    /// `POST /api/sync/photos` (contract section 5). The answer is read page by page as it is; nothing is judged here.
+    /// `POST /api/sync/photos` (contract section 5). Parses a page without judging its consistency.
     ///
     /// - Parameters:
     ///   - cursor: Where the page begins; nil for the first.
-    ///   - limit: 1 to 500; others become the nearest of these, since the server would take them for something else.
-    ///   - device: Moves this device's `lastSyncAt`; nil moves none.
-    ///   - since: Photos uploaded at or after this time. Sent in UTC, since the server ignores offsets (trap 4).
-    ///   - control: Breaks the request off.
+    ///   - limit: Clamped to 1 to 500, since the server would read other values as something else.
+    ///   - device: The server updates its `lastSyncAt`; nil updates none.
+    ///   - since: Only photos uploaded at or after this time. Sent in UTC, since the server ignores offsets (trap 4).
+    ///   - control: Cancels the request.
     /// - Returns: The page.
-    /// - Throws: `PhotoSyncError`: `.invalidDate` for a `since` outside the years 0000 to 9999, `.unexpectedAnswer` for a
-    ///   page with a value that means nothing or longer than 16 MiB.
+    /// - Throws: `PhotoSyncError`: `.invalidDate` for a `since` outside the years 0000 to 9999, `.unexpectedAnswer` for
+    ///   a page that contains an invalid value or is longer than 16 MiB.
     public func photos(
         cursor: String?,
         limit: Int = 500,
@@ -81,12 +81,12 @@ public struct PhotoSyncClient: Sendable {
         return try PhotoPageParser.page(in: await json(of: request, control: control))
     }
 
-    /// `POST /api/photos/check` (contract 3.7) in blocks of 1,000.
+    /// `POST /api/photos/check` (contract 3.7) in blocks of 1,000 digests.
     ///
     /// - Parameters:
-    ///   - digests: Any number, 64 lower-case hexadecimal characters each.
-    ///   - control: Breaks the request off.
-    /// - Returns: Those that the server has, whoever owns them.
+    ///   - digests: Any number, 64 lowercase hexadecimal digits each.
+    ///   - control: Cancels the request.
+    /// - Returns: Those that are on the server, whoever owns them.
     /// - Throws: `PhotoSyncError`.
     public func existing(
         _ digests: [String],
@@ -106,19 +106,19 @@ public struct PhotoSyncClient: Sendable {
 
     /// `POST /api/sync/claim-legacy` (contract section 7) for all legacy photos of the user.
     ///
-    /// - Parameter device: The user's device that they are claimed for.
-    /// - Returns: How many were claimed. 0 also when the answer to a first try was lost: count anew to be sure.
+    /// - Parameter device: The device of the user that gets them.
+    /// - Returns: The number claimed. Also 0 when the response to an earlier attempt was lost: recount to be sure.
     /// - Throws: `PhotoSyncError`: `.invalidDevice` for a device that is not the user's.
     public func claimAll(device: String) async throws(PhotoSyncError) -> Int64 {
         try await claim(["deviceId": .string(device), "claimAll": true])
     }
 
-    /// `POST /api/sync/claim-legacy` for some photos, which must come from the user's own listing.
+    /// `POST /api/sync/claim-legacy` for some photos, which must be in the user's own listing.
     ///
     /// - Parameters:
     ///   - ids: 1 to 500, distinct.
-    ///   - device: The user's device that they are claimed for.
-    /// - Returns: How many were claimed. 0 also when the answer to a first try was lost: count anew to be sure.
+    ///   - device: The device of the user that gets them.
+    /// - Returns: The number claimed. Also 0 when the response to an earlier attempt was lost: recount to be sure.
     /// - Throws: `PhotoSyncError`: `.invalidDevice` for a device that is not the user's.
     public func claim(_ ids: [String], device: String) async throws(PhotoSyncError) -> Int64 {
         try await claim([
@@ -130,11 +130,11 @@ public struct PhotoSyncClient: Sendable {
         try ClaimReply.claimed(in: await json(of: request(.post, "/api/sync/claim-legacy", body: body)))
     }
 
-    /// `POST /api/devices/register` (contract 1.3). A token that is known gives its device, unchanged, whoever owns it.
+    /// `POST /api/devices/register` (contract 1.3). For a known token the server returns its device, whoever owns it.
     ///
     /// - Parameters:
     ///   - name: Shown to the user in other clients.
-    ///   - token: The device's identity: random, kept.
+    ///   - token: The device's identity: random, stored.
     /// - Returns: The device.
     /// - Throws: `PhotoSyncError`.
     public func registerDevice(name: String, token: String) async throws(PhotoSyncError) -> RegisteredDevice {
@@ -149,16 +149,16 @@ public struct PhotoSyncClient: Sendable {
         try RegisteredDevice.all(in: await json(of: request(.get, "/api/devices")))
     }
 
-    /// `POST /api/mobile/auth/login` (contract 1.2 no. 2). **Voids the user's key everywhere else.** Sent at most once.
+    /// `POST /api/mobile/auth/login` (contract 1.2 no. 2). **Revokes the user's key everywhere else.** Not retried.
     ///
     /// - Parameters:
-    ///   - email: Sent in lower case, as the server stores it.
+    ///   - email: Sent in lowercase, as the server stores it.
     ///   - password: Secret.
     ///   - deviceName: Shown to the user in other clients.
-    ///   - deviceToken: The device's identity: random, kept.
+    ///   - deviceToken: The device's identity: random, stored.
     /// - Returns: The new key, with the device.
     /// - Throws: `PhotoSyncError`: `.notLoggedIn` for a wrong address or password, `.keyNotRotated` where the server
-    ///   cannot make a key for a second user (trap 9).
+    ///   cannot issue a key for a second user (trap 9).
     public func logIn(
         email: String,
         password: String,
@@ -172,22 +172,21 @@ public struct PhotoSyncClient: Sendable {
         var request = openRequest(.post, "/api/mobile/auth/login", body: body, repeatability: .atMostOnce)
         request.tokens = [password]
         let answer = try await answer(to: request)
-        // A proxy may have changed the type; a key is a key.
+        // Accept the key even if a proxy changed the content type.
         if answer.status == 200, let reply = try? LoginReply(reading: answer.body) { return reply }
         return try LoginReply(reading: Self.json(in: answer, to: .login))
     }
 }
 
 extension PhotoSyncClient {
-    /// Photos on one page, at most (contract section 5): more are clamped silently (trap 18).
+    /// Maximum number of photos per page (contract section 5); the server clamps silently (trap 18).
     static let largestPage = 500
-    /// Digests in one `/check`, at most (contract 3.7).
+    /// Maximum number of digests per `/check` (contract 3.7).
     static let largestCheck = 1000
 
-    /// Longest listing that is read, in bytes: 500 photos are some 250 KB.
+    /// Maximum length of a response in bytes; 500 photos take about 250 KB.
     private static let longestAnswer = 16 << 20
 
-    /// A request with the user's key.
     func request(
         _ method: HTTPMethod,
         _ path: String,
@@ -204,7 +203,6 @@ extension PhotoSyncClient {
         return request
     }
 
-    /// A request without a key.
     func openRequest(
         _ method: HTTPMethod,
         _ path: String,
@@ -225,7 +223,7 @@ extension PhotoSyncClient {
         )
     }
 
-    /// Sends a request and waits for its answer, whatever its status.
+    /// Returns the response whatever its status.
     func answer(
         to request: HTTPRequest,
         control: TransferControl = TransferControl(),
@@ -238,7 +236,7 @@ extension PhotoSyncClient {
         }
     }
 
-    /// Sends a request and waits for the JSON of a 200.
+    /// Returns the body of a 200 with JSON.
     func json(
         of request: HTTPRequest,
         call: ServerRefusal.Call = .ordinary,
@@ -249,7 +247,6 @@ extension PhotoSyncClient {
         return try Self.json(in: response, to: call)
     }
 
-    /// The JSON of a 200.
     static func json(in response: HTTPResponse, to call: ServerRefusal.Call) throws(PhotoSyncError) -> [UInt8] {
         guard response.status == 200 else { throw ServerRefusal(response).error(of: call) }
         guard response.head.mediaType == "application/json" else {
@@ -261,16 +258,16 @@ extension PhotoSyncClient {
 }
 
 extension PhotoSyncClient {
-    /// `POST /api/photos/upload` (contract section 3), streamed from the file, once: nothing is repeated here. Sending the
-    /// same bytes again is safe, since the server knows them by their hash.
+    /// `POST /api/photos/upload` (contract section 3), streamed from the file, without retries. Repeating an upload is
+    /// safe, since the server identifies the bytes by their hash.
     ///
     /// - Parameters:
-    ///   - photo: What to send.
-    ///   - control: Breaks the upload off.
-    ///   - progress: Bytes of the whole body, envelope included.
-    /// - Returns: What the server says of it.
-    /// - Throws: `PhotoSyncError`; `.bodyTooSlow` when the server's 30 seconds were over (contract 3.4), `.invalidDevice`
-    ///   when it knows no such device, `.sourceChanged` when the file became shorter, `.invalidDate` for a time outside
+    ///   - photo: The photo to upload.
+    ///   - control: Cancels the upload.
+    ///   - progress: Bytes of the whole body, multipart framing included.
+    /// - Returns: The server's receipt.
+    /// - Throws: `PhotoSyncError`; `.bodyTooSlow` after the server's 30 seconds (contract 3.4), `.invalidDevice` for a
+    ///   device unknown to the server, `.sourceChanged` when the file became shorter, `.invalidDate` for a time outside
     ///   the years 0000 to 9999.
     public func upload(
         _ photo: PhotoUpload,
@@ -294,21 +291,21 @@ extension PhotoSyncClient {
         return try PhotoReceipt(reading: await json(of: request, call: call, control: control, progress: progress))
     }
 
-    /// `GET /api/photos/{id}/download` (contract section 6), once: going on after a failure is the caller's.
+    /// `GET /api/photos/{id}/download` (contract section 6), without retries: the caller resumes after a failure.
     ///
-    /// Only the bytes of a 200 or a 206 reach the receiver, whose `begin` comes first with the answer's head
-    /// (`DownloadHead` reads it); it may refuse by throwing a `PhotoSyncError`, which is then thrown here.
+    /// Only the bytes of a 200 or 206 reach the receiver. Its `begin` gets the head first (`DownloadHead` parses it)
+    /// and may refuse the response by throwing a `PhotoSyncError`, which is rethrown here.
     ///
     /// - Parameters:
     ///   - id: The photo.
-    ///   - offset: Bytes that are there already; 0 asks for the whole file.
-    ///   - ifRange: `Last-Modified` of the answer that those bytes came from. When the file is another one now, the
-    ///     answer is a 200 with all of it.
+    ///   - offset: Number of bytes already present; 0 requests the whole file.
+    ///   - ifRange: `Last-Modified` of the response that those bytes came from. If the file has changed since, the
+    ///     response is a 200 with all of it.
     ///   - receiver: Takes the bytes, on the transfer loop's thread.
-    ///   - control: Breaks the download off.
-    ///   - progress: Bytes of this answer.
-    /// - Returns: The answer: 200, 206, or 416 with an untouched receiver when nothing lies beyond the offset.
-    /// - Throws: `PhotoSyncError`, with the photo's id. An answer cut short is `.transport` and worth repeating.
+    ///   - control: Cancels the download.
+    ///   - progress: Bytes of this response.
+    /// - Returns: 200, 206, or 416 with an untouched receiver when there is nothing after the offset.
+    /// - Throws: `PhotoSyncError`, with the photo's id. A truncated response is a retryable `.transport`.
     public func download(
         id: String,
         from offset: Int64 = 0,
@@ -339,7 +336,7 @@ extension PhotoSyncClient {
         control: TransferControl,
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(PhotoSyncError) -> DownloadAnswer {
-        // A path segment of dots would lead elsewhere on the server (RFC 3986 section 5.2.4).
+        // A path segment of dots would address another resource (RFC 3986 section 5.2.4).
         guard !["", ".", ".."].contains(id) else { throw PhotoSyncError(.unknownPhoto, detail: "no id of a photo") }
         var request = try request(
             .get,

@@ -1,31 +1,31 @@
 public import MediaStore
 public import MediaTransport
 
-/// A photo to send.
+/// A photo to upload.
 public struct PhotoUpload: Sendable {
     /// The file, open.
     public var content: FileContent
-    /// Its true name, without directories. The server judges the type by its extension.
+    /// Its original name, without directories. The server derives the type from its extension.
     public var fileName: String
-    /// When it was taken; nil lets the server look into the file, or take the present. Sent in UTC, since the server
+    /// When it was taken; with nil the server reads the file, or uses the current time. Sent in UTC, since the server
     /// ignores offsets (trap 4).
     public var takenAt: PhotoTime?
-    /// The device that it comes from; nil makes a legacy photo.
+    /// The origin device; nil makes a legacy photo.
     public var deviceID: String?
-    /// Sees the bytes of the file as they are sent.
+    /// Receives the bytes of the file as they are sent.
     public var tap: (any ByteTap)?
 
     /// The text parts, in order.
     func fields() throws(PhotoSyncError) -> [(name: String, value: String)] {
         var fields = [(name: "originalFilename", value: fileName)]
-        // A date that the server cannot read would silently become the present (trap 5).
+        // The server would silently replace a date that it cannot parse with the current time (trap 5).
         if let takenAt { fields.append(("dateTaken", try takenAt.canonicalText())) }
         if let deviceID { fields.append(("deviceId", deviceID)) }
         return fields
     }
 
-    /// The file name of the part, by which servers may call the stored file: the true one, with `_` for all that they could
-    /// read in different ways (trap 16). The true name goes into `originalFilename`.
+    /// The file name of the part, which servers may use for the stored file: the original name with `_` for characters
+    /// that parsers treat differently (trap 16). The original name is sent as `originalFilename`.
     var partName: String {
         let name = String(String.UnicodeScalarView(fileName.unicodeScalars.map { Self.isPlain($0) ? $0 : "_" }))
         return name.hasPrefix(".") ? "photo" + name : name

@@ -2,10 +2,10 @@ internal import MediaCore
 internal import MediaTransport
 internal import Outcomes
 
-/// What an answer without success says. Both shapes of errors are understood (photosync contract section 0, trap 7), and
-/// what comes from something before the server: an HTML page, or nothing at all.
+/// The meaning of a response without success. Both shapes of errors are read (photosync contract section 0, trap 7),
+/// and responses of intermediaries: an HTML page, or an empty body.
 struct ServerRefusal {
-    /// What was asked for, where the same answer means different things.
+    /// The request, where the same response means different things.
     enum Call {
         case ordinary
         case upload(namesDevice: Bool)
@@ -13,11 +13,10 @@ struct ServerRefusal {
     }
 
     private let head: HTTPResponseHead
-    /// The server's sentence; empty when there is none.
+    /// The server's message; may be empty.
     private let sentence: String
-    /// Whether the administrator has not finished the setup (contract section 0). Trying again does not help.
+    /// Whether the administrator has not finished the setup (contract section 0). A retry does not help.
     let isSetupGate: Bool
-    /// Where the server says that its setup is done.
     private let setupPlace: String?
 
     init(_ response: HTTPResponse) {
@@ -40,16 +39,16 @@ struct ServerRefusal {
         }
     }
 
-    /// Bytes of an answer that are looked at for its sentence.
+    /// Bytes of a response that are read for its message.
     static let longestBody = 65_536
 
-    /// Whether the server's database has failed, which may pass (contract section 10). Upload and `/check` write a full
-    /// stop behind it.
+    /// Whether the server's database failed, which may be temporary (contract section 10). Upload and `/check` end the
+    /// message with a full stop.
     var isDatabaseError: Bool {
         head.status == 500 && (sentence == "Database error" || sentence == "Database error.")
     }
 
-    /// What an answer means for the next try (contract section 10).
+    /// Whether to retry after this response (contract section 10).
     static func verdict(_ response: HTTPResponse) -> AnswerVerdict {
         guard response.status == 500 || response.status == 503 else { return .byStatus }
         let refusal = ServerRefusal(response)
@@ -57,7 +56,6 @@ struct ServerRefusal {
         return refusal.isDatabaseError ? .passing : .byStatus
     }
 
-    /// The refusal as an error.
     func error(of call: Call = .ordinary) -> PhotoSyncError {
         let outcome = outcome(of: call)
         return PhotoSyncError(
@@ -77,12 +75,11 @@ struct ServerRefusal {
             case .upload(let namesDevice): .photo(namesDevice: namesDevice)
             case .login: .login
             }
-        // The setup gate is told by a member of its own as well as by its sentence.
+        // The setup gate is recognized by the member `setupUrl` as well as by its message.
         let mark = isSetupGate ? "Setup required" : sentence
         return OutcomeTable.outcome(of: head.status, from: .photoSync, to: tableCall, mark: mark)
     }
 
-    /// What came instead of a sentence.
     private var form: String {
         switch head.mediaType {
         case nil: "without a reason"

@@ -7,7 +7,7 @@ internal import MediaSystem
 public import MediaTransport
 internal import Synchronization
 
-/// Compares index, local copies and server, and changes none of them.
+/// Compares index, local copies and server without modifying them.
 public struct Verification: Sendable {
     let account: SyncAccount
     let check: CopyCheck
@@ -16,23 +16,22 @@ public struct Verification: Sendable {
     /// Prepares a comparison.
     ///
     /// - Parameters:
-    ///   - account: Whose photos.
-    ///   - hashes: Spares unchanged files from being read.
-    ///   - readsContent: Whether local files are read even where the cache knows them.
+    ///   - account: The account whose photos are compared.
+    ///   - hashes: Cached digests; unchanged files are not read again.
+    ///   - readsContent: Whether local files are read even if the cache has their digest.
     public init(_ account: SyncAccount, hashes: HashCache, readsContent: Bool = false) {
         self.account = account
         check = CopyCheck(hashes: hashes, readsContent: readsContent)
     }
 
-    /// Lists the server anew, and looks at every copy.
+    /// Lists the server's photos anew and checks every copy.
     ///
     /// - Parameters:
-    ///   - control: Breaks off.
-    ///   - onDifference: Told of each difference; from any thread, one call at a time.
-    ///   - progress: Photos and copies looked at.
+    ///   - control: Cancels the comparison.
+    ///   - onDifference: Called for each difference; from any thread, one call at a time.
+    ///   - progress: Photos and copies checked.
     /// - Returns: What was compared.
-    /// - Throws: `PhotoSyncError`: what `Pull.run` throws for a listing that cannot be right, `.neverSynchronized`,
-    ///   `.cancelled`.
+    /// - Throws: `PhotoSyncError`: what `Pull.run` throws for an invalid listing, `.neverSynchronized`, `.cancelled`.
     public func run(
         control: TransferControl = TransferControl(),
         onDifference: @escaping @Sendable (SyncDifference) -> Void,
@@ -41,7 +40,7 @@ public struct Verification: Sendable {
         let state = try await queue.run { [account] in try account.state() }
         guard state?.lastCompleteAt != nil else { throw PhotoSyncError(.neverSynchronized) }
         let tally = Tally(onDifference)
-        // The copies are looked at by tasks that are not this one's children.
+        // The copies are checked by tasks that are not children of this one.
         let stop = control.linked()
         let result = await withTaskCancellationHandler {
             await Result.awaiting { () async throws(PhotoSyncError) in
@@ -94,7 +93,7 @@ public struct Verification: Sendable {
         }
     }
 
-    /// Waits, on the thread of the queue, for tasks that read files on threads of their own.
+    /// Blocks the queue's thread while tasks read files on other threads.
     private func look(at copies: [PhotoCopy], _ stop: TransferControl, _ tally: Tally) {
         let done = DispatchSemaphore(value: 0)
         Task {
@@ -109,7 +108,7 @@ public struct Verification: Sendable {
         done.wait()
     }
 
-    /// Whether the photo is on this machine all the same, in a file of another name: nothing would fetch it again.
+    /// Whether the photo is on this machine under another name, so that no download would fetch it again.
     private func isElsewhere(_ copy: PhotoCopy) -> Bool {
         let copies = (try? account.library.copies(ofPhotos: [copy.photoID], server: account.server)) ?? []
         return copies.contains {
@@ -117,7 +116,6 @@ public struct Verification: Sendable {
         }
     }
 
-    /// Counts, and tells of one difference at a time.
     private final class Tally: Sendable {
         private let counted = Mutex(VerificationResult())
         private let onDifference: @Sendable (SyncDifference) -> Void
@@ -149,7 +147,7 @@ public struct Verification: Sendable {
 }
 
 extension PhotoRecord {
-    /// What the server tells differently from the index.
+    /// Differences between this photo as the server lists it and as the index has it.
     fileprivate func differences(from known: PhotoRecord?) -> [SyncDifference] {
         guard let known else {
             return [SyncDifference(kind: .notIndexed, photoID: id, found: originalFilename)]
@@ -192,16 +190,14 @@ extension PhotoRecord {
 }
 
 extension SyncDifference {
-    /// Whether a file is not there, or not whole.
     fileprivate var isOfAbsence: Bool { kind == .copyMissing || kind == .copyUnfinished }
 }
 
-/// Looks at one local copy of a photo.
 struct CopyCheck: Sendable {
     let hashes: HashCache
     let readsContent: Bool
 
-    /// What is wrong with a copy; nil when it has the bytes that were written or sent.
+    /// Nil when the copy has the bytes that were downloaded or uploaded.
     func difference(of copy: PhotoCopy) async -> SyncDifference? {
         guard copy.state == .present else {
             return SyncDifference(
@@ -233,7 +229,7 @@ struct CopyCheck: Sendable {
         }
     }
 
-    /// The digest of an open file, without reading it where somebody has done so already.
+    /// Reads the file only if neither the copy's record nor the cache has its digest.
     private func digest(of file: SourceFile, _ copy: PhotoCopy) async throws -> String {
         let identity = file.status
         if !readsContent {
@@ -267,7 +263,7 @@ extension SourceFileError {
     }
 }
 
-/// One thing that is not the same everywhere.
+/// A difference between index, local copies and server.
 public struct SyncDifference: Sendable, Equatable {
     /// What differs.
     public enum Kind: String, Sendable, CaseIterable {
@@ -275,17 +271,17 @@ public struct SyncDifference: Sendable, Equatable {
         case notIndexed = "not_indexed"
         /// In the index, no longer on the server.
         case notOnServer = "not_on_server"
-        /// In both, told differently (name, size, dates, hash).
+        /// In both, with another name, size, date or hash.
         case changedOnServer = "changed_on_server"
         /// In both, with another origin device.
         case originChanged = "origin_changed"
-        /// The copy is gone from this machine.
+        /// The copy does not exist any more.
         case copyMissing = "copy_missing"
-        /// The copy's bytes are others than were written or sent, or cannot be read.
+        /// The copy's bytes differ from those downloaded or uploaded, or cannot be read.
         case copyChanged = "copy_changed"
         /// The copy's photo is no longer on the server.
         case copyOrphaned = "copy_orphaned"
-        /// A download that has not come to its end.
+        /// An unfinished download.
         case copyUnfinished = "copy_unfinished"
     }
 
@@ -295,13 +291,13 @@ public struct SyncDifference: Sendable, Equatable {
     public var photoID: String
     /// The local file, for a copy.
     public var path: [UInt8]?
-    /// What index or record say.
+    /// The value in the index or in the copy's record.
     public var expected: String?
     /// What was found.
     public var found: String?
 }
 
-/// What a comparison looked at.
+/// Counts of a comparison.
 public struct VerificationResult: Sendable, Equatable {
     /// Photos that the server listed.
     public var photos: Int64 = 0

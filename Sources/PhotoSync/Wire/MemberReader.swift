@@ -2,8 +2,8 @@ internal import MediaCore
 package import MediaStore
 internal import MediaTransport
 
-/// Reads the members of an answer one after the other. `null` is absent (trap 6); a value of another type, or one that
-/// means nothing, is an error that names the member.
+/// Reads the members of a response in order. `null` is absent (trap 6); a value of another type or an invalid value is
+/// an error that contains the member's name.
 struct MemberReader {
     private var cursor: JSONCursor
 
@@ -13,47 +13,44 @@ struct MemberReader {
 
     // MARK: Structure
 
-    /// Enters an object; false for `null`.
+    /// False for `null`.
     mutating func beginObject(_ name: String) throws(PhotoSyncError) -> Bool {
         guard try isPresent(.object, name) else { return false }
         try read { cursor throws(JSONCursor.Broken) in try cursor.beginObject() }
         return true
     }
 
-    /// Enters the object that the answer is.
     mutating func enterObject() throws(PhotoSyncError) {
         guard try beginObject("answer") else { throw Self.unusable("answer", "is null") }
     }
 
-    /// The name of the next member; nil at the end of the object.
+    /// Nil at the end of the object.
     mutating func next() throws(PhotoSyncError) -> String? {
         try read { cursor throws(JSONCursor.Broken) in try cursor.nextMember() }
     }
 
-    /// Enters an array; false for `null`.
+    /// False for `null`.
     mutating func beginArray(_ name: String) throws(PhotoSyncError) -> Bool {
         guard try isPresent(.array, name) else { return false }
         try read { cursor throws(JSONCursor.Broken) in try cursor.beginArray() }
         return true
     }
 
-    /// Whether the array has a further element.
     mutating func nextElement() throws(PhotoSyncError) -> Bool {
         try read { cursor throws(JSONCursor.Broken) in try cursor.nextElement() }
     }
 
-    /// Steps over a value that nobody asks for.
     mutating func skip() throws(PhotoSyncError) {
         try read { cursor throws(JSONCursor.Broken) in try cursor.skip() }
     }
 
-    /// Where the next value begins.
+    /// Offset of the next value.
     mutating func start() -> Int { cursor.start() }
 
-    /// Steps over an object that is written as an earlier one; see `JSONCursor.skipRepetition`.
+    /// Skips an object with the same text as an earlier one; see `JSONCursor.skipRepetition`.
     mutating func skipRepetition(of value: Range<Int>) -> Bool { cursor.skipRepetition(of: value) }
 
-    /// Nothing may follow.
+    /// Fails unless the end is reached.
     mutating func finish() throws(PhotoSyncError) {
         guard cursor.isAtEnd() else { throw Self.broken(cursor.broken) }
     }
@@ -73,7 +70,7 @@ struct MemberReader {
         return try read { cursor throws(JSONCursor.Broken) in try cursor.bool() }
     }
 
-    /// A whole number, not below zero.
+    /// A non-negative integer.
     mutating func count(_ name: String) throws(PhotoSyncError) -> Int64? {
         guard try isPresent(.number, name) else { return nil }
         let digits = try read { cursor throws(JSONCursor.Broken) in try cursor.number() }
@@ -81,21 +78,21 @@ struct MemberReader {
         return number
     }
 
-    /// A text that names something.
+    /// A non-empty string.
     mutating func identifier(_ name: String) throws(PhotoSyncError) -> String? {
         let text = try text(name)
         guard text?.isEmpty != true else { throw Self.unusable(name, "is empty") }
         return text
     }
 
-    /// A SHA-256, in lower case whatever the server writes.
+    /// A SHA-256, converted to lowercase.
     mutating func digest(_ name: String) throws(PhotoSyncError) -> String? {
         guard let text = try text(name) else { return nil }
         guard let digest = SHA256Text.lowerCased(text) else { throw Self.unusable(name, "is no SHA-256") }
         return digest
     }
 
-    /// A time (trap 2).
+    /// An RFC 3339 time (trap 2).
     mutating func time(_ name: String) throws(PhotoSyncError) -> PhotoTime? {
         guard let text = try text(name) else { return nil }
         guard let time = PhotoTime(rfc3339: text) else { throw Self.unusable(name, "is not an RFC 3339 time") }
@@ -104,7 +101,6 @@ struct MemberReader {
 
     // MARK: Failures
 
-    /// A value that has to be there.
     static func require<Value>(_ value: Value?, _ name: String) throws(PhotoSyncError) -> Value {
         guard let value else { throw unusable(name, "is missing") }
         return value
@@ -120,7 +116,7 @@ struct MemberReader {
 
     // MARK: Steps
 
-    /// Whether a value of this kind comes next; false for `null`, which is stepped over.
+    /// Whether the next value is of this kind; false for `null`, which is skipped.
     private mutating func isPresent(_ kind: JSONCursor.Kind, _ name: String) throws(PhotoSyncError) -> Bool {
         switch cursor.kind() {
         case kind: return true
@@ -139,9 +135,9 @@ struct MemberReader {
     }
 }
 
-/// Times as PhotoSync servers read and write them (photosync contract section 0 and traps 2 to 5).
+/// Times as PhotoSync servers parse and format them (photosync contract section 0 and traps 2 to 5).
 extension PhotoTime {
-    /// Reads RFC 3339; nil for anything that `RFC3339.microseconds` does not read.
+    /// nil for anything that `RFC3339.microseconds` does not parse.
     package init?(rfc3339 text: String) {
         guard let microseconds = RFC3339.microseconds(text) else { return nil }
         self.init(text: text, microseconds: microseconds)
@@ -155,7 +151,7 @@ extension PhotoTime {
         self.init(text: text, microseconds: microseconds)
     }
 
-    /// As it is sent to a server: in UTC with `Z`, since the server ignores offsets (trap 4).
+    /// The form that is sent: in UTC with `Z`, since the server ignores offsets (trap 4).
     ///
     /// - Throws: `PhotoSyncError.invalidDate` outside the years 0000 to 9999.
     func canonicalText() throws(PhotoSyncError) -> String {

@@ -1,23 +1,21 @@
 internal import MediaStore
 internal import MediaTransport
 
-/// Reads the answer of `POST /api/sync/photos` (photosync contract section 5) straight into records: a million of them
-/// pass through here in one run.
+/// Parses the response of `POST /api/sync/photos` (photosync contract section 5) directly into records, since a run may
+/// have a million of them.
 ///
-/// Unknown members are skipped and `null` is absent. Whatever the index could not trust (a hash of another shape, an
-/// empty id, a negative size, a time that is none) makes the whole page unusable: half a page is no page.
+/// Unknown members are skipped and `null` is absent. Any value that the index could not trust (an invalid hash, an
+/// empty id, a negative size, an invalid time) rejects the whole page.
 package struct PhotoPageParser {
     private var members: MemberReader
-    /// Devices seen on this page, so that its photos share their texts.
+    /// Devices of this page, so that its photos share their strings.
     private var devices: [String: PhotoDevice] = [:]
-    /// The devices in hand, and where in the page each was read: most photos repeat one of them to the letter.
+    /// Recent devices and where in the page each was parsed: most photos repeat one of them literally.
     private var recentDevices: [PhotoDevice] = []
     private var recentTexts: [Range<Int>] = []
     private static let recentCount = 8
 
-    /// The page that a body consists of.
-    ///
-    /// - Throws: `PhotoSyncError.unexpectedAnswer`, which names the member.
+    /// - Throws: `PhotoSyncError.unexpectedAnswer`, with the member's name.
     package static func page(in body: [UInt8]) throws(PhotoSyncError) -> PhotoPage {
         var parser = PhotoPageParser(members: MemberReader(body))
         return try parser.page()
@@ -57,7 +55,7 @@ package struct PhotoPageParser {
             default: try members.skip()
             }
         }
-        // Sent back, an empty one would mean the first page.
+        // As a request's cursor, an empty string would mean the first page.
         return (cursor?.isEmpty == true ? nil : cursor, hasMore)
     }
 

@@ -6,13 +6,13 @@ internal import MediaTransport
 public struct SyncStatus: Sendable, Equatable {
     /// Photos that the user owns.
     public var totalPhotos: Int64
-    /// Of those, the ones of the device that was named; 0 when none was.
+    /// Of those, the ones of the requested device; 0 without one.
     public var devicePhotos: Int64
-    /// Of those, the ones of no device.
+    /// Of those, the ones without a device.
     public var legacyPhotos: Int64
-    /// The others; without a named device its own photos are among them.
+    /// The others; without a requested device they include this device's.
     public var otherDevicePhotos: Int64
-    /// When the device last got a page that was not empty. Not when it last was complete (trap 20).
+    /// When the device last got a non-empty page, not when it was last complete (trap 20).
     public var lastSyncAt: PhotoTime?
 
     package init(
@@ -34,11 +34,11 @@ public struct SyncStatus: Sendable, Equatable {
 public struct PhotoPage: Sendable, Equatable {
     /// The photos, oldest upload first.
     public var photos: [PhotoRecord]
-    /// Where the next page begins; absent on the last one.
+    /// Cursor of the next page; absent on the last one.
     public var cursor: String?
     /// Whether there is a next page.
     public var hasMore: Bool
-    /// All photos of the user, whatever was asked for (trap 19).
+    /// All photos of the user, whatever was requested (trap 19).
     public var totalCount: Int64
 }
 
@@ -58,11 +58,11 @@ public struct RegisteredDevice: Sendable, Equatable {
     public var isActive: Bool
 }
 
-/// The answer to an upload (photosync contract 3.3).
+/// The response to an upload (photosync contract 3.3).
 public struct PhotoReceipt: Sendable, Equatable {
-    /// Id of the new row, or of the row that has the bytes already, whoever owns it.
+    /// Id of the new row, or of the existing row with these bytes, whoever owns it.
     public var id: String
-    /// Whether the server had the bytes already. Not "backed up for me" (trap 11).
+    /// Whether the bytes were already on the server. Not "backed up for me" (trap 11).
     public var isDuplicate: Bool
 
     package init(id: String, isDuplicate: Bool) {
@@ -71,13 +71,13 @@ public struct PhotoReceipt: Sendable, Equatable {
     }
 }
 
-/// What `POST /api/mobile/auth/login` gives (photosync contract 1.2 no. 2).
+/// The response of `POST /api/mobile/auth/login` (photosync contract 1.2 no. 2).
 public struct LoginReply: Sendable, Equatable {
-    /// The new key; every earlier one of the user is void. Secret.
+    /// The new key; every earlier one of the user is revoked. Secret.
     public var apiKey: String
-    /// The device of this machine; nil in an answer of which the key alone can be read.
+    /// The device of this machine; nil if only the key could be parsed.
     public var device: RegisteredDevice?
-    /// The user's e-mail address; nil as the device.
+    /// The user's e-mail address; nil if only the key could be parsed.
     public var email: String?
 
     package init(apiKey: String, device: RegisteredDevice?, email: String?) {
@@ -87,11 +87,11 @@ public struct LoginReply: Sendable, Equatable {
     }
 }
 
-/// What a server without a key tells (photosync contract section 2).
+/// State of a server, which needs no key to query (photosync contract section 2).
 public struct ServerHealth: Sendable, Equatable {
-    /// What `GET /api/health` says, `healthy` when all is well.
+    /// `status` of `GET /api/health`; `healthy` is the good one.
     public var status: String
-    /// Whether the administrator has finished the setup; nil when the server does not say.
+    /// Whether the administrator has finished the setup; nil when unknown.
     public var isSetUp: Bool?
 
     /// Whether the server can be used.
@@ -124,8 +124,8 @@ extension SyncStatus {
 }
 
 extension RegisteredDevice {
-    /// What this machine calls itself: servers know `ios` and `android` only and refuse `linux` (contract 1.2). Android's
-    /// client is the one that also walks a file system, and no server makes a difference.
+    /// The platform sent for this machine: servers accept only `ios` and `android`, not `linux` (contract 1.2).
+    /// Android's client also walks a file system, and no server makes a difference.
     static let ownPlatform = "android"
 
     static func one(in body: [UInt8]) throws(PhotoSyncError) -> RegisteredDevice {
@@ -178,7 +178,7 @@ extension RegisteredDevice {
 }
 
 extension LoginReply {
-    /// Reads an answer. The earlier key is void whatever the rest of it is, so a broken one gives at least the new key.
+    /// Parses a response. The earlier key is already revoked, so a broken response gives at least the new key.
     init(reading body: [UInt8]) throws(PhotoSyncError) {
         do {
             self = try Self.whole(body)
@@ -188,7 +188,7 @@ extension LoginReply {
         }
     }
 
-    /// The key, by its name and quotation marks.
+    /// Finds the key in a response that is not valid JSON.
     private static func key(in body: [UInt8]) -> String? {
         String(decoding: body, as: UTF8.self).firstMatch(of: /"apiKey"\s*:\s*"([!#-\[\]-~]+)"/).map { String($0.1) }
     }
@@ -252,7 +252,7 @@ extension ServerHealth {
         return ServerText.cut(try MemberReader.require(status, "status"))
     }
 
-    /// Whether the setup is complete; nil for an answer that does not say.
+    /// Nil for an invalid response.
     static func isSetUp(_ response: HTTPResponse) -> Bool? {
         guard response.status == 200,
             case .bool(let isComplete)? = JSONValue.object(in: response.body[...])?["isComplete"]
@@ -261,7 +261,7 @@ extension ServerHealth {
     }
 }
 
-/// The answer to `POST /api/photos/check` (contract 3.7).
+/// The response of `POST /api/photos/check` (contract 3.7).
 enum CheckReply {
     static func existing(in body: [UInt8]) throws(PhotoSyncError) -> Set<String> {
         var members = MemberReader(body)
@@ -284,7 +284,7 @@ enum CheckReply {
     }
 }
 
-/// The answer to `POST /api/sync/claim-legacy` (contract section 7). Its other numbers are always 0.
+/// The response of `POST /api/sync/claim-legacy` (contract section 7). Its other numbers are always 0.
 enum ClaimReply {
     static func claimed(in body: [UInt8]) throws(PhotoSyncError) -> Int64 {
         var members = MemberReader(body)

@@ -4,47 +4,40 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// One attempt at the album of one tape, under its lock: steps 4 to 8 of rule R2. Its methods are the steps; what it holds is
-/// what they have found out.
+/// One attempt at the album of one tape, under its lock: steps 4 to 8 of rule R2. The methods are the steps, the
+/// properties their results.
 struct AlbumAttempt {
     let service: AlbumService
     let isAsked: Bool
-    /// A video that is to be in the album without being a clip (rule R16).
+    /// A video to put into the album without being a clip (rule R16).
     let filed: ClipRecord?
-    /// As it stands in the store.
     var tape: TapeRecord
     /// In the tape's order.
     var clips: [ClipRecord]
-    /// The clips that there were at first: one that somebody else adds meanwhile is theirs to see to.
+    /// The initial clips: clips added meanwhile belong to another process.
     private let firstClips: Set<String>
-    /// Whether access was refused to this tape before.
     let wasRefused: Bool
 
-    /// The library, once it is known to be there and to let us.
     var opened: OpenLibrary?
-    /// The album, once it is known to be usable.
     var link: AlbumLink?
     var isCreated = false
-    /// The album in the library that was in use before.
+    /// The album in the library used before.
     var formerLink: AlbumLink?
-    /// An album is made anew once; if that is gone as well, somebody is at work there.
+    /// An album is recreated once; if it disappears again, another process deletes it.
     var isRemade = false
-    /// What became of clips, not yet kept.
+    /// Results of clips, not yet stored.
     var settlements: [String: ClipSettlement] = [:]
     var addedClips = 0
     var hiddenClips = 0
-    /// What the library said of the first clip that it did not take.
+    /// The library's message for the first clip that it did not accept.
     var clipDetail = ""
-    /// Why the video is not filed.
     var filingReason: AssociationReason?
     var isFiled = false
     var setback: AlbumSetback?
-    /// Whether the account, or the disk, has no room for any other clip either.
+    /// Whether account or disk have no room for other clips either.
     var isFull = false
 
-    /// Reads a tape.
-    ///
-    /// - Returns: nil for one that is gone, or empty: it gets no album (rules R1, R2.3).
+    /// - Returns: nil for a tape that is gone or empty, which gets no album (rules R1, R2.3).
     init?(_ service: AlbumService, tapeID: String, isAsked: Bool, filing path: [UInt8]?) throws(TapesError) {
         guard let tape = try service.stored({ () throws(StoreError) in try service.store.tape(tapeID) }) else {
             return nil
@@ -59,7 +52,6 @@ struct AlbumAttempt {
         filed = path.map { ClipRecord(id: UUID().uuidString.lowercased(), tapeID: tapeID, kind: .video, source: $0) }
     }
 
-    /// Does what is to be done, and keeps what came of it.
     mutating func run() async throws(TapesError) -> (outcome: AlbumOutcome, isLibraryWide: Bool) {
         guard try isDue() else {
             link = try service.knownLink(of: tape.id)
@@ -71,7 +63,7 @@ struct AlbumAttempt {
         } catch {
             switch error {
             case .fatal(let fatal):
-                // What the library has confirmed is kept, whatever ends this.
+                // What the library has confirmed is stored in any case.
                 try settle()
                 throw fatal
             case .setback(let setback): try keep(setback)
@@ -100,7 +92,7 @@ struct AlbumAttempt {
 
     func isDue(_ clip: ClipRecord) -> Bool { clip.nextAttemptAt.map { $0 <= service.now() } ?? true }
 
-    /// Whether a grant that was refused is proven to suffice now, or is another one.
+    /// Whether a refused access is proven sufficient now, or has changed.
     private func isGranted(_ opened: OpenLibrary) throws(TapesError) -> Bool {
         if isCreated || wasRefused { return true }
         return try service.record()?.refusedFingerprint != opened.access.fingerprint
@@ -108,7 +100,7 @@ struct AlbumAttempt {
 
     // MARK: Keeping
 
-    /// Commits what became of clips (rule R2.8).
+    /// Commits the results of clips (rule R2.8).
     mutating func settle() throws(TapesError) {
         guard !settlements.isEmpty else { return }
         let kept = clips.compactMap { settlements[$0.id] }
@@ -121,14 +113,12 @@ struct AlbumAttempt {
         TapeKillPoint.clipsSettled.reach()
     }
 
-    /// Reads the tape and its clips again.
     mutating func reload() throws(TapesError) {
         let id = tape.id
         if let tape = try service.stored({ () throws(StoreError) in try service.store.tape(id) }) { self.tape = tape }
         clips = try service.stored { () throws(StoreError) in try service.store.clips(of: id) }
     }
 
-    /// Makes the tape pending.
     mutating func makePending(_ reason: AssociationReason) throws(TapesError) {
         guard tape.association != .pending || tape.reason != reason else { return }
         let id = tape.id
@@ -137,7 +127,7 @@ struct AlbumAttempt {
         tape.reason = reason
     }
 
-    /// Keeps why it went no further: in the tape where it has no usable album, and in the clips that were to be added.
+    /// Stores the reason: in the tape if it has no usable album, and in the clips to be added.
     private mutating func keep(_ setback: AlbumSetback) throws(TapesError) {
         self.setback = setback
         for clip in clips where clip.association == .pending && settlements[clip.id] == nil && isIncluded(clip) {
@@ -190,9 +180,9 @@ struct AlbumAttempt {
     }
 }
 
-/// Steps 4 to 6 of rule R2: access, the album, its identifier.
+// Steps 4 to 6 of rule R2: access, the album, its link.
 extension AlbumAttempt {
-    /// Ends with `link`, kept in the store: an identifier is committed before anything is added (trap 4).
+    /// Sets `link` and stores it: the link is committed before anything is added (trap 4).
     mutating func ensureAlbum() async throws(AlbumTrouble) {
         let opened = try await service.open(.addOnly, believingRefusal: believesRefusal)
         self.opened = opened
@@ -208,19 +198,19 @@ extension AlbumAttempt {
         }
         let record = try service.kept { () throws(TapesError) in try service.record() }
         if let former = links.first(where: { service.isOfThisAddress($0, record) }) {
-            // Another library where that of the tape was: a disk that is not mounted, another account (trap 1).
+            // Another library replaced the tape's: an unmounted disk, another account (trap 1).
             throw .setback(AlbumSetback(.libraryChanged, detail: "its album is in \(former.libraryID)"))
         }
         if !links.isEmpty {
             formerLink = links.last
-            // The user has chosen another place: the album there is a new one, the link to the old one stays.
+            // The user has chosen another library: it gets a new album, the link to the old one is kept.
             try service.kept { () throws(TapesError) in try makePending(.libraryChanged) }
         }
         try service.kept { () throws(TapesError) in try service.keep(opened, isGranted: false) }
         try await makeAlbum(opened)
     }
 
-    /// Whether a refusal concerns this tape: one that may not make albums may still add to those there are (rule R10).
+    /// Whether a refusal applies to this tape: access that forbids creating albums may allow to add to them (rule R10).
     private func believesRefusal(_ access: AlbumAccess) -> Bool {
         guard !isAsked else { return false }
         switch access.state {
@@ -229,7 +219,7 @@ extension AlbumAttempt {
         }
     }
 
-    /// Looks at the album that the identifier names, by nothing but the identifier (rule R3).
+    /// Checks the album of a link, by its id only (rule R3).
     private mutating func visit(_ known: AlbumLink, _ opened: OpenLibrary) async throws(AlbumTrouble) {
         var known = known
         let presence: AlbumPresence
@@ -245,7 +235,7 @@ extension AlbumAttempt {
             known.verifiedAt = service.now()
             try use(known)
         case .unknown:
-            // Whoever may only add may not look: the identifier is presumed good (trap 3).
+            // With add-only access it cannot be checked: the link is presumed valid (trap 3).
             try use(known)
         case .missing:
             try await remakeAlbum(known.albumID, opened)
@@ -255,7 +245,7 @@ extension AlbumAttempt {
         report(.reuse)
     }
 
-    /// Makes the album again that is gone: under the title that the tape has now, for all clips (rule R5).
+    /// Recreates a missing album: with the tape's current title, for all clips (rule R5).
     mutating func remakeAlbum(_ goneID: String, _ opened: OpenLibrary) async throws(AlbumTrouble) {
         try await service.confirm(opened)
         try service.kept { () throws(TapesError) in try makePending(.albumMissing) }
@@ -272,7 +262,7 @@ extension AlbumAttempt {
             report(.reuse, "found by its mark")
             return
         }
-        // What is known to be forbidden is not asked for: it would be refused, or leave an empty album (rule R10).
+        // Known to be forbidden: it would be refused, or leave an empty album (rule R10).
         guard !opened.access.forbidsNewAlbums else { throw .setback(AlbumSetback(opened.access)) }
         let title = AlbumTitle.of(tape)
         let intent = AlbumIntent(tapeID: tape.id, libraryID: opened.id, title: title, startedAt: service.now())
@@ -292,7 +282,7 @@ extension AlbumAttempt {
         report(.create, try namesakes(of: made, opened), details: made.title)
     }
 
-    /// The album of a creation whose answer never came, by our own mark (rule R4).
+    /// The album of a creation whose response was lost, by our own mark (rule R4).
     private func albumLeftBehind(_ opened: OpenLibrary) async throws(AlbumTrouble) -> MadeAlbum? {
         let id = tape.id
         let intent = try stored { () throws(StoreError) in try service.store.albumIntent(of: id, in: opened.id) }
@@ -308,7 +298,7 @@ extension AlbumAttempt {
         }
     }
 
-    /// Ends the intent unless the library may have made an album all the same.
+    /// Removes the intent unless the library may have created an album.
     private func forgetIntent(after error: AlbumError, _ opened: OpenLibrary) throws(AlbumTrouble) {
         switch error.kind {
         case .unreachable, .cancelled: return
@@ -331,7 +321,7 @@ extension AlbumAttempt {
         )
     }
 
-    /// Commits the identifier; where it is another one, or another library's turn, all clips are pending again.
+    /// Commits the link; if it is new, or of another library, all clips become pending again.
     private mutating func use(_ link: AlbumLink) throws(AlbumTrouble) {
         let isKept = try stored { () throws(StoreError) in try service.store.keep(link) }
         guard isKept else {
@@ -341,7 +331,7 @@ extension AlbumAttempt {
         try service.kept { () throws(TapesError) in try reload() }
     }
 
-    /// Says which other albums of ours have the same title: two tapes of one title have two albums (rule R3).
+    /// Lists our other albums with the same title: two tapes with one title have two albums (rule R3).
     private func namesakes(of made: MadeAlbum, _ opened: OpenLibrary) throws(AlbumTrouble) -> String {
         let links = try stored { () throws(StoreError) in try service.store.albumLinks(in: opened.id) }
         let others = links.filter { $0.titleAtCreation == made.title && $0.albumID != made.id }.map(\.albumID)
@@ -353,12 +343,11 @@ extension AlbumAttempt {
     }
 }
 
-/// Steps 7 and 8 of rule R2: every pending clip goes into the album, and what became of each is kept on its own (trap 5).
+// Steps 7 and 8 of rule R2: every pending clip is added to the album, with its own result (trap 5).
 extension AlbumAttempt {
-    /// A clip, and the library's name for its original.
     private typealias Named = (clip: ClipRecord, asset: [UInt8])
 
-    /// Adds what is pending, the oldest first, in one request however many there are.
+    /// Adds pending clips, the oldest first, in one request.
     mutating func fillAlbum() async throws(AlbumTrouble) {
         guard let opened, let link else { return }
         for clip in clips where clip.association == .pending && clip.source == nil {
@@ -375,7 +364,7 @@ extension AlbumAttempt {
         do throws(AlbumError) {
             let refused = try await add(named, to: link)
             guard !refused.isEmpty else { return }
-            // The name may be an old one, or the asset was taken away meanwhile: asked for afresh, once.
+            // The id may be outdated, or the asset was removed meanwhile: resolved again, once.
             let again = try await resolve(refused, afresh: true)
             for clip in try await add(again, to: link) { refuse(clip) }
         } catch {
@@ -386,8 +375,8 @@ extension AlbumAttempt {
         }
     }
 
-    /// Whether a clip is taken along: every pending one is, when there is a try (rule R2.7), but for originals that would
-    /// have to be waited for before their time.
+    /// Whether a clip is included: every pending one (rule R2.7), except originals that would have to be waited for
+    /// before their retry time.
     func isIncluded(_ clip: ClipRecord) -> Bool {
         guard clip.association == .pending, clip.source != nil else { return false }
         return isAsked || isDue(clip) || !(clip.reason?.isCostly ?? false)
@@ -403,7 +392,7 @@ extension AlbumAttempt {
 
     // MARK: Names
 
-    /// Asks for the library's names; clips without one are settled.
+    /// Resolves the library's ids; clips without one get their result.
     private mutating func resolve(_ wanted: [ClipRecord]) async throws(AlbumTrouble) -> [Named] {
         do throws(AlbumError) { return try await resolve(wanted, afresh: false) } catch { throw AlbumTrouble(error) }
     }
@@ -436,10 +425,10 @@ extension AlbumAttempt {
 
     // MARK: Adding
 
-    /// - Returns: The clips whose asset the library did not let in, or did not find.
+    /// - Returns: The clips whose asset the library rejected or did not find.
     private mutating func add(_ named: [Named], to link: AlbumLink) async throws(AlbumError) -> [ClipRecord] {
         guard !named.isEmpty else { return [] }
-        // An original that is there twice is one asset (trap 8).
+        // An original that occurs twice is one asset (trap 8).
         var known: Set<[UInt8]> = []
         let assets = named.filter { known.insert($0.asset).inserted }
             .map { AlbumAsset(id: $0.asset, kind: $0.clip.kind) }
@@ -475,7 +464,6 @@ extension AlbumAttempt {
         addedClips += 1
     }
 
-    /// Refused for good.
     private mutating func refuse(_ clip: ClipRecord, _ detail: String = "the library does not let it in") {
         note(clip, .assetRejected, detail)
         settlements[clip.id] = ClipSettlement(
@@ -486,18 +474,17 @@ extension AlbumAttempt {
         )
     }
 
-    /// This one alone not now.
     private mutating func postpone(_ clip: ClipRecord, _ setback: AlbumSetback) {
         note(clip, setback.reason, setback.detail)
         fail(clip, setback, isAlone: true)
     }
 
-    /// Not now: it is tried again after a time that doubles, or when the grant is another one.
+    /// Postpones a clip: it is retried with exponential backoff, or when the access changes.
     ///
     /// - Parameters:
     ///   - clip: The clip.
-    ///   - setback: Why.
-    ///   - isAlone: Whether other clips may have fared better, so that time alone decides.
+    ///   - setback: The reason.
+    ///   - isAlone: Whether other clips may have succeeded, so that only the backoff decides.
     mutating func fail(_ clip: ClipRecord, _ setback: AlbumSetback, isAlone: Bool = false) {
         let attempts = clip.attempts + (setback.isBelieved ? 0 : 1)
         let needsTime = isAlone || !(setback.reason.isOfAccess || setback.reason == .libraryChanged)

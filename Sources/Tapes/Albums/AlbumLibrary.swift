@@ -1,10 +1,10 @@
 internal import Foundation
 public import MediaStore
 
-/// A back-end that holds albums (tapes contract 4.1): a folder of links, a photo server, the double of the tests.
+/// A back end for albums (tapes contract 4.1): a folder of links, a photo server, the double of the tests.
 ///
-/// Safe for many tasks at once. Every operation may be cancelled, and then throws `.cancelled`; what it has done stays.
-/// Empty lists return at once without any call. An id that this library cannot have made is a mistake of the caller's and
+/// Safe for concurrent tasks. Every operation may be cancelled, and then throws `.cancelled` without undoing anything.
+/// Empty lists return at once without a call. An id that this library cannot have made is an error of the caller and
 /// throws `.rejected`, never `.albumMissing`.
 public protocol AlbumLibrary: Sendable {
     /// `folder`, `immich`.
@@ -12,46 +12,46 @@ public protocol AlbumLibrary: Sendable {
     /// Path of the root, or base address: the key of `AlbumLibraryRecord`.
     var address: String { get }
 
-    /// Which instance this is, and who we are to it. Throws `.libraryChanged` when there is something at the address that
-    /// cannot be told from another library (contract 4.2), `.unauthorized` when there is nothing yet.
+    /// Instance and account. Throws `.libraryChanged` when the address cannot be distinguished from another library
+    /// (contract 4.2), `.unauthorized` when there is nothing yet.
     func identity() async throws(AlbumError) -> AlbumLibraryIdentity
 
-    /// What is allowed. No side effect; asked once per process.
+    /// Granted access. No side effect; called once per process.
     func access(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess
 
-    /// The same after asking the user, or making what is missing.
+    /// Granted access after prompting the user, or creating what is missing.
     func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess
 
-    /// Whether an album is there.
+    /// Whether an album exists.
     func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence
 
-    /// The album that carries our mark of this tape (rule R4); nil when there is none. Needs `.readWrite`.
+    /// The album with our mark of this tape (rule R4); nil when there is none. Needs `.readWrite`.
     func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum?
 
-    /// Makes an album that never is one that existed. Needs `.addOnly`.
+    /// Creates an album, never reusing an existing one. Needs `.addOnly`.
     func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum
 
-    /// The library's names for originals, in the order of the clips, one for each. Needs `.addOnly`.
+    /// The library's ids of originals, one per clip, in the same order. Needs `.addOnly`.
     ///
     /// - Parameters:
-    ///   - clips: Of one tape.
-    ///   - mayUpload: Whether an original that the library has not may be sent to it.
-    /// - Returns: One resolution for each.
-    /// - Throws: `AlbumError` when none could be asked for.
+    ///   - clips: Clips of one tape.
+    ///   - mayUpload: Whether missing originals may be uploaded.
+    /// - Returns: One resolution each.
+    /// - Throws: `AlbumError` when none could be resolved.
     func resolveAssets(_ clips: [ClipRecord], mayUpload: Bool) async throws(AlbumError) -> [AssetResolution]
 
-    /// Adds assets, in their order. One result for each. Throws `.albumMissing` when the album is gone. Needs `.addOnly`.
+    /// Adds assets, in their order. One result each. Throws `.albumMissing` when the album is gone. Needs `.addOnly`.
     func add(_ assets: [AlbumAsset], to albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [AddResult]
 
-    /// Takes assets out of an album, never out of the library. One result for each; one that is not there is removed. Needs
-    /// `.readWrite`.
+    /// Removes assets from an album, never from the library. One result each; an asset that is not in it counts as
+    /// removed. Needs `.readWrite`.
     func remove(_ assetIDs: [[UInt8]], from albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [RemoveResult]
 
     /// Deletes an album, never an original or an asset. Needs `.readWrite`, and the flag (rule R11), which the service
     /// checks.
     func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion
 
-    /// Writes what the library keeps of a tape's order, for example a playlist; nothing where there is no such thing.
+    /// Writes the library's form of a tape's order, for example a playlist; nothing if it has none.
     func arrange(_ albumID: String, hint: [UInt8]?, tape: TapeRecord, clips: [ClipRecord]) async throws(AlbumError)
 }
 
@@ -59,20 +59,20 @@ public protocol AlbumLibrary: Sendable {
 public struct AlbumLibraryIdentity: Sendable, Equatable {
     /// `folder:UUID`, or `immich:BASE#ACCOUNT`.
     public var libraryID: String
-    /// The account; nil where there are none, or it cannot be told.
+    /// The account; nil when there is none, or it is unknown.
     public var accountID: String?
     /// Id of the API key; nil where there is none.
     public var keyID: String?
-    /// For people.
+    /// Name for the user.
     public var name: String
 }
 
-/// The title that an album is made with (rule R1).
+/// The title of a new album (rule R1).
 enum AlbumTitle {
-    /// With U+2013, an en dash, whatever the locale says (trap 19).
+    /// With U+2013, an en dash, in every locale (trap 19).
     static let prefix = "Tapes \u{2013} "
 
-    /// The title for a tape as it is called now: trimmed, a control character is a space.
+    /// By the tape's current title: trimmed, with spaces for control characters.
     static func of(_ tape: TapeRecord) -> String {
         let plain = String(
             String.UnicodeScalarView(
@@ -84,35 +84,35 @@ enum AlbumTitle {
     }
 }
 
-/// What happened to an album (rule R19). No event holds a key; title and path stand in `details`, for debug logs only.
+/// An event of an album (rule R19). It contains no key; titles and paths are in `details`, for debug logs only.
 public struct AlbumEvent: Sendable, Equatable {
-    /// What happened.
+    /// The kind of event.
     public enum Kind: String, Sendable {
-        /// An attempt begins.
+        /// An attempt starts.
         case ensure
-        /// An album was made.
+        /// An album was created.
         case create
-        /// An album that was there is used.
+        /// An existing album is used.
         case reuse
         /// All clips of the attempt are in the album.
         case add
         /// The library refused some of them.
         case addPartly = "partial add"
-        /// Clips were taken out.
+        /// Clips were removed.
         case remove
         /// An album was deleted.
         case delete
-        /// An attempt went no further; the message says why.
+        /// An attempt stopped; the message is the reason.
         case pending
     }
 
-    /// What happened.
+    /// The kind of event.
     public var kind: Kind
     /// The tape.
     public var tapeID: String
     /// The album.
     public var albumID: String?
-    /// Words without titles and paths.
+    /// Message without titles and paths.
     public var message: String
     /// Titles and paths: for debug logs.
     public var details: String
@@ -126,43 +126,43 @@ public struct AlbumEvent: Sendable, Equatable {
     }
 }
 
-/// What one attempt at an album did.
+/// The result of one attempt at an album.
 public struct AlbumOutcome: Sendable, Equatable {
-    /// How it ended.
+    /// The state of the album.
     public enum State: String, Sendable, CaseIterable {
-        /// Albums are off (rule R18), or there is nothing to do: no clip, no tape any more.
+        /// Albums are off (rule R18), or there is nothing to do: no clip, or the tape is gone.
         case skipped
         /// Every clip is in the album.
         case associated
-        /// The album is there; some clips are not in it.
+        /// The album exists; some clips are not in it.
         case partly
         /// There is no usable album.
         case pending
     }
 
-    /// How it ended.
+    /// The state of the album.
     public var state: State
     /// The album; nil when there is none.
     public var link: AlbumLink?
-    /// Whether this attempt has made it.
+    /// Whether this attempt created it.
     public var isCreated: Bool
-    /// The album that the tape has in another library, and keeps, when this attempt has made one in the library in use.
+    /// The tape's album in another library, which is kept, when this attempt created one in the library in use.
     public var formerLink: AlbumLink?
-    /// Why it is not complete: the tape's reason, else that of its first clip.
+    /// Why it is not complete: the tape's reason, otherwise that of its first clip.
     public var reason: AssociationReason?
-    /// What the library said, for people. May hold control characters.
+    /// The library's message for the user. May contain control characters.
     public var detail: String
-    /// Whether it is this album alone that cannot be read; the library answers.
+    /// Whether only this album cannot be read; the library responds.
     public var isAlbumDamaged: Bool
-    /// The permissions that are missing, by the library's names.
+    /// The missing permissions, by the library's names.
     public var missingPermissions: [String]
-    /// How many clips are not in the album.
+    /// Number of clips that are not in the album.
     public var pendingClips: Int
-    /// How many were added by this attempt.
+    /// Number of clips added by this attempt.
     public var addedClips: Int
     /// Whether the rendered video is in it (rule R16).
     public var isFiled: Bool
-    /// How many are in the library's trash, and invisible until the user restores them.
+    /// Number of clips in the library's trash, invisible until the user restores them.
     public var hiddenClips: Int
 
     package init(
@@ -194,35 +194,35 @@ public struct AlbumOutcome: Sendable, Equatable {
     }
 }
 
-/// Why a library did not do what it was asked (tapes contract 4.1).
+/// An error of a library (tapes contract 4.1).
 public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of failure it is; the service decides by this alone.
+    /// The kind of failure, the only thing that the service decides by.
     public enum Kind: Sendable, Equatable {
-        /// Not allowed at all.
+        /// No access.
         case unauthorized(AccessLevel)
         /// These permissions are missing.
         case insufficient([String])
-        /// The album does not exist in this very library: a definite answer, nothing less.
+        /// The album does not exist in this very library: a definite result.
         case albumMissing
-        /// The album is there, and what it keeps of itself cannot be read: trouble of this album alone.
+        /// The album exists, but its manifest cannot be read: only this album is affected.
         case albumDamaged
-        /// The library at this address is not the one, or cannot be recognised.
+        /// The library at this address is another one, or cannot be recognized.
         case libraryChanged
-        /// Not answered, or not in a way that means anything; passes.
+        /// No response, or an invalid one; temporary.
         case unreachable(retryAfter: Duration?)
-        /// Refused for good.
+        /// Refused permanently.
         case rejected(status: Int?)
         /// The account, or the disk, is full.
         case quota
-        /// The caller stopped it.
+        /// Cancelled by the caller.
         case cancelled
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public var kind: Kind
-    /// What the library or the system said, 500 characters at most. May hold control characters.
+    /// Message of the library or the system, 500 characters at most. May contain control characters.
     public var detail: String
-    /// Status of the answer, when a server refused with one.
+    /// Status of a server's response.
     public var httpStatus: Int?
 
     /// Makes an error.

@@ -1,10 +1,10 @@
 public import MediaStore
 
-/// Rule R13: what is pending is made good when the user says so, never of itself for all tapes at once.
+// Rule R13: pending updates are made when the user requests it, never automatically for all tapes.
 extension AlbumService {
-    /// What `reconcile` would do. No call to the library.
+    /// Plans `reconcile`, without a call to the library.
     ///
-    /// - Returns: Tapes and deletions that are left to do; none with albums off.
+    /// - Returns: Pending tapes and deletions; none with albums off.
     /// - Throws: `TapesError` `.storeUnusable`.
     public func reconcilePlan() throws(TapesError) -> ReconcilePlan {
         guard policy.isEnabled else { return ReconcilePlan(tapes: [], tombstones: []) }
@@ -12,19 +12,19 @@ extension AlbumService {
         return try stored { () throws(StoreError) in
             ReconcilePlan(
                 tapes: try store.tapesToAssociate(in: libraryID),
-                // With the flag off old ones are left alone (rule R11).
+                // With the flag off, old ones are ignored (rule R11).
                 tombstones: mayDelete ? try store.albumTombstones() : []
             )
         }
     }
 
-    /// Works off pending tapes, then tombstones, one at a time; stops at the first error of the whole library. Does nothing
-    /// at all when access is limited.
+    /// Processes pending tapes, then tombstones, sequentially; stops at the first library-wide error. Does nothing when
+    /// access is limited.
     ///
     /// - Parameters:
-    ///   - limit: Tapes at most.
+    ///   - limit: Maximum number of tapes.
     ///   - each: Called after each tape.
-    /// - Returns: What was done.
+    /// - Returns: The result.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func reconcile(
         limit: Int,
@@ -48,7 +48,7 @@ extension AlbumService {
         for tape in tapes.prefix(max(0, limit)) {
             let (album, isLibraryWide) = try await attempt(tape.id, isAsked: true)
             if isLibraryWide, album.reason == .libraryChanged {
-                // Nothing was done: another disk, or another account, than that which has the albums.
+                // Nothing was done: a different disk or account than the one with the albums.
                 outcome.stoppedBy = album.reason
                 outcome.detail = album.detail
                 return outcome
@@ -77,10 +77,10 @@ extension AlbumService {
         return outcome
     }
 
-    /// Asks the library for every stored album, and marks the tapes whose album is gone; makes none. Needs `.readWrite`.
+    /// Checks every stored album in the library, and marks the tapes of missing ones; creates none. Needs `.readWrite`.
     ///
-    /// - Parameter each: Called with each link and what the library says of it.
-    /// - Returns: How many are gone.
+    /// - Parameter each: Called with each link and its album's state.
+    /// - Returns: Number of missing albums.
     /// - Throws: `TapesError` `.albumsOff`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func verifyAlbums(
         each: @Sendable (AlbumLink, AlbumPresence) -> Void
@@ -101,7 +101,7 @@ extension AlbumService {
         return goneCount
     }
 
-    /// - Returns: nil for a link that has changed before its tape was locked.
+    /// - Returns: nil for a link that changed before its tape was locked.
     private func verify(_ link: AlbumLink, _ opened: OpenLibrary) async throws(AlbumTrouble) -> AlbumPresence? {
         let links = try kept { () throws(TapesError) in
             try stored { () throws(StoreError) in try store.albumLinks(of: link.tapeID) }
@@ -115,7 +115,7 @@ extension AlbumService {
         } catch {
             switch error.kind {
             case .albumMissing: presence = .missing
-            // One album that cannot be read says nothing of the others.
+            // One unreadable album does not affect the others.
             case .albumDamaged: presence = .damaged(error.detail)
             default: throw AlbumTrouble(error)
             }
@@ -139,7 +139,7 @@ extension AlbumService {
         return presence
     }
 
-    /// A tape that is pending stays so: that its album is there does not mean that it can be used.
+    /// A pending tape stays pending: that its album exists does not mean that it can be used.
     private func keepVerified(_ link: AlbumLink) throws(TapesError) {
         try stored { () throws(StoreError) in
             guard try store.tape(link.tapeID)?.association == .associated else { return }
@@ -149,7 +149,7 @@ extension AlbumService {
 }
 
 extension ReconcileOutcome {
-    /// - Throws: `TapesError` for trouble that is no state.
+    /// - Throws: A fatal error; a setback becomes state.
     fileprivate mutating func stop(by trouble: AlbumTrouble) throws(TapesError) {
         switch trouble {
         case .fatal(let error): throw error
@@ -160,21 +160,21 @@ extension ReconcileOutcome {
     }
 }
 
-/// What `reconcile` would do.
+/// A planned `reconcile`.
 public struct ReconcilePlan: Sendable, Equatable {
-    /// Tapes with something to do, the one that waits longest first.
+    /// Pending tapes, the longest waiting first.
     public var tapes: [TapeRecord]
-    /// Deletions owed.
+    /// Pending deletions.
     public var tombstones: [AlbumTombstone]
 }
 
-/// What `reconcile --apply` did.
+/// The result of `reconcile --apply`.
 public struct ReconcileOutcome: Sendable, Equatable {
-    /// Tapes that were worked on.
+    /// Tapes processed.
     public var done: Int
-    /// Tapes that are left.
+    /// Tapes left.
     public var left: Int
-    /// Albums that were deleted.
+    /// Albums deleted.
     public var deletedAlbums: Int
     /// Why it ended early; nil when it did not.
     public var stoppedBy: AssociationReason?

@@ -3,14 +3,14 @@ public import MediaStore
 internal import MediaSystem
 
 extension AlbumService {
-    /// Removes clips from a tape; with the flag on also from the album, unless another clip uses the same original (R12).
+    /// Removes clips from a tape; with the flag on also from the album, unless another clip has its original (R12).
     ///
-    /// The album keeps its link even when it is empty. What the library does not take out stays there: the clip is gone.
+    /// The album keeps its link even when empty. What the library does not remove stays there, without its clip.
     ///
     /// - Parameters:
     ///   - clipIDs: The clips.
     ///   - tapeID: Their tape.
-    /// - Returns: The clips that were removed, and what became of the album.
+    /// - Returns: The removed clips, and the result for the album.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func removeClips(
         _ clipIDs: [String],
@@ -33,14 +33,14 @@ extension AlbumService {
         }
     }
 
-    /// The assets of removed clips that no clip uses which is left, each once (trap 8).
+    /// The assets of removed clips that no remaining clip uses, each once (trap 8).
     private static func unused(
         _ assets: [String: [UInt8]],
         removed: [ClipRecord],
         left: [ClipRecord]
     ) -> [[UInt8]] {
         var seen = Set(left.compactMap { assets[$0.id] })
-        // A clip that is not linked yet has no asset, but the same original.
+        // A clip that is not linked yet has no asset, but may have the same original.
         let sources = Set(left.compactMap(\.source))
         return removed.compactMap { clip in
             guard clip.association == .linked, let asset = assets[clip.id] else { return nil }
@@ -110,7 +110,7 @@ extension AlbumService {
     }
 }
 
-/// Rule R11: an album goes with its tape only where the flag says so, and is owed until it is gone.
+// Rule R11: an album is deleted with its tape only if the flag is on, and stays pending until it is deleted.
 extension AlbumService {
     /// Deletes a tape; with the flag on also its album, unless it is to be kept.
     ///
@@ -118,8 +118,8 @@ extension AlbumService {
     ///
     /// - Parameters:
     ///   - tapeID: The tape.
-    ///   - keepingAlbum: Whether its albums are to stay this once.
-    /// - Returns: The tape, and what became of its albums.
+    ///   - keepingAlbum: Whether to keep its albums this time.
+    /// - Returns: The tape, and the results for its albums.
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`, `.cancelled`.
     public func deleteTape(_ tapeID: String, keepingAlbum: Bool) async throws(TapesError) -> TapeDeletion {
         try await locked(tapeID) { () async throws(TapesError) in
@@ -144,10 +144,9 @@ extension AlbumService {
         }
     }
 
-    /// What became of a deletion that was owed.
     enum WorkedOff {
         case gone(AlbumDeletion)
-        /// Another tape has the album now, or the flag is off: nothing was asked.
+        /// Another tape has the album now, or the flag is off: the library was not called.
         case spared
         case owed(AlbumSetback)
     }
@@ -219,24 +218,24 @@ extension TapeDeletion.Album {
     }
 }
 
-/// What deleting a tape did.
+/// The result of deleting a tape.
 public struct TapeDeletion: Sendable, Equatable {
-    /// What became of the album.
+    /// The result for an album.
     public enum Album: Sendable, Equatable {
         /// There was none.
         case none
-        /// It stays: the flag is off, it was to be kept, or another tape has it.
+        /// Kept: the flag is off, the caller keeps it, or another tape has it.
         case kept(AlbumLink)
-        /// It is gone from the library, or was before.
+        /// Deleted, now or before.
         case deleted(AlbumLink)
-        /// Ours is gone from it; so many things of others keep it.
+        /// Emptied of our links, but kept for this number of foreign entries.
         case keptForeign(AlbumLink, Int)
-        /// Owed: `reconcile --apply` tries again.
+        /// Pending: `reconcile --apply` tries again.
         case owed(AlbumLink, AssociationReason, detail: String)
     }
 
-    /// The tape that is gone.
+    /// The deleted tape.
     public var tape: TapeRecord
-    /// What became of its albums.
+    /// The results for its albums.
     public var albums: [Album]
 }

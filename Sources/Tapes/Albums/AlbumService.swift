@@ -3,28 +3,28 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 
-/// Brings tapes into albums of one library: rules R1 to R18 of the tapes contract live here, below every command.
+/// Maintains the albums of tapes in one library: implements rules R1 to R18 of the tapes contract, below every command.
 ///
-/// Safe for many processes at once: albums of one tape are worked on one at a time. Trouble with the library is no error but
-/// a state of the tape and its clips (rule R9); what is thrown is the store's trouble, and cancelling.
+/// Safe for concurrent processes: the albums of a tape are changed by one at a time. A failure of the library is not an
+/// error but a state of the tape and its clips (rule R9); only errors of the store and cancellation are thrown.
 ///
 /// ## Topics
 ///
-/// ### Bringing tapes into albums
+/// ### Updating albums
 /// - ``associate(_:isAsked:)``
 /// - ``file(_:into:)``
 /// - ``rearrange(_:)``
 ///
-/// ### Taking away
+/// ### Removing
 /// - ``removeClips(_:of:)``
 /// - ``deleteTape(_:keepingAlbum:)``
 ///
-/// ### Making good
+/// ### Reconciling
 /// - ``reconcilePlan()``
 /// - ``reconcile(limit:each:)``
 /// - ``verifyAlbums(each:)``
 ///
-/// ### By hand
+/// ### Linking manually
 /// - ``link(_:to:)``
 /// - ``unlink(_:)``
 /// - ``knownLink(of:)``
@@ -35,14 +35,14 @@ internal import MediaSystem
 public struct AlbumService: Sendable {
     /// What the settings allow.
     public struct Policy: Sendable {
-        /// `albums.enabled`; false makes every call answer `.skipped` (rule R18).
+        /// `albums.enabled`; if false, every call returns `.skipped` (rule R18).
         public var isEnabled: Bool
-        /// Whether originals that the library has not may be sent to it.
+        /// Whether missing originals may be uploaded.
         public var mayUpload: Bool
         /// `features.deleteAssociatedAlbum` (rules R11, R12).
         public var deletesAlbums: Bool
 
-        /// Makes a policy; by default albums are on, uploading too, deleting off.
+        /// Makes a policy; by default albums and uploads are on, deletion is off.
         public init(isEnabled: Bool = true, mayUpload: Bool = true, deletesAlbums: Bool = false) {
             self.isEnabled = isEnabled
             self.mayUpload = mayUpload
@@ -50,15 +50,15 @@ public struct AlbumService: Sendable {
         }
     }
 
-    /// Keeps tapes, links and tombstones.
+    /// Stores tapes, links and tombstones.
     public let store: LibraryStore
-    /// Where its locks are.
+    /// Contains its locks.
     public let directory: DataDirectory
     /// The back-end in use.
     public let library: any AlbumLibrary
     /// What the settings allow.
     public let policy: Policy
-    /// Called with what happens (rule R19): for logs. Titles and paths only in events that say so.
+    /// Called with events (rule R19), for logs. Titles and paths are in `details` only.
     public let report: @Sendable (AlbumEvent) -> Void
     /// This machine's clock.
     public let now: @Sendable () -> Date
@@ -80,10 +80,10 @@ public struct AlbumService: Sendable {
         self.report = report
     }
 
-    /// Whether anything of albums may be taken away: the one place that is asked (rules R11, R12, R18).
+    /// Whether albums or their contents may be removed: the only place to check it (rules R11, R12, R18).
     var mayDelete: Bool { policy.isEnabled && policy.deletesAlbums }
 
-    /// Runs `work` while no other task, of this process or another, works on the albums of a tape (rule R2.3).
+    /// Runs `work` while no other task or process changes the albums of a tape (rule R2.3).
     func locked<Value>(
         _ tapeID: String,
         _ work: () async throws(TapesError) -> Value
@@ -100,17 +100,15 @@ public struct AlbumService: Sendable {
         return try await work()
     }
 
-    /// A question to the store, or a change of it.
     func stored<Value>(_ body: () throws(StoreError) -> Value) throws(TapesError) -> Value {
         do throws(StoreError) { return try body() } catch { throw TapesError(error) }
     }
 }
 
-/// What the library is, and what it allows.
 extension AlbumService {
-    /// Which library this is, and what it allows. Changes nothing. With albums off nobody is asked.
+    /// Identity and access of the library. Changes nothing. With albums off the library is not called.
     ///
-    /// - Returns: What is known.
+    /// - Returns: The status.
     /// - Throws: `TapesError` `.cancelled`.
     public func status() async throws(TapesError) -> LibraryStatus {
         var status = LibraryStatus(kind: library.kind, address: library.address)
@@ -131,10 +129,10 @@ extension AlbumService {
         return status
     }
 
-    /// Asks for access anew (`library init`, `library grant`), and forgets what it was refused with (rule R10).
+    /// Requests access again (`library init`, `library grant`), and forgets an earlier refusal (rule R10).
     ///
-    /// - Parameter level: What is to be allowed.
-    /// - Returns: What is known afterwards.
+    /// - Parameter level: The access to request.
+    /// - Returns: The status afterwards.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func requestAccess(_ level: AccessLevel) async throws(TapesError) -> LibraryStatus {
         guard policy.isEnabled else { return try await status() }
@@ -159,7 +157,7 @@ extension AlbumService {
 }
 
 extension AlbumAccess {
-    /// Whether anything is allowed: a library that refuses is not the one that was there at the last success.
+    /// False for a library that refuses access: it must not be recorded as the last successful one.
     fileprivate var isGranted: Bool {
         switch state {
         case .authorized, .limited: true
@@ -169,37 +167,37 @@ extension AlbumAccess {
 }
 
 extension AlbumService {
-    /// Makes sure that a tape has its album, and that every pending clip is in it: steps 3 to 8 of rule R2, after the clips
-    /// were committed.
+    /// Ensures that a tape has its album with every pending clip: steps 3 to 8 of rule R2, after the clips were
+    /// committed.
     ///
-    /// Cancelling ends it with `.cancelled`; what the library has confirmed is kept.
+    /// Cancelling ends it with `.cancelled`; what the library has confirmed is stored.
     ///
     /// - Parameters:
-    ///   - tapeID: A tape; nothing happens for one that is gone, or empty.
-    ///   - isAsked: Whether the user asked for this very thing (`reconcile --apply`, `library grant`): then refused access
-    ///     and backoff are tried again at once.
-    /// - Returns: What was done.
+    ///   - tapeID: A tape; one that is gone or empty is skipped.
+    ///   - isAsked: Whether the user explicitly requested it (`reconcile --apply`, `library grant`): then refused
+    ///     access and backoff are ignored.
+    /// - Returns: The result.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func associate(_ tapeID: String, isAsked: Bool = false) async throws(TapesError) -> AlbumOutcome {
         TapeKillPoint.clipsCommitted.reach()
         return try await attempt(tapeID, isAsked: isAsked).outcome
     }
 
-    /// Files a rendered video into the tape's own album (rule R16).
+    /// Adds a rendered video to the tape's own album (rule R16).
     ///
     /// - Parameters:
     ///   - path: Absolute path of the video, as bytes.
     ///   - tapeID: A tape with clips.
-    /// - Returns: What was done; `.partly` when the album is there and the video is not in it.
+    /// - Returns: The result; `.partly` when the album exists without the video.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func file(_ path: [UInt8], into tapeID: String) async throws(TapesError) -> AlbumOutcome {
         try await attempt(tapeID, isAsked: false, filing: path).outcome
     }
 
-    /// Tells the library a tape's new order, where it keeps one. Never makes an album.
+    /// Updates a tape's order in the library, if that has one. Never creates an album.
     ///
     /// - Parameter tapeID: A tape.
-    /// - Returns: What was done; `.skipped` for a tape without an album.
+    /// - Returns: The result; `.skipped` for a tape without an album.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func rearrange(_ tapeID: String) async throws(TapesError) -> AlbumOutcome {
         guard policy.isEnabled else { return AlbumOutcome(.skipped) }
@@ -219,7 +217,7 @@ extension AlbumService {
         }
     }
 
-    /// - Returns: Why the library does not know the order, which is no trouble of any clip; nil when it does.
+    /// - Returns: Why the order was not updated, which affects no clip; nil on success.
     func arrange(
         _ tape: TapeRecord,
         _ clips: [ClipRecord],
@@ -246,7 +244,7 @@ extension AlbumService {
 
     /// One attempt under the tape's lock.
     ///
-    /// - Returns: What was done, and whether the library would refuse every other tape as well.
+    /// - Returns: The result, and whether the library would refuse all other tapes as well.
     func attempt(
         _ tapeID: String,
         isAsked: Bool,
@@ -265,13 +263,13 @@ extension AlbumService {
     }
 }
 
-/// Albums by hand: the only way in which an album gets a tape that was not made for it (rule R3).
+// Manual links: the only way to give a tape an album that was not created for it (rule R3).
 extension AlbumService {
-    /// Makes an album that the user names the tape's. Needs `.readWrite`. All clips of the tape are pending afterwards.
+    /// Links an existing album to a tape. Needs `.readWrite`. All clips of the tape are pending afterwards.
     ///
     /// - Parameters:
     ///   - tapeID: The tape.
-    ///   - albumID: The library's name for the album.
+    ///   - albumID: The library's id of the album.
     /// - Returns: The link.
     /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.albumNotFound`, `.albumTaken`, `.libraryUnusable`,
     ///   `.storeUnusable`, `.cancelled`.
@@ -328,17 +326,17 @@ extension AlbumService {
         }
     }
 
-    /// Forgets the album of a tape in this library; the album stays as it is.
+    /// Forgets the album of a tape in this library; the album itself is not changed.
     ///
     /// - Parameter tapeID: The tape.
-    /// - Returns: What was forgotten; nil when there was none.
+    /// - Returns: The removed link; nil when there was none.
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`, `.cancelled`.
     public func unlink(_ tapeID: String) async throws(TapesError) -> AlbumLink? {
         try await locked(tapeID) { () async throws(TapesError) in
             guard try stored({ () throws(StoreError) in try store.tape(tapeID) }) != nil else {
                 throw TapesError(.tapeNotFound, value: tapeID)
             }
-            // An album in a library that was here before is in the way of a new one: that, too, can be forgotten.
+            // A link to a library that was here before prevents a new album, so it can be removed too.
             let record = try record()
             let links = try stored { () throws(StoreError) in try store.albumLinks(of: tapeID) }
             guard let link = try knownLink(of: tapeID) ?? links.first(where: { isOfThisAddress($0, record) }) else {
@@ -350,7 +348,7 @@ extension AlbumService {
         }
     }
 
-    /// The link that counts now: that of the library that was last found at this address. No call to the library.
+    /// The current link: that of the library last found at this address. No call to the library.
     ///
     /// - Parameter tapeID: The tape.
     /// - Returns: nil when the tape has no album in that library.
@@ -361,7 +359,7 @@ extension AlbumService {
         return links.first { $0.libraryID == libraryID }
     }
 
-    /// Does something that was asked for by itself, so that trouble with the library is an error.
+    /// Runs an operation that was requested by itself, so that a failure of the library is an error.
     func usable<Value>(_ body: () async throws(AlbumTrouble) -> Value) async throws(TapesError) -> Value {
         do throws(AlbumTrouble) {
             return try await body()

@@ -1,28 +1,25 @@
 public import MediaStore
 internal import MediaTransport
 
-/// Why an attempt at an album went no further: a state to be kept, no error (rule R9).
+/// Why an attempt at an album stopped: a state to be stored, not an error (rule R9).
 struct AlbumSetback: Sendable, Equatable {
-    /// What tape and clips are told.
     var reason: AssociationReason
-    /// What the library said.
     var detail = ""
-    /// The permissions that are missing, by the library's names.
     var missingPermissions: [String] = []
-    /// The library asked for so much patience.
+    /// The library's `Retry-After`.
     var retryAfter: Duration?
-    /// Whether every other tape would fare the same.
+    /// Whether all other tapes would fail as well.
     var isLibraryWide = true
-    /// Whether it is the album that cannot be read.
+    /// Whether only the album cannot be read.
     var isOfAlbum = false
-    /// Whether nothing was tried: a refusal is believed to stand (rule R10).
+    /// Whether nothing was attempted, since an earlier refusal still counts (rule R10).
     var isBelieved = false
 
-    /// What a library's failure means.
+    /// Converts a library's error.
     ///
     /// - Parameters:
     ///   - error: Not `.cancelled`.
-    ///   - refusal: What a refusal of this very request is called.
+    ///   - refusal: The reason for a refusal of this request.
     init(_ error: AlbumError, refusal: AssociationReason = .internalError) {
         reason = error.reason(refusal: refusal)
         detail = error.detail
@@ -49,14 +46,13 @@ struct AlbumSetback: Sendable, Equatable {
     }
 }
 
-/// What ends an attempt early.
 enum AlbumTrouble: Error {
-    /// To be thrown on: the store's trouble, cancelling.
+    /// To be rethrown: an error of the store, cancellation.
     case fatal(TapesError)
-    /// To be kept as a state.
+    /// To be stored as a state.
     case setback(AlbumSetback)
 
-    /// What a library's failure means; cancelling is no setback.
+    /// Converts a library's error; cancellation is not a setback.
     init(_ error: AlbumError, refusal: AssociationReason = .internalError) {
         self =
             error.kind == .cancelled
@@ -65,9 +61,9 @@ enum AlbumTrouble: Error {
 }
 
 extension AlbumError {
-    /// The reason to be kept.
+    /// The reason to be stored.
     ///
-    /// - Parameter refusal: What a refusal of this very request is called.
+    /// - Parameter refusal: The reason for a refusal of this request.
     /// - Returns: The reason.
     func reason(refusal: AssociationReason) -> AssociationReason {
         switch kind {
@@ -84,92 +80,92 @@ extension AlbumError {
 }
 
 extension AssociationReason {
-    /// Whether the grant decides: the try is repeated when that differs, not after a time (rule R10).
+    /// Whether access decides: the attempt is repeated when that changes, not after a time (rule R10).
     var isOfAccess: Bool { [.accessNotDetermined, .accessDenied, .accessLimited].contains(self) }
 
-    /// Whether a try costs the user's time, so that another clip's does not take the clip along before its own time: a disk
-    /// that does not answer is waited for (rule R14).
+    /// Whether an attempt takes long, so that a clip waits for its own retry time even if other clips are due: a disk
+    /// that does not respond is waited for (rule R14).
     var isCostly: Bool { self == .originalUnavailable }
 }
 
-/// Whether an album is there.
+/// Whether an album exists.
 public enum AlbumPresence: Sendable, Equatable {
-    /// It is; where it is now, and how many assets it says to have, when it says so.
+    /// It exists; with its current path and its number of assets, if known.
     case found(title: String, count: Int?, hint: [UInt8]?)
-    /// A definite answer of this very library.
+    /// It does not exist: a definite result of this very library.
     case missing
-    /// Looking is not allowed.
+    /// Unknown: looking is not allowed.
     case unknown
-    /// It is there, and cannot be read; why, for people.
+    /// It exists, but cannot be read; with the reason for the user.
     case damaged(String)
 }
 
-/// An album that was made, or found by its mark.
+/// An album that was created, or found by its mark.
 public struct MadeAlbum: Sendable, Equatable {
-    /// The stored identifier.
+    /// The id to be stored.
     public var id: String
-    /// Title it has.
+    /// Its title.
     public var title: String
     /// The account that owns it.
     public var ownerID: String?
-    /// Where it is.
+    /// Its path.
     public var hint: [UInt8]?
 }
 
-/// What the library says of one original.
+/// The library's result for one original.
 public enum AssetResolution: Sendable, Equatable {
-    /// Its name for it. `isHidden`: it is in the library's trash; only the user restores it.
+    /// Its asset id. `isHidden`: it is in the library's trash; only the user can restore it.
     case asset([UInt8], isHidden: Bool = false)
-    /// The bytes are needed and cannot be had now (rule R14).
+    /// The bytes are required but not available now (rule R14).
     case unavailable(String)
-    /// The library does not know it, and it is not sent (rule R15).
+    /// Unknown to the library, and not uploaded (rule R15).
     case unidentified
-    /// Refused for good.
+    /// Rejected permanently.
     case rejected(String)
-    /// Not now: this one failed, others may not have.
+    /// A temporary failure of this one; others may have succeeded.
     case failed(AlbumError)
 }
 
 /// An asset to add.
 public struct AlbumAsset: Sendable, Equatable {
-    /// The library's name for it.
+    /// The library's id.
     public var id: [UInt8]
-    /// What it shows.
+    /// The kind of its clip.
     public var kind: ClipRecord.Kind
 }
 
-/// What became of one asset in `add`.
+/// The result of `add` for one asset.
 public enum AddResult: Sendable, Equatable {
-    /// It is in the album now.
+    /// Added.
     case added
-    /// It was in the album before.
+    /// Already in the album.
     case alreadyThere
-    /// Not ours, unknown or locked: the library does not say which.
+    /// Not ours, unknown or locked: the library does not distinguish them.
     case notAllowed
     /// The library has no such asset.
     case notFound
-    /// Refused for good, and why, for people.
+    /// Refused permanently, with the reason for the user.
     case failed(String)
-    /// Not now: this part of the request failed, others have not.
+    /// A temporary failure of this part of the request; other parts succeeded.
     case notNow(AlbumError)
 }
 
-/// What became of one asset in `remove`.
+/// The result of `remove` for one asset.
 public enum RemoveResult: Sendable, Equatable {
-    /// It is not in the album now.
+    /// Not in the album now.
     case removed
     /// Not ours to remove.
     case notAllowed
-    /// Still there, and why, for people.
+    /// Still there, with the reason for the user.
     case failed(String)
 }
 
-/// What became of an album in `deleteAlbum`.
+/// The result of `deleteAlbum`.
 public enum AlbumDeletion: Sendable, Equatable {
-    /// It is gone.
+    /// Deleted.
     case deleted
-    /// It was gone before.
+    /// Did not exist any more.
     case alreadyGone
-    /// Ours is gone from it; so many things of others keep the folder.
+    /// Emptied of our links; the folder is kept for this number of foreign entries.
     case keptForeign(Int)
 }

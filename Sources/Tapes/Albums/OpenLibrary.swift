@@ -1,28 +1,24 @@
 internal import MediaFiles
 public import MediaStore
 
-/// A library that answers, is recognised, and may be asked to do something: steps 4 of rule R2, and contract 4.2.
+/// A library that responds, is recognized, and may be used: step 4 of rule R2, and contract 4.2.
 struct OpenLibrary {
-    /// Which one; links name it so.
+    /// The id in links.
     var id: String
-    /// What is allowed.
     var access: AlbumAccess
-    /// Who we are to it.
     var identity: AlbumLibraryIdentity
 }
 
 extension AlbumService {
-    /// What was last found at the library's address.
     func record() throws(TapesError) -> AlbumLibraryRecord? {
         try stored { () throws(StoreError) in try store.albumLibrary(kind: library.kind, address: library.address) }
     }
 
-    /// Asks for access and for who is there. Nothing is made unless there never was a library at the address.
+    /// Checks access and identity. Creates nothing unless there never was a library at the address.
     ///
     /// - Parameters:
-    ///   - level: What is to be done.
-    ///   - isBelieving: Whether a grant that was refused before is believed to be refused still (rule R10); nothing is asked
-    ///     for then.
+    ///   - level: The required access.
+    ///   - isBelieving: Whether access refused before counts as still refused (rule R10), without a request.
     /// - Returns: The library.
     /// - Throws: `AlbumTrouble` when it cannot be used now.
     func open(
@@ -37,7 +33,7 @@ extension AlbumService {
             throw .setback(setback)
         }
         if access.state == .notDetermined, known?.libraryID == nil, level == .addOnly {
-            // Where a library was found before, a new one must not take its place (trap 1).
+            // A new library must not replace one found before (trap 1).
             access = try await asked { () async throws(AlbumError) in try await library.requestAccess(level) }
         }
         switch access.state {
@@ -51,8 +47,7 @@ extension AlbumService {
         return OpenLibrary(id: id, access: access, identity: identity)
     }
 
-    /// Makes sure that a verdict of the library is one of the very library that it is about (contract 4.2): a disk may have
-    /// gone since it was opened.
+    /// Confirms that a result came from the opened library (contract 4.2): its disk may have been unmounted since.
     func confirm(_ opened: OpenLibrary) async throws(AlbumTrouble) {
         let known = try kept { () throws(TapesError) in try record() }
         let identity = try await asked { () async throws(AlbumError) in try await library.identity() }
@@ -61,7 +56,6 @@ extension AlbumService {
         }
     }
 
-    /// Keeps what was found at the address, once it is used.
     func keep(_ opened: OpenLibrary, isGranted: Bool) throws(TapesError) {
         try change { record in
             let isSame = record.libraryID == opened.id
@@ -72,18 +66,16 @@ extension AlbumService {
         }
     }
 
-    /// Keeps the grant that did not suffice, so that it is not tried on every command (rule R10).
+    /// Stores the insufficient access, so that it is not tried with every command (rule R10).
     func refuse(_ access: AlbumAccess) throws(TapesError) {
         try change { $0.refusedFingerprint = access.fingerprint }
     }
 
-    /// Believes in no refusal any more: the user has asked for access.
     func forgetRefusal() throws(TapesError) {
         guard try record() != nil else { return }
         try change { $0.refusedFingerprint = nil }
     }
 
-    /// Changes what is known of the address, if that differs.
     private func change(_ body: (inout AlbumLibraryRecord) -> Void) throws(TapesError) {
         let known = try record()
         var record = known ?? AlbumLibraryRecord(kind: library.kind, address: library.address, updatedAt: now())
@@ -93,8 +85,8 @@ extension AlbumService {
         try stored { [record] () throws(StoreError) in try store.keep(record) }
     }
 
-    /// Whether a link leads to a library that was at the address in use: then another one there is no reason to make its
-    /// albums anew (trap 1).
+    /// Whether a link leads to a library that was at the address in use: then a different
+    /// library found there must not recreate its albums (trap 1).
     func isOfThisAddress(_ link: AlbumLink, _ record: AlbumLibraryRecord?) -> Bool {
         guard link.libraryID.hasPrefix(library.kind + ":") else { return false }
         if link.libraryID == record?.libraryID { return true }
@@ -105,7 +97,6 @@ extension AlbumService {
 
     // MARK: Questions
 
-    /// A question to the library.
     func asked<Value>(
         refusal: AssociationReason = .internalError,
         _ body: () async throws(AlbumError) -> Value
@@ -113,15 +104,14 @@ extension AlbumService {
         do throws(AlbumError) { return try await body() } catch { throw AlbumTrouble(error, refusal: refusal) }
     }
 
-    /// A question to the store within an attempt.
     func kept<Value>(_ body: () throws(TapesError) -> Value) throws(AlbumTrouble) -> Value {
         do throws(TapesError) { return try body() } catch { throw .fatal(error) }
     }
 }
 
 extension AlbumLibraryIdentity {
-    /// The id that a known library has in links, when this is that one: the same instance, the same account, or the same
-    /// key as at the last success, which may have lost or got the right to tell its account (contract 4.2).
+    /// The id that a known library has in links, if this is that library: the same instance, the same account, or the
+    /// key of the last success, which may have lost or gained `user.read` (contract 4.2).
     func knownID(_ record: AlbumLibraryRecord) -> String? {
         guard let known = record.libraryID else { return nil }
         if known == libraryID { return known }
@@ -132,7 +122,6 @@ extension AlbumLibraryIdentity {
 }
 
 extension AlbumSetback {
-    /// What it means that access is not enough.
     init(_ access: AlbumAccess) {
         switch access.state {
         case .notDetermined: self.init(.accessNotDetermined, detail: access.detail)
@@ -142,13 +131,13 @@ extension AlbumSetback {
     }
 }
 
-/// A library and what it allows.
+/// A library and its access.
 public struct LibraryStatus: Sendable, Equatable {
     /// `folder`, `immich`.
     public var kind: String
     /// Path of the root, or base address.
     public var address: String
-    /// nil when it cannot be told.
+    /// nil when unknown.
     public var identity: AlbumLibraryIdentity?
     /// nil when the library cannot be reached.
     public var addOnly: AlbumAccess?
@@ -160,40 +149,40 @@ public struct LibraryStatus: Sendable, Equatable {
     public var detail: String = ""
 }
 
-/// What an operation needs (contract 4.3).
+/// The access that an operation requires (contract 4.3).
 public enum AccessLevel: String, Sendable {
-    /// Albums are made, and filled; nobody else's are looked at.
+    /// Creates and fills albums; reads none but our own.
     case addOnly = "add_only"
-    /// Albums are looked at, emptied and deleted as well.
+    /// Also reads, empties and deletes albums.
     case readWrite = "read_write"
 }
 
-/// What is allowed, and the fingerprint of the grant (rule R10): it changes when the rights do.
+/// Granted access, with a fingerprint (rule R10) that changes with the permissions.
 public struct AlbumAccess: Sendable, Equatable {
-    /// How much is allowed (contract 4.3).
+    /// How much is granted (contract 4.3).
     public enum State: Sendable, Equatable {
-        /// Nobody was asked yet.
+        /// Not requested yet.
         case notDetermined
-        /// The system forbids it.
+        /// Forbidden by the system.
         case restricted
-        /// The user, or the library, has refused it.
+        /// Refused by the user or the library.
         case denied
-        /// Some of it is; these permissions are missing.
+        /// Partly granted; these permissions are missing.
         case limited(missing: [String])
-        /// All of it.
+        /// Fully granted.
         case authorized
     }
 
-    /// How much is allowed.
+    /// How much is granted.
     public var state: State
-    /// Library, account, and permissions or mode, owner and device of the root. Holds no secret.
+    /// Library, account, and permissions or mode, owner and device of the root. Contains no secret.
     public var fingerprint: String
-    /// What the system said; for people.
+    /// The system's message for the user.
     public var detail: String
-    /// Whether the grant itself says that no new album could be made, or nothing put into it: then none is begun.
+    /// Whether the permissions forbid creating or filling a new album: then none is created.
     public var forbidsNewAlbums: Bool
 
-    /// Makes an answer.
+    /// Makes an access.
     public init(_ state: State, fingerprint: String, detail: String = "", forbidsNewAlbums: Bool = false) {
         self.state = state
         self.fingerprint = fingerprint

@@ -6,29 +6,28 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// An original, open for reading (rule R14): what is away is told apart from what never will do. Nothing is ever written.
+/// An original, open for reading (rule R14). Temporary failures are distinguished from permanent ones.
 struct ClipOriginal: Sendable {
-    /// Why an original cannot be read.
     enum Trouble: Error {
-        /// Not now.
+        /// Temporarily unavailable.
         case away(String)
-        /// Not now: its file system does not answer.
+        /// Temporarily unavailable: its file system does not respond.
         case silent
-        /// It never will do.
+        /// Permanently unsuitable.
         case unfit(String)
         case cancelled
     }
 
     let file: SourceFile
-    /// Of the content; nil when it was not wanted.
+    /// nil when not requested.
     let digests: FileDigests?
 
-    /// Opens an original, and reads it where its digests are wanted. A file system that does not answer is given up.
+    /// Opens an original, and computes its digests if requested. Gives up on a file system that does not respond.
     ///
     /// - Parameters:
     ///   - path: Absolute, as bytes.
-    ///   - patience: How long one step may take: to open the file, to read a block.
-    ///   - wantsDigests: Whether the digests of a file of this status are wanted.
+    ///   - patience: Maximum duration of one step: opening the file, reading a block.
+    ///   - wantsDigests: Whether the digests of a file with this status are requested.
     /// - Throws: `Trouble`, also when the file changes while it is read.
     init(
         _ path: [UInt8],
@@ -70,13 +69,11 @@ struct ClipOriginal: Sendable {
         return (file, digests)
     }
 
-    /// Whether the file still is what was opened.
     var isUnchanged: Bool { (try? file.currentStatus()) == file.status }
 
-    /// When it was last modified.
     var modifiedAt: Date { Date(timeIntervalSince1970: Double(file.status.modificationNanoseconds) / 1e9) }
 
-    /// The content for one sending, over a descriptor of its own: the transport closes what it gets.
+    /// The content for one upload, with a separate descriptor, since the transport closes it.
     func content() throws(Trouble) -> FileContent {
         do {
             return FileContent(owning: try file.duplicateDescriptor(), byteCount: file.status.size)
@@ -87,7 +84,6 @@ struct ClipOriginal: Sendable {
 }
 
 extension ClipOriginal.Trouble {
-    /// Why a file could not be opened.
     init(_ error: SourceFileError) {
         switch error.kind {
         case .notFound: self = .away("the file is not there")
@@ -100,46 +96,44 @@ extension ClipOriginal.Trouble {
     }
 }
 
-/// What a file can be in a tape.
 enum ClipMedium {
-    /// What the content shows, and where that says nothing, or less than the name, what the name says.
+    /// By the content, or by the name where that is unknown or more specific.
     ///
     /// - Parameters:
     ///   - path: Only its extension matters.
-    ///   - prefix: The first bytes of the file; 4 KiB are enough. None for a file that is not there.
-    /// - Returns: nil for sound and for what is no medium.
+    ///   - prefix: The first bytes of the file; 4 KiB are enough. Empty for a missing file.
+    /// - Returns: nil for sound and for non-media files.
     static func kind(of path: [UInt8], prefix: [UInt8]) -> ClipRecord.Kind? {
         let name = String(decoding: path.nameOfPath, as: UTF8.self)
         if StillPicture.isSniffed(prefix) { return .image }
         let pathExtension = MediaType.pathExtension(of: name)
-        // Raw pictures look like many things.
+        // The content of raw pictures resembles other formats.
         if StillPicture.isNamed(byExtension: pathExtension) { return .image }
         if videoExtensions.contains(pathExtension.lowercased()) { return .video }
         return MediaType.declared(fileName: name, prefix: prefix)?.kind == .video ? .video : nil
     }
 
-    /// Videos that the servers for recordings do not take.
+    /// Videos that are not accepted by the servers for recordings.
     private static let videoExtensions: Set = ["3gp", "3g2", "mts", "insv", "qt"]
 }
 
-/// Reads originals, never writes them, and waits for no file system for ever (rule R14).
+/// Reads originals without waiting forever for a file system (rule R14).
 enum OriginalReading {
-    /// An original that could be read.
     struct Original: Sendable {
         var status: FileIdentity
-        /// nil when they were not wanted.
+        /// nil when not requested.
         var digests: FileDigests?
     }
 
-    /// How long a file system may take for one block.
+    /// Maximum duration of reading one block.
     static let patience = Duration.seconds(30)
 
-    /// Opens a file and makes its digests in one reading.
+    /// Opens a file and computes its digests in one read.
     ///
     /// - Parameters:
     ///   - path: Absolute, as bytes.
-    ///   - isKnown: Whether the digests of a file of this status are not wanted.
-    /// - Returns: nil when it cannot be read to its end, or is not the same before and after.
+    ///   - isKnown: Whether the digests of a file with this status are not needed.
+    /// - Returns: nil when it cannot be read completely, or changes meanwhile.
     /// - Throws: `TapesError` `.cancelled`.
     static func read(
         _ path: [UInt8],
@@ -155,14 +149,14 @@ enum OriginalReading {
         }
     }
 
-    /// Whether there is a regular file at a path; nil when its file system does not answer.
+    /// Whether there is a regular file at a path; nil when its file system does not respond.
     ///
     /// - Throws: `TapesError` `.cancelled`.
     static func isPresent(_ path: [UInt8]) async throws(TapesError) -> Bool? {
         try await bounded { _ in FileIdentity(ofRegularFile: path) != nil }
     }
 
-    /// Runs work on a file system; nil when that does not answer.
+    /// Runs work on a file system; nil when that does not respond.
     ///
     /// - Throws: `TapesError` `.cancelled`.
     static func bounded<Value: Sendable>(
@@ -177,17 +171,17 @@ enum OriginalReading {
     }
 }
 
-/// Absolute paths, as bytes, that lead where the given ones led.
+/// Absolute paths, as bytes, equivalent to the given ones.
 enum AbsolutePath {
-    /// The path from the root of what a user has given.
+    /// The absolute form of a given path.
     ///
-    /// `.` and doubled slashes go. `name/..` goes only where `name` is a directory and no link: behind a link `..` is
-    /// elsewhere. Nothing else is resolved, so that a link that the user names stays the name of the original.
+    /// `.` and repeated slashes are removed. `name/..` is removed only if `name` is a directory and not a link, behind
+    /// which `..` is elsewhere. Nothing else is resolved, so a link given by the user stays the path of the original.
     ///
     /// - Parameters:
     ///   - path: As given; a relative one starts at the directory.
     ///   - directory: The current directory.
-    /// - Returns: The path; a slash at the end stays, as it asks for a directory.
+    /// - Returns: The path; a trailing slash stays, since it requires a directory.
     static func of(_ path: [UInt8], in directory: [UInt8]) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         let whole = path.first == slash ? path : directory + [slash] + path
@@ -214,7 +208,7 @@ enum AbsolutePath {
 
     /// The current directory; nil when it was removed.
     static var currentDirectory: [UInt8]? {
-        // By a length that the system grows itself.
+        // The system allocates the required length.
         guard let path = getcwd(nil, 0) else { return nil }
         defer { free(path) }
         return Array(UnsafeRawBufferPointer(start: path, count: strlen(path)))

@@ -3,39 +3,39 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 
-/// What became of one clip in `relink`.
+/// The result of `relink` for one clip.
 public struct RelinkResult: Sendable, Equatable {
-    /// What became of it.
+    /// The state of an original.
     public enum State: Sendable, Equatable {
-        /// Still there; or on a file system that does not answer, and left alone.
+        /// Still there; or on a file system that does not respond, and not changed.
         case present
-        /// At this path, as bytes; the clip points there now.
+        /// Found at this path, as bytes; the clip is relinked to it.
         case found([UInt8])
-        /// Not in any of the directories.
+        /// Not in any directory.
         case notFound
-        /// Nothing is known that would identify it.
+        /// No checksum is known.
         case noChecksum
     }
 
-    /// The clip as it was.
+    /// The clip before relinking.
     public var clip: ClipRecord
-    /// What became of it.
+    /// The state of its original.
     public var state: State
 }
 
 extension TapeEditor {
-    /// Finds originals that have moved, by checksum: walks directories, reads files of the right length only, and points
-    /// the clips at what they find. An original that is still at its place is left alone. Of several equal files the one
-    /// with the same name is taken, else the first.
+    /// Finds moved originals by checksum: walks directories, reads files of the right length only, and relinks the
+    /// clips to the files found. Originals still in place are not changed. Of several equal files one with the same
+    /// name is preferred, otherwise the first.
     ///
-    /// The video of a live picture is looked for under its own name beside the still.
+    /// The video of a live picture is searched under its own name beside the still.
     ///
-    /// Cancelling ends it with `.cancelled`; nothing is changed then.
+    /// Cancelling ends it with `.cancelled` without changes.
     ///
     /// - Parameters:
-    ///   - tapes: Of these tapes; empty is of all.
-    ///   - directories: Where to look, as bytes.
-    ///   - isDryRun: Whether nothing is to be changed.
+    ///   - tapes: Only clips of these tapes; of all tapes if empty.
+    ///   - directories: Directories to search, as bytes.
+    ///   - isDryRun: Whether to change nothing.
     /// - Returns: A result for each clip that has a source.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func relink(
@@ -51,7 +51,7 @@ extension TapeEditor {
         return search.results
     }
 
-    /// All in one transaction; a clip that has another source by now is left alone.
+    /// One transaction for all; a clip whose source has changed meanwhile is skipped.
     private func keep(_ found: [String: OriginalSearch.Found]) throws(TapesError) {
         guard !found.isEmpty else { return }
         try stored { () throws(StoreError) in
@@ -65,12 +65,11 @@ extension TapeEditor {
     }
 }
 
-/// One search for originals.
 private struct OriginalSearch {
     struct Found: Sendable {
         var clip: ClipRecord
         var path: [UInt8]
-        /// Where the video of a live picture is now; nil leaves it.
+        /// New path of a live picture's video; nil keeps the old one.
         var pairedPath: [UInt8]?
         var modifiedNanoseconds: Int64
     }
@@ -80,7 +79,6 @@ private struct OriginalSearch {
     private(set) var found: [String: Found] = [:]
 
     private let clips: [ClipRecord]
-    /// Of files that were read.
     private var originals: [[UInt8]: OriginalReading.Original?] = [:]
 
     init(clips: [ClipRecord]) {
@@ -107,7 +105,7 @@ private struct OriginalSearch {
         }
     }
 
-    /// Ids of the clips whose original is not there. A directory that does not answer once is not asked again.
+    /// Ids of the clips whose original is missing. A directory that does not respond is skipped afterwards.
     private func missingClips() async throws(TapesError) -> Set<String> {
         var missing: Set<String> = []
         var silent: Set<[UInt8]> = []
@@ -171,7 +169,7 @@ private struct OriginalSearch {
         return read
     }
 
-    /// The video of a live picture that is no longer at its place, but beside the still.
+    /// The new path of a live picture's video, if it is missing but beside the still.
     private static func pair(of clip: ClipRecord, beside still: [UInt8]) -> [UInt8]? {
         guard let old = clip.pairedSource, FileIdentity(ofRegularFile: old) == nil else { return nil }
         let new = still.directoryOfPath + [UInt8(ascii: "/")] + old.nameOfPath
@@ -180,7 +178,6 @@ private struct OriginalSearch {
 }
 
 extension ClipRecord {
-    /// Whether enough is known of its original to find it again.
     fileprivate var isIdentified: Bool { size != nil && (sha256 != nil || sha1 != nil) }
 
     fileprivate func isMade(of digests: FileDigests) -> Bool {

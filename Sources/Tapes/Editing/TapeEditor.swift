@@ -5,10 +5,9 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 
-/// Tapes and their clips, without albums: what commands do to a tape before the album service hears of it. Never touches an
-/// original.
+/// Edits tapes and their clips, without albums: commands call it before the album service. Never touches an original.
 public struct TapeEditor: Sendable {
-    /// Keeps tapes and clips.
+    /// Stores tapes and clips.
     public let store: LibraryStore
     /// This machine's clock.
     public let now: @Sendable () -> Date
@@ -21,9 +20,9 @@ public struct TapeEditor: Sendable {
 
     // MARK: Naming
 
-    /// The one tape that a user means by id, prefix of an id (4 characters at least) or exact title.
+    /// The only tape with an id, prefix of an id (4 characters at least) or exact title.
     ///
-    /// - Parameter name: As the user wrote it.
+    /// - Parameter name: As given by the user.
     /// - Returns: The tape.
     /// - Throws: `TapesError` `.tapeNotFound`, `.tapeAmbiguous` with the ids, `.storeUnusable`.
     public func tape(named name: String) throws(TapesError) -> TapeRecord {
@@ -33,13 +32,13 @@ public struct TapeEditor: Sendable {
         return tape
     }
 
-    /// The one clip of a tape that a user means by id, prefix of an id (4 characters at least), or `#N`, its place from 1.
+    /// The only clip of a tape with an id, prefix of an id (4 characters at least), or `#N`, its position from 1.
     ///
     /// - Parameters:
-    ///   - name: As the user wrote it.
-    ///   - tape: Its tape.
+    ///   - name: As given by the user.
+    ///   - tape: The clip's tape.
     /// - Returns: The clip.
-    /// - Throws: `TapesError` `.clipNotFound` (with the ids when a prefix has several), `.storeUnusable`.
+    /// - Throws: `TapesError` `.clipNotFound` (with the ids for an ambiguous prefix), `.storeUnusable`.
     public func clip(named name: String, of tape: TapeRecord) throws(TapesError) -> ClipRecord {
         let clips = try stored { () throws(StoreError) in try store.clips(of: tape.id) }
         if name.hasPrefix("#") {
@@ -58,9 +57,9 @@ public struct TapeEditor: Sendable {
 
     // MARK: Tapes
 
-    /// Makes a tape. A title of blanks becomes `New Tape`.
+    /// Creates a tape. A blank title becomes `New Tape`.
     ///
-    /// - Parameter title: Blanks around it are cut off.
+    /// - Parameter title: Surrounding blanks are removed.
     /// - Returns: The tape.
     /// - Throws: `TapesError` `.storeUnusable`.
     public func create(title: String) throws(TapesError) -> TapeRecord {
@@ -72,18 +71,18 @@ public struct TapeEditor: Sendable {
         )
         let kept = try stored { () throws(StoreError) in
             try store.create(new)
-            // Its times are kept to the millisecond.
+            // Times are stored with millisecond precision.
             return try store.tape(new.id)
         }
         return kept ?? new
     }
 
-    /// Gives a tape another title; its album keeps the one it has (rule R8).
+    /// Changes the title of a tape, but not of its album (rule R8).
     ///
     /// - Parameters:
     ///   - tape: The tape.
-    ///   - title: Blanks around it are cut off.
-    /// - Returns: The tape as it is now.
+    ///   - title: Surrounding blanks are removed.
+    /// - Returns: The changed tape.
     /// - Throws: `TapesError` `.titleEmpty`, `.tapeNotFound`, `.storeUnusable`.
     public func rename(_ tape: TapeRecord, to title: String) throws(TapesError) -> TapeRecord {
         let title = title.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -109,13 +108,13 @@ public struct TapeEditor: Sendable {
 
     // MARK: Clips
 
-    /// Commits clips (step 2 of rule R2): from here on nothing undoes them.
+    /// Commits clips (step 2 of rule R2); nothing undoes that.
     ///
     /// - Parameters:
     ///   - clips: From `inspect`.
     ///   - tape: A tape.
     ///   - position: Clamped to 0…count; nil is the end.
-    /// - Returns: The clips as kept.
+    /// - Returns: The stored clips.
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`.
     public func add(
         _ clips: [ClipRecord],
@@ -131,7 +130,7 @@ public struct TapeEditor: Sendable {
 
     /// Moves a clip; the position, from 0, is clamped.
     ///
-    /// - Returns: Where it is now.
+    /// - Returns: The new position.
     /// - Throws: `TapesError` `.clipNotFound`, `.storeUnusable`.
     public func move(_ clip: ClipRecord, to position: Int) throws(TapesError) -> Int {
         let place = try stored { () throws(StoreError) in
@@ -141,7 +140,6 @@ public struct TapeEditor: Sendable {
         return place
     }
 
-    /// The store's trouble is `.storeUnusable`.
     @discardableResult
     func stored<Value>(_ body: () throws(StoreError) -> Value) throws(TapesError) -> Value {
         do { return try body() } catch { throw TapesError(error) }
@@ -149,12 +147,12 @@ public struct TapeEditor: Sendable {
 }
 
 extension TapeEditor {
-    /// Examines a file (step 1 of rule R2): an absolute path, what it shows, how long it is. Reads a few blocks.
+    /// Examines a file (step 1 of rule R2): absolute path, kind, duration. Reads a few blocks.
     ///
     /// - Parameters:
     ///   - path: As given, as bytes; a relative one starts at the current directory. Links are not resolved.
-    ///   - allowingMissing: Whether a file that is not there is taken by its extension.
-    /// - Returns: A clip under a new id; its tape and its place are not set.
+    ///   - allowingMissing: Whether a missing file is accepted by its extension.
+    /// - Returns: A clip with a new id; its tape and position are not set.
     /// - Throws: `TapesError` `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`, `.unknownMediaType`.
     public func inspect(_ path: [UInt8], allowingMissing: Bool) throws(TapesError) -> ClipRecord {
         guard !path.isEmpty, let directory = path.first == UInt8(ascii: "/") ? [] : AbsolutePath.currentDirectory else {
@@ -183,13 +181,13 @@ extension TapeEditor {
         return ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "", kind: kind, source: absolute)
     }
 
-    /// Makes each still with a video of the same stem in the same directory, both in the list, one live picture. It takes
-    /// the place of the first of the two, and the length of the video. Each is in one pair at most.
+    /// Combines each still and video with the same stem in the same directory, both in the list, into a live picture,
+    /// at the position of the first of the two and with the duration of the video. Each is in at most one pair.
     ///
     /// - Parameter clips: From `inspect`.
-    /// - Returns: The clips, those without a partner as they are.
+    /// - Returns: The clips; those without a partner are unchanged.
     public func pairingLivePictures(_ clips: [ClipRecord]) -> [ClipRecord] {
-        /// Places of those that wait for a partner, by stem.
+        /// Indexes of clips without a partner yet, by stem.
         var waiting: [[UInt8]: [ClipRecord.Kind: [Int]]] = [:]
         var paired: [ClipRecord?] = clips
         for (place, clip) in clips.enumerated() {
@@ -213,14 +211,13 @@ extension TapeEditor {
 }
 
 extension TapesError {
-    /// A file that cannot be taken.
     init(_ error: SourceFileError, path: [UInt8]) {
         switch error.kind {
         case .notFound: self.init(.fileNotFound, path: path, underlying: error)
         case .permissionDenied: self.init(.fileUnreadable, detail: "permission denied", path: path, underlying: error)
         case .isDirectory, .notRegular: self.init(.notRegularFile, path: path, underlying: error)
         case .empty: self.init(.emptyFile, path: path, underlying: error)
-        // A part of the path that ought to be a directory.
+        // A component of the path is not a directory.
         case .io(ENOTDIR): self.init(.fileNotFound, path: path, underlying: error)
         case .io(let code):
             self.init(.fileUnreadable, detail: SystemError.words(code), path: path, underlying: error)
@@ -229,7 +226,7 @@ extension TapesError {
 }
 
 extension [UInt8] {
-    /// A path without its extension; a dot that begins the name begins none.
+    /// A path without its extension; a leading dot of the name does not start one.
     fileprivate var stemOfPath: [UInt8] {
         guard let dot = lastIndex(of: UInt8(ascii: ".")) else { return self }
         let name = lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
@@ -237,13 +234,13 @@ extension [UInt8] {
     }
 }
 
-/// Settings of a tape to change; nil leaves one as it is.
+/// Settings of a tape to change; nil keeps a setting.
 public struct TapeChange: Sendable, Equatable {
-    /// Shape of the picture.
+    /// Orientation of the picture.
     public var orientation: TapeRecord.Orientation?
-    /// Of clips without their own.
+    /// For clips without their own.
     public var scaleMode: TapeRecord.ScaleMode?
-    /// Between two clips.
+    /// Transition between clips.
     public var transition: TapeRecord.Transition?
     /// 100 to 2000.
     public var transitionMilliseconds: Int?
@@ -252,19 +249,19 @@ public struct TapeChange: Sendable, Equatable {
     public init() {}
 }
 
-/// Settings of a clip to change; nil leaves one as it is.
+/// Settings of a clip to change; nil keeps a setting.
 public struct ClipChange: Sendable, Equatable {
-    /// Videos only.
+    /// For videos only.
     public var trimStartMilliseconds: Int64?
-    /// Videos only.
+    /// For videos only.
     public var trimEndMilliseconds: Int64?
     /// 0 to 3, clockwise.
     public var rotateQuarterTurns: Int?
-    /// `.some(nil)` is the tape's again.
+    /// `.some(nil)` resets it to the tape's.
     public var scaleOverride: TapeRecord.ScaleMode??
-    /// 0 to 1; `.some(nil)` is full again. Videos and live pictures only.
+    /// 0 to 1; `.some(nil)` resets it to full. For videos and live pictures only.
     public var volume: Double??
-    /// How long a still is shown, 1 to 3,600,000. Stills only.
+    /// Display duration, 1 to 3,600,000. For stills only.
     public var imageMilliseconds: Int64?
 
     /// Changes nothing.
@@ -274,7 +271,7 @@ public struct ClipChange: Sendable, Equatable {
 extension TapeEditor {
     /// Changes settings of a tape.
     ///
-    /// - Returns: The tape as it is now.
+    /// - Returns: The changed tape.
     /// - Throws: `TapesError` `.outOfRange`, `.tapeNotFound`, `.storeUnusable`.
     public func set(_ change: TapeChange, on tape: TapeRecord) throws(TapesError) -> TapeRecord {
         if let milliseconds = change.transitionMilliseconds, !(100...2000).contains(milliseconds) {
@@ -288,11 +285,11 @@ extension TapeEditor {
         }
     }
 
-    /// Changes how a clip is shown. What is not changed stays as it is by now, whatever the given clip says.
+    /// Changes how a clip is shown. All other settings stay as they are in the store, not as in the given clip.
     ///
-    /// - Returns: The clip as it is now.
-    /// - Throws: `TapesError` `.outOfRange`, `.trimTooLong`, `.notForThisKind`, `.clipNotFound`, `.storeUnusable`; nothing
-    ///   is changed then.
+    /// - Returns: The changed clip.
+    /// - Throws: `TapesError` `.outOfRange`, `.trimTooLong`, `.notForThisKind`, `.clipNotFound`, `.storeUnusable`;
+    ///   nothing is changed then.
     public func set(_ change: ClipChange, on clip: ClipRecord) throws(TapesError) -> ClipRecord {
         var refusal: TapesError?
         let kept = try stored { () throws(StoreError) in
@@ -311,7 +308,6 @@ extension TapeEditor {
 }
 
 extension ClipChange {
-    /// A clip with the changes.
     fileprivate func applied(to clip: ClipRecord) throws(TapesError) -> ClipRecord {
         var clip = clip
         try setTrims(of: &clip)
@@ -322,7 +318,7 @@ extension ClipChange {
         if let scaleOverride { clip.scaleOverride = scaleOverride }
         if let volume {
             try Self.check(clip.kind != .image, .notForThisKind, "a still has no sound")
-            // Not a number is in no range.
+            // NaN is in no range.
             if let volume { try Self.check((0...1).contains(volume), "a volume of 0 to 1", volume) }
             clip.volume = volume
         }
@@ -334,7 +330,7 @@ extension ClipChange {
         return clip
     }
 
-    /// Trap 20: what is left must be more than nothing.
+    /// The trims must leave something (trap 20).
     private func setTrims(of clip: inout ClipRecord) throws(TapesError) {
         let trims = [trimStartMilliseconds, trimEndMilliseconds].compactMap { $0 }
         guard !trims.isEmpty else { return }
@@ -363,13 +359,13 @@ extension ClipChange {
 }
 
 extension TapeEditor {
-    /// Makes the checksums that a clip lacks, or whose file has changed: SHA-1 and SHA-256 in one reading.
+    /// Computes missing or outdated checksums of a clip: SHA-1 and SHA-256 in one read.
     ///
-    /// A file that changes while it is read gets none, and one whose file system does not answer for 30 seconds neither (rule
-    /// R14). Cancelling ends it with `.cancelled`.
+    /// A file that changes while it is read gets none, nor does one whose file system does not respond for 30 seconds
+    /// (rule R14). Cancelling ends it with `.cancelled`.
     ///
-    /// - Parameter clip: A clip as the store has it.
-    /// - Returns: The clip, kept; unchanged when its original cannot be read.
+    /// - Parameter clip: A clip from the store.
+    /// - Returns: The stored clip; unchanged when its original cannot be read.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func checksum(_ clip: ClipRecord) async throws(TapesError) -> ClipRecord {
         guard let source = clip.source else { return clip }
@@ -388,7 +384,7 @@ extension TapeEditor {
 }
 
 extension ClipRecord {
-    /// Whether its file still is the one that its checksums were made of.
+    /// Whether its file has not changed since its checksums were computed.
     func isUnchanged(_ status: FileIdentity) -> Bool {
         size == status.size && modifiedNanoseconds == status.modificationNanoseconds
     }

@@ -6,12 +6,12 @@ public import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// A tape in a form that other programs read (tapes contract section 8). Paths are read, never files.
+/// Exports a tape in formats of other programs (tapes contract section 8). Uses paths, never reads files.
 public enum TapeExport: String, Sendable, CaseIterable {
-    /// Playlist: order only. Clips without a path are left out; a live picture is its still. Paths are the bytes that they
-    /// are; one that a line cannot hold becomes a `file:` URL.
+    /// Playlist: order only. Clips without a path are omitted; a live picture is its still. Paths are written as bytes;
+    /// one that a line cannot represent becomes a `file:` URL.
     case m3u8
-    /// Everything that is known: see `TapeDocument`.
+    /// All properties: see `TapeDocument`.
     case json
     /// OpenTimelineIO: order, trims and transitions: see `TapeTimeline`.
     case otio
@@ -21,7 +21,7 @@ public enum TapeExport: String, Sendable, CaseIterable {
     /// - Parameters:
     ///   - tape: The tape.
     ///   - clips: Its clips in order.
-    /// - Returns: UTF-8, but for paths that are none, which a playlist has as they are.
+    /// - Returns: UTF-8, except that a playlist contains paths of any bytes unchanged.
     /// - Throws: `TapesError` `.nothingToExport` for a tape without clips that have a path.
     public func bytes(of tape: TapeRecord, clips: [ClipRecord]) throws(TapesError) -> [UInt8] {
         guard clips.contains(where: { $0.source != nil }) else {
@@ -52,12 +52,11 @@ public enum TapeExport: String, Sendable, CaseIterable {
 }
 
 extension ClipRecord {
-    /// The last component of its path; its id where it has none.
     var fileName: [UInt8] { source?.nameOfPath ?? Array(id.utf8) }
 }
 
-/// A tape with every setting as one JSON object, schema `mediactl.tape-export/1`. All keys are always there; what is not
-/// known, or does not apply, is null. Times are RFC 3339 in UTC with milliseconds.
+/// A tape with all properties as one JSON object, schema `mediactl.tape-export/1`. All keys are always present; unknown
+/// and inapplicable values are null. Times are RFC 3339 in UTC with milliseconds.
 ///
 /// - `schema`: `mediactl.tape-export/1`
 /// - `tape`: object
@@ -66,26 +65,25 @@ extension ClipRecord {
 ///   - `scale_mode`: `fit`, `fill`
 ///   - `transition`: `none`, `crossfade`, `slide_lr`, `slide_rl`, `randomise`
 ///   - `transition_ms`: 100 to 2000
-///   - `duration_ms`: of the video that `--render` would make; null when a clip's is not known
+///   - `duration_ms`: of the video that `--render` would make; null when a clip's is unknown
 ///   - `association`: `none`, `pending_association`, `associated`; `association_reason`: a code of contract 2.3
 /// - `clips`: array of objects, in the order of the tape
 ///   - `id`, `position` (from 0)
 ///   - `kind`: `video`, `image`, `live`
-///   - `path`: absolute, with U+FFFD for bytes that are no UTF-8; `path_base64`: its bytes in base64 then, else null
+///   - `path`: absolute, with U+FFFD for invalid UTF-8; `path_base64`: its bytes in base64 then, otherwise null
 ///   - `paired_path`, `paired_path_base64`: the video of a live picture, likewise
-///   - `size_bytes`, `modified_at_ns` (since 1970), `sha1`, `sha256`: of the file when its checksums were made
+///   - `size_bytes`, `modified_at_ns` (since 1970), `sha1`, `sha256`: of the file when its checksums were computed
 ///   - `duration_ms`: of the whole file
-///   - `trim_start_ms`, `trim_end_ms`: cut off at both ends
+///   - `trim_start_ms`, `trim_end_ms`: removed at both ends
 ///   - `rotate_quarter_turns`: 0 to 3, clockwise
 ///   - `scale_override`: `fit`, `fill`, or null for the tape's
 ///   - `volume`: 0 to 1, null for full
-///   - `image_ms`: how long a still is shown
+///   - `image_ms`: display duration of a still
 ///   - `association`: `pending`, `linked`, `failed`, `unlinkable`; `association_reason`; `attempts`; `next_attempt_at`
 struct TapeDocument {
     var tape: TapeRecord
     var clips: [ClipRecord]
 
-    /// The object.
     var value: JSONValue {
         .object([
             "schema": .string("mediactl.tape-export/1"),
@@ -146,7 +144,7 @@ struct TapeDocument {
     /// Lossless only where `base64` is null.
     static func path(_ path: [UInt8]?) -> JSONValue { text(path.map { String(decoding: $0, as: UTF8.self) }) }
 
-    /// The bytes where they are no UTF-8.
+    /// Null for valid UTF-8.
     static func base64(_ path: [UInt8]?) -> JSONValue {
         guard let path, String(validating: path, as: UTF8.self) == nil else { return .null }
         return .string(Data(path).base64EncodedString())
@@ -157,32 +155,30 @@ struct TapeDocument {
     }
 }
 
-/// Where the clips of a tape lie in time: each begins where the one before ends, or earlier by a transition, in which both
-/// are seen. All in milliseconds.
+/// Times of the clips of a tape: each starts where the previous one ends, or earlier by a transition that shows both.
+/// In milliseconds.
 struct TapeTiming {
-    /// How long each clip is seen; nil is unknown.
+    /// Shown duration of each clip; nil when unknown.
     let lengths: [Int64?]
-    /// What each clip has in common with the next; one fewer than clips.
+    /// Overlap of each clip with the next; one fewer than clips.
     let overlaps: [Int64]
 
-    /// Times clips by what is known of them.
     init(tape: TapeRecord, clips: [ClipRecord]) {
         self.init(tape: tape, lengths: clips.map(\.shownMilliseconds))
     }
 
-    /// Times clips by their lengths.
     init(tape: TapeRecord, lengths: [Int64?]) {
         self.lengths = lengths
         let wanted = tape.transition == .none ? 0 : Int64(tape.transitionMilliseconds)
         overlaps = zip(lengths, lengths.dropFirst()).map { Self.overlap(wanted, $0, $1) }
     }
 
-    /// Never more than half of a clip, so that the transitions at its two ends do not meet.
+    /// At most half of a clip, so that the transitions at its two ends do not meet.
     private static func overlap(_ wanted: Int64, _ before: Int64?, _ after: Int64?) -> Int64 {
         [before, after].compactMap { $0 }.reduce(wanted) { min($0, $1 / 2) }
     }
 
-    /// The whole, with transitions taken off once (trap 20); nil when a clip's length is unknown.
+    /// The duration of the whole, counting transitions once (trap 20); nil when a clip's is unknown.
     var total: Int64? {
         let known = lengths.compactMap { $0 }
         guard known.count == lengths.count else { return nil }
@@ -191,10 +187,10 @@ struct TapeTiming {
 }
 
 extension TapeRecord {
-    /// The transition after a clip; never `.randomise`. What is chosen at random is the same for one tape every time.
+    /// The transition after a clip; never `.randomise`. A random choice is always the same for a tape.
     ///
-    /// - Parameter index: Of the clip before it, from 0.
-    /// - Returns: The tape's own, or one of the three that show something.
+    /// - Parameter index: Index of the clip before it.
+    /// - Returns: The tape's own, or one of the three visible ones.
     func transition(after index: Int) -> Transition {
         guard transition == .randomise else { return transition }
         let choices: [Transition] = [.crossfade, .slideLeftToRight, .slideRightToLeft]
@@ -202,15 +198,15 @@ extension TapeRecord {
     }
 }
 
-/// The place of a file that an export writes, for playlists and videos alike.
+/// The target file of an export, for playlists and videos.
 public enum ExportTarget {
-    /// Refuses a place where something would be lost. Blocks.
+    /// Rejects a target where something would be lost. Blocks.
     ///
     /// - Parameters:
-    ///   - path: The place, as bytes.
-    ///   - isReplacing: Whether a file that has the name may go.
-    ///   - originals: Paths of the originals of all tapes. None of them is ever replaced, under whatever name (rule R6).
-    /// - Throws: `TapesError` `.targetUnusable` for an original, and for what is no regular file: a link itself, a
+    ///   - path: The target, as bytes.
+    ///   - isReplacing: Whether an existing file may be replaced.
+    ///   - originals: Paths of the originals of all tapes. None is ever replaced, under whatever name (rule R6).
+    /// - Throws: `TapesError` `.targetUnusable` for an original, and for anything but a regular file: a link itself, a
     ///   directory, a device; `.targetExists`.
     public static func check(
         _ path: [UInt8],
@@ -219,7 +215,7 @@ public enum ExportTarget {
     ) throws(TapesError) {
         var named = stat()
         guard !path.contains(0) else { throw TapesError(.targetUnusable, detail: "no name has a NUL", path: path) }
-        // Whatever else is wrong with the place shows when it is written to.
+        // Other problems are detected when it is written.
         guard lstat(path.map(CChar.init(bitPattern:)) + [0], &named) == 0 else { return }
         if let file = FileIdentity(ofRegularFile: path), originals.contains(where: { file.isFile(at: $0) }) {
             throw TapesError(.targetUnusable, detail: "it is an original of a tape", path: path)
@@ -232,30 +228,25 @@ public enum ExportTarget {
 }
 
 extension FileIdentity {
-    /// Whether a path leads to this very file.
     fileprivate func isFile(at path: [UInt8]) -> Bool {
         guard let other = FileIdentity(ofRegularFile: path) else { return false }
         return (device, inode) == (other.device, other.inode)
     }
 }
 
-/// A playlist in the extended M3U form: UTF-8, LF, one entry a medium. Names are made safe, so that none can begin a line
-/// of its own; locations are bytes that the system opens, in whatever encoding they are.
+/// A playlist in extended M3U: UTF-8, LF, one entry per medium. Names are escaped, so that none can start a line of its
+/// own; locations are bytes that the system can open, in any encoding.
 struct M3UPlaylist {
-    /// One medium.
     struct Entry {
-        /// nil is unknown.
         var milliseconds: Int64?
-        /// What a player shows.
         var name: [UInt8]
-        /// A path, absolute or beginning with `./`; see `line(for:)`.
+        /// A path, absolute or starting with `./`; see `line(for:)`.
         var location: [UInt8]
     }
 
     var title: String
     var entries: [Entry]
 
-    /// The bytes of the file.
     var bytes: [UInt8] {
         var lines: [[UInt8]] = [Array("#EXTM3U".utf8), Array("#PLAYLIST:\(TerminalText.escaped(title))".utf8)]
         for entry in entries {
@@ -266,27 +257,27 @@ struct M3UPlaylist {
         return Array(lines.map { $0 + [UInt8(ascii: "\n")] }.joined())
     }
 
-    /// Whole seconds, as players of every age read them; at least 1 where anything is known, since 0 is no length to some.
+    /// Whole seconds, for old players; at least 1 if known, since some treat 0 as unknown.
     private static func seconds(_ milliseconds: Int64?) -> Int64 {
         guard let milliseconds else { return -1 }
         return max(1, (milliseconds + 500) / 1000)
     }
 
-    /// The location of a file by its absolute path: the path itself, or, where a line cannot hold it, its URL.
+    /// The location of a file: its path, or its URL if a line cannot represent the path.
     ///
     /// - Parameter path: Absolute, as bytes.
-    /// - Returns: One line, without its end.
+    /// - Returns: One line, without line feed.
     static func line(for path: [UInt8]) -> [UInt8] {
-        // A name that could steer a terminal, or that looks like another, is not written as it is.
+        // A name that could control a terminal, or looks like another, is encoded.
         let isPlain = TerminalText.isPlain(path)
-        // Players cut blanks at the end of a line off.
+        // Players remove blanks at the end of a line.
         if isPlain, let last = path.last, last != UInt8(ascii: " "), last != UInt8(ascii: "\t") { return path }
         return Array(FileURL.text(of: path).utf8)
     }
 }
 
 extension TerminalText {
-    /// Whether the bytes hold no control and no format character; bytes that are no UTF-8 are no such characters.
+    /// Whether there are no control and format characters; invalid UTF-8 is allowed.
     fileprivate static func isPlain(_ path: [UInt8]) -> Bool {
         var parser = Unicode.UTF8.ForwardParser()
         var iterator = path.makeIterator()
@@ -302,7 +293,6 @@ extension TerminalText {
     }
 }
 
-/// URLs of local files (RFC 8089), made of bytes.
 enum FileURL {
     /// `file:///…`; every byte that is not unreserved (RFC 3986 section 2.3) or a slash is percent-encoded.
     ///

@@ -4,18 +4,17 @@ internal import MediaTransport
 
 /// A tape as OpenTimelineIO (`Timeline.1` → `Stack.1` → one `Track.1` → `Clip.1`), in milliseconds (rate 1000).
 ///
-/// - A clip's `source_range` is what its trims leave. It is missing where the length is not known, and so is
-///   `available_range`. A still has no `available_range`: it can be as long as one likes.
-/// - OpenTimelineIO lays a transition over a cut, and takes from both clips what lies beyond it. Here two clips overlap
-///   for the whole transition, so the cut is put into its middle: the clip before ends half of it earlier, the one after
-///   begins half of it later. The length of the track is that of the video (trap 20).
+/// - A clip's `source_range` is what its trims leave. It is missing where the length is unknown, and so is
+///   `available_range`. A still has no `available_range`: its length is arbitrary.
+/// - OpenTimelineIO centers a transition on a cut, and takes from both clips what is beyond it. Here two clips overlap
+///   for the whole transition, so the cut is in its middle: the clip before ends half of it earlier, the one after
+///   starts half of it later. The length of the track is that of the video (trap 20).
 /// - A clip without a path has a `MissingReference.1`. A live picture plays its video.
-/// - Everything else is in `metadata` under `mediactl`, named as in `TapeDocument`.
+/// - Everything else is in `metadata` under `mediactl`, with the names of `TapeDocument`.
 struct TapeTimeline {
     var tape: TapeRecord
     var clips: [ClipRecord]
 
-    /// The timeline.
     var value: JSONValue {
         let track = Self.object(
             "Track.1",
@@ -49,7 +48,7 @@ struct TapeTimeline {
         for (index, clip) in clips.enumerated() {
             let before = index > 0 ? timing.overlaps[index - 1] : 0
             let after = timing.overlaps.dropFirst(index).first ?? 0
-            // What lies behind the cut is the rest of an overlap whose half may be odd.
+            // The part after the cut is the rest of the overlap, whose half may be odd.
             let range = timing.lengths[index].map { length in
                 let begin = before / 2
                 return Self.range(clip.trimmedStart + begin, length - begin - (after - after / 2))
@@ -136,9 +135,9 @@ struct TapeTimeline {
 }
 
 extension ClipRecord {
-    /// What a player is given: the video of a live picture, where it has one.
+    /// The file to play: the video of a live picture, if it has one.
     var playedSource: [UInt8]? { kind == .live ? pairedSource ?? source : source }
 
-    /// Where it begins in its file.
+    /// Where it starts in its file.
     var trimmedStart: Int64 { kind == .video ? trimStartMilliseconds : 0 }
 }

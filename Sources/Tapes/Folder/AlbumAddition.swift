@@ -5,19 +5,18 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// One round of adding to an album: one listing of the folder at its beginning, one new manifest at its end, however many
-/// originals there are.
+/// Adds originals to an album: lists the folder once at the beginning and writes the manifest once at the end, for any
+/// number of originals.
 struct AlbumAddition {
     private var album: AlbumFolder
     private let targets: LinkTarget
     private let addedAt: String
-    /// The place of each original's entry in the manifest.
+    /// The index of each original's entry in the manifest.
     private var places: [[UInt8]: Int] = [:]
-    /// Links that look like ours and are not in the manifest: what a process that died has left.
+    /// Links that look like ours but are not in the manifest: leftovers of a crashed process.
     private var strays: [[UInt8]: [UInt8]] = [:]
     private var hasChanged = false
 
-    /// Looks at what is there.
     init(to album: AlbumFolder, at now: Date) throws(FileWriteError) {
         self.album = album
         targets = album.targets
@@ -32,23 +31,23 @@ struct AlbumAddition {
         do throws(FileWriteError) {
             try album.directory.forEachName { names.append($0) }
         } catch {
-            // Adding needs no right to read: then nothing is known again, and a taken name shows when it is tried.
+            // Adding requires no read permission: then strays are unknown, and a taken name is detected on creation.
             guard error.kind == .denied else { throw error }
         }
         for name in names {
             guard let sequence = AlbumName.sequence(of: name), !known.contains(name) else { continue }
-            // Used once, by whomever: never again.
+            // A used number, whoever used it, is never reused.
             self.album.manifest.nextSequence = max(self.album.manifest.nextSequence, sequence + 1)
             guard let source = try album.directory.target(ofLink: name).flatMap(targets.source) else { continue }
             if AlbumName.link(sequence, source: source) == name { strays[source] = name }
         }
     }
 
-    /// Adds links to originals, in their order: links first, then the manifest. No original is looked at (rule R14).
+    /// Adds links to originals, in their order: links first, then the manifest. No original is accessed (rule R14).
     ///
-    /// - Returns: One result for each; `.notNow` from the first on that the file system refused, when others went before.
-    /// - Throws: `.quota`, `.unauthorized`, `.unreachable`, `.cancelled`; what was linked until then stays, and the next
-    ///   round knows it again.
+    /// - Returns: One result each; `.notNow` from the first failure of the file system on, if others succeeded before.
+    /// - Throws: `.quota`, `.unauthorized`, `.unreachable`, `.cancelled`; links made until then stay, and the next
+    ///   round finds them.
     mutating func add(_ assets: [AlbumAsset], _ steps: WorkSteps) throws(AlbumError) -> [AddResult] {
         var results: [AddResult] = []
         for asset in assets {
@@ -97,8 +96,8 @@ struct AlbumAddition {
         }
     }
 
-    /// Makes sure that the link of an entry is there: somebody may have removed it, or put something else in its place,
-    /// which stays.
+    /// Ensures that the link of an entry exists: the user may have removed it, or replaced it by something else, which
+    /// is kept.
     private mutating func restore(
         _ entry: AlbumManifest.Entry,
         at place: Int,

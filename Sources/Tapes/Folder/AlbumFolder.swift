@@ -3,20 +3,18 @@ internal import MediaCore
 internal import MediaFiles
 internal import MediaSystem
 
-/// The folder of one album, opened, with what its manifest said then. Changed by one owner of the library's lock.
+/// The folder of one album, opened, with its manifest at that time. Changed only with the library locked.
 struct AlbumFolder {
     let root: OpenRoot
     let directory: TargetDirectory
-    /// Its name in the root.
     let name: [UInt8]
     var manifest: AlbumManifest
 
-    /// Where it is.
     var path: [UInt8] { root.directory.path(of: name) }
 
-    /// Makes the folder of a new album. One that exists is never taken, not even when it is empty.
+    /// Creates the folder of a new album. An existing one is never used, not even an empty one.
     ///
-    /// - Throws: `AlbumError`; no folder is left then, unless the process dies.
+    /// - Throws: `AlbumError`; no folder is left then, except after a crash.
     static func make(title: String, tapeID: String, in root: OpenRoot, at now: Date) throws(AlbumError) -> AlbumFolder {
         do throws(FileWriteError) {
             let (name, directory) = try makeDirectory(title: title, in: root.directory)
@@ -40,7 +38,7 @@ struct AlbumFolder {
             TapeKillPoint.manifestWritten.reach()
             return folder
         } catch {
-            // Who may not add to the root may still add to the albums that are there.
+            // Without write permission for the root, existing albums may still be writable.
             let isLimited = error.kind == .denied && (try? root.directory.rights().isReadOnly) == false
             throw isLimited
                 ? AlbumError(.insufficient(["write"]), detail: error.detail) : AlbumError(error, needing: .addOnly)
@@ -67,17 +65,16 @@ struct AlbumFolder {
         try LibraryFile.manifest.write(manifest.text, in: directory)
     }
 
-    /// Refuses to change what a later version has written.
+    /// Refuses to change what a newer version has written.
     func checkIsOurs() throws(AlbumError) {
         guard !manifest.isNewer, !root.marker.isNewer else {
             throw AlbumError(.insufficient(["write"]), detail: "a newer version of this program keeps this album")
         }
     }
 
-    /// How targets of links are written and read here.
     var targets: LinkTarget { LinkTarget(folder: path, pictures: reachablePictures) }
 
-    /// The directory of pictures, if going up from here really leads to it: a link on the way to the root would let `..`
+    /// The pictures directory, if it is an ancestor of this directory: a link in the path of the root would let `..`
     /// lead elsewhere.
     private var reachablePictures: [UInt8]? {
         guard let pictures = root.pictures, let depth = LinkTarget.depth(of: path, below: pictures), depth > 0,
@@ -88,9 +85,9 @@ struct AlbumFolder {
 }
 
 extension AlbumFolder {
-    /// Takes originals out of the album. Only links are removed, and only those that the manifest names (trap 18).
+    /// Removes originals from the album: only links, and only those in the manifest (trap 18).
     ///
-    /// - Returns: One result for each; one that is not there is removed.
+    /// - Returns: One result each; an original that is not in the album counts as removed.
     /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`, `.cancelled`.
     mutating func remove(_ assetIDs: [[UInt8]], _ steps: WorkSteps) throws(AlbumError) -> [RemoveResult] {
         try checkIsOurs()
@@ -120,10 +117,10 @@ extension AlbumFolder {
         return results
     }
 
-    /// Deletes the album: the links that the manifest names, our own files, then the folder if nothing else is in it.
+    /// Deletes the album: the links in the manifest, our own files, then the folder if nothing else is in it.
     ///
-    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.cancelled`; the manifest stays then, so that the next
-    ///   try goes on.
+    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.cancelled`; the manifest is kept then, so that the
+    ///   next attempt continues.
     func delete(_ steps: WorkSteps) throws(AlbumError) -> AlbumDeletion {
         try checkIsOurs()
         for entry in manifest.entries {
@@ -133,7 +130,7 @@ extension AlbumFolder {
         try steps.next()
         return try AlbumError.needing(.readWrite) { () throws(FileWriteError) in
             if try TapePlaylist.isOurs(in: directory) { try directory.remove(LibraryFile.playlist.name) }
-            // What a process that died while writing has left.
+            // Leftovers of a process that crashed while writing.
             for file in [LibraryFile.playlist, .manifest] {
                 let name = Array(file.temporaryName.utf8)
                 if try directory.kind(of: name) == .regular { try directory.remove(name) }
@@ -148,7 +145,7 @@ extension AlbumFolder {
             do throws(FileWriteError) {
                 try root.directory.removeDirectory(name)
             } catch {
-                // The folder stays: it is ours as long as it has its manifest, and the next try finds it.
+                // With its manifest the folder stays ours, and the next attempt finds it.
                 var empty = self
                 empty.manifest.removeEntries { _ in true }
                 try? empty.writeManifest()
@@ -159,27 +156,26 @@ extension AlbumFolder {
         }
     }
 
-    /// Removes a name that is still a link; anything else that has the name stays.
     private func removeLink(_ name: [UInt8]) throws(FileWriteError) {
         if try directory.kind(of: name) == .link { try directory.remove(name) }
     }
 }
 
-/// Names of folders and links in a folder library (tapes contract section 5). Always UTF-8 in NFC, whatever the locale says,
-/// and whatever bytes a name was made from.
+/// Names of folders and links in a folder library (tapes contract section 5). Always UTF-8 in NFC, whatever the locale
+/// and the original bytes.
 enum AlbumName {
-    /// What a sequence may be: a number that JSON holds exactly, and that still leaves room to count on.
+    /// Valid sequence numbers: exact in JSON, with room to count on.
     static let sequences: Range<Int64> = 1..<1 << 53
 
     private static let longestFolder = 200
-    /// What most file systems allow.
+    /// The limit of most file systems.
     private static let longestLink = 255
 
     /// The name of the folder of an album.
     ///
     /// - Parameters:
-    ///   - title: Of the album.
-    ///   - number: 1 for the first try, then 2 …, as long as the name is taken.
+    ///   - title: The album's title.
+    ///   - number: From 1; increased while the name is taken.
     /// - Returns: At most 200 bytes, and the number.
     static func folder(_ title: String, number: Int = 1) -> [UInt8] {
         let name = orPlaceholder(trimmed(TextCut.head(of: safe(title), byteCount: longestFolder)))
@@ -189,7 +185,7 @@ enum AlbumName {
     /// The name of the link to an original.
     ///
     /// - Parameters:
-    ///   - sequence: Its place in the order of adding, from 1.
+    ///   - sequence: Its position in the order of adding, from 1.
     ///   - source: Absolute path of the original.
     /// - Returns: At most 255 bytes.
     static func link(_ sequence: Int64, source: [UInt8]) -> [UInt8] {
@@ -202,7 +198,7 @@ enum AlbumName {
         return Array((prefix + (fileExtension.isEmpty ? orPlaceholder(trimmed(cut)) : cut) + fileExtension).utf8)
     }
 
-    /// The sequence of a link's name; nil for a name that no link of ours has.
+    /// The sequence number in a link's name; nil for names that are not ours.
     static func sequence(of name: [UInt8]) -> Int64? {
         let digits = name.prefix { (0x30...0x39).contains($0) }
         guard digits.count >= 4, name.dropFirst(digits.count).first == UInt8(ascii: "-") else { return nil }
@@ -213,9 +209,8 @@ enum AlbumName {
 
     private static func orPlaceholder(_ text: String) -> String { text.isEmpty ? "_" : text }
 
-    /// Control characters are those of Unicode, and what reorders or breaks a line: marks and overrides of the bidirectional
-    /// algorithm, line and paragraph separators. A playlist has the names as they are, and its relative lines know no way to
-    /// encode. What joins characters (emoji, Persian) stays.
+    /// Replaces slashes and Unicode control characters, including bidirectional controls and line and paragraph
+    /// separators: a playlist contains the names without any encoding. Joiners (emoji, Persian) are kept.
     private static func safe(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         scalars.append(
@@ -227,14 +222,14 @@ enum AlbumName {
         return String(scalars).precomposedStringWithCanonicalMapping
     }
 
-    /// By scalars: a blank with a combining mark is still a blank for others.
+    /// By scalars: others treat a blank with a combining mark as a blank.
     private static func trimmed(_ text: String) -> String {
         var scalars = Substring(text).unicodeScalars
         while let last = scalars.last, last == "." || last == " " { scalars.removeLast() }
         return String(scalars)
     }
 
-    /// Each byte that is no part of UTF-8 becomes `_`.
+    /// Replaces each byte of invalid UTF-8 by `_`.
     private static func text(_ bytes: [UInt8]) -> String {
         var scalars = String.UnicodeScalarView()
         var parser = Unicode.UTF8.ForwardParser()

@@ -2,15 +2,13 @@ internal import Foundation
 internal import MediaCore
 internal import MediaTransport
 
-/// What an album is, and what is in it (tapes contract section 5). What other programs, or later versions of this one, have
-/// put there is kept byte by byte.
+/// Properties and contents of an album (tapes contract section 5). Members of other programs, or of newer versions of
+/// this one, are preserved byte by byte.
 struct AlbumManifest {
-    /// One link.
     struct Entry {
         var sequence: Int64
-        /// Name of the link.
         var link: [UInt8]
-        /// What the link says, as bytes.
+        /// Target of the link, as bytes.
         var target: [UInt8]
         /// `video`, `image`, `live`.
         var kind: String
@@ -19,14 +17,13 @@ struct AlbumManifest {
         var others: [RawMember] = []
     }
 
-    /// An element of `entries`.
     enum Element {
         case entry(Entry)
-        /// Nothing that we know.
+        /// Unknown; preserved.
         case other(ArraySlice<UInt8>)
     }
 
-    /// A member of an object as it stands in the text.
+    /// A member of an object, as in the text.
     struct RawMember {
         var name: String
         var value: ArraySlice<UInt8>
@@ -36,11 +33,11 @@ struct AlbumManifest {
     static let version: Int64 = 1
 
     var version = Self.version
-    /// The identifier that the store keeps.
+    /// The album's id in the store.
     var id: String
     var libraryID: String
     var tapeID: String
-    /// As created.
+    /// At creation.
     var title: String
     /// RFC 3339.
     var createdAt: String
@@ -48,19 +45,18 @@ struct AlbumManifest {
     var elements: [Element] = []
     var others: [RawMember] = []
 
-    /// Whether a later version has written it: read-only for us.
+    /// Whether a newer version has written it: then it is read-only.
     var isNewer: Bool { version > Self.version }
 
     var entries: [Entry] {
         elements.compactMap { if case .entry(let entry) = $0 { entry } else { nil } }
     }
 
-    /// Removes the entries of which something is so.
     mutating func removeEntries(where isGone: (Entry) -> Bool) {
         elements.removeAll { if case .entry(let entry) = $0 { isGone(entry) } else { false } }
     }
 
-    /// Whether a name from a file may be used as a name in a directory: it must not lead out of it.
+    /// Whether a name from a manifest is safe to use in a directory: it must not lead out of it.
     static func isLinkName(_ name: [UInt8]) -> Bool {
         !name.isEmpty && name != Array(".".utf8) && name != Array("..".utf8) && name.count <= 255
             && !name.contains(UInt8(ascii: "/")) && !name.contains(0)
@@ -69,7 +65,6 @@ struct AlbumManifest {
 }
 
 extension AlbumManifest {
-    /// Reads a manifest; nil for a text that is none.
     init?(_ text: [UInt8]) {
         guard let members = RawMember.all(of: text[...]) else { return nil }
         var fields: JSONObject = [:]
@@ -88,7 +83,7 @@ extension AlbumManifest {
         )
         elements = members.last { $0.name == "entries" }.map { Element.all(of: $0.value) } ?? []
         let stored = fields["nextSequence"]?.wholeNumber.flatMap { AlbumName.sequences.contains($0) ? $0 : nil } ?? 1
-        // A damaged number must not bring a sequence back.
+        // A damaged number must not cause a reused sequence.
         nextSequence = max(stored, (entries.map(\.sequence).max() ?? 0) + 1)
         others = members.filter { !Self.names.contains($0.name) }
     }
@@ -101,7 +96,6 @@ extension AlbumManifest {
 extension AlbumManifest.RawMember {
     var parsed: JSONValue { JSONReader.value(of: value) ?? .null }
 
-    /// The members of an object; nil for any other text.
     static func all(of text: ArraySlice<UInt8>) -> [Self]? {
         var cursor = JSONCursor(text)
         var members: [Self] = []
@@ -160,20 +154,17 @@ extension AlbumManifest.Entry {
 }
 
 extension JSONCursor {
-    /// Steps over a value.
-    ///
-    /// - Returns: Its bytes.
     fileprivate mutating func rawValue(in text: ArraySlice<UInt8>) throws(Broken) -> ArraySlice<UInt8> {
         let first = start()
         try skip()
         let value = text[first..<start()]
-        // `start` has stepped over the blanks behind it.
+        // `start` has skipped the blanks after it.
         return value.dropLast(value.reversed().prefix { $0 <= 0x20 }.count)
     }
 }
 
 extension AlbumManifest {
-    /// The text of the file: UTF-8, one line for each member and each link, so that people can read it.
+    /// The content of the file: UTF-8, one line per member and per link, to be readable.
     var text: [UInt8] {
         var members: [[UInt8]] = [
             Self.member("format", .string(Self.format)), Self.member("version", .integer(version)),
@@ -206,7 +197,7 @@ extension AlbumManifest.Element {
 }
 
 extension AlbumManifest.Entry {
-    /// A target is text where it is UTF-8, and base64 where it is not (trap 17).
+    /// The target is a string if it is UTF-8, otherwise base64 (trap 17).
     fileprivate var text: [UInt8] {
         let named: JSONObject.Member =
             String(validating: target, as: UTF8.self).map { ("target", .string($0)) }

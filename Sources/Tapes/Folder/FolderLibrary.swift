@@ -5,19 +5,19 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaTransport
 
-/// Albums as folders of symbolic links (tapes contract section 5): every file manager shows them, no server is needed, and
-/// originals are only referred to.
+/// Albums as folders of symbolic links (tapes contract section 5): visible in every file manager, without a server, and
+/// without touching originals.
 public struct FolderLibrary: AlbumLibrary {
-    /// Where the albums are.
+    /// The root of the albums.
     public struct Root: Sendable {
         /// Absolute path, as bytes.
         public var path: [UInt8]
-        /// The directory of pictures, as bytes: links to originals below it are relative when the root is below it too.
+        /// The pictures directory, as bytes: links to originals in it are relative when the root is in it too.
         public var picturesDirectory: [UInt8]?
-        /// Whether the settings name it; the default root is made only where the directory of pictures exists.
+        /// Whether it is configured; the default root is created only if the pictures directory exists.
         public var isConfigured: Bool
 
-        /// Makes a place.
+        /// Makes a root.
         public init(path: [UInt8], picturesDirectory: [UInt8]?, isConfigured: Bool) {
             self.path = path
             self.picturesDirectory = picturesDirectory
@@ -25,24 +25,23 @@ public struct FolderLibrary: AlbumLibrary {
         }
     }
 
-    /// Where the albums are.
+    /// The root of the albums.
     public let root: Root
     let directory: DataDirectory
     let store: LibraryStore
-    /// Asks whether the root may be made; nil where nobody can be asked.
+    /// Confirms with the user that the root may be created; nil when there is no prompt.
     let confirm: (@Sendable (_ path: [UInt8]) async -> Bool)?
-    /// How long the file system may take for one step (rule R14).
+    /// Maximum duration of one step on the file system (rule R14).
     var stallLimit: Duration = .seconds(30)
-    /// This machine's clock.
     var now: @Sendable () -> Date = { Date() }
 
     /// Makes a library.
     ///
     /// - Parameters:
-    ///   - root: Where the albums are.
-    ///   - directory: Where its lock is.
-    ///   - store: Knows which library was at the root.
-    ///   - confirm: Asks whether the root may be made; nil where nobody can be asked.
+    ///   - root: The root of the albums.
+    ///   - directory: Contains its lock.
+    ///   - store: Records which library was at the root.
+    ///   - confirm: Confirms with the user that the root may be created; nil when there is no prompt.
     public init(
         root: Root,
         directory: DataDirectory,
@@ -58,10 +57,10 @@ public struct FolderLibrary: AlbumLibrary {
     /// `folder`.
     public var kind: String { "folder" }
 
-    /// Path of the root; what is no text in it is percent-encoded, and so is `%`, so that no two paths share an address.
+    /// Path of the root; invalid UTF-8 and `%` are percent-encoded, so that addresses are unique.
     public var address: String { Self.address(of: path) }
 
-    /// Without a slash at its end.
+    /// Without trailing slashes.
     var path: [UInt8] { Self.withoutTrailingSlashes(root.path) }
 
     static func address(of path: [UInt8]) -> String {
@@ -83,7 +82,7 @@ public struct FolderLibrary: AlbumLibrary {
 
     // MARK: Which library, and what it allows
 
-    /// The library of the marker.
+    /// The library identified by the marker.
     public func identity() async throws(AlbumError) -> AlbumLibraryIdentity {
         try await run { _ throws(AlbumError) in
             let root = try open(needing: .addOnly)
@@ -92,7 +91,7 @@ public struct FolderLibrary: AlbumLibrary {
         }
     }
 
-    /// What the rights in the root allow, as far as they tell: the operation's own error decides.
+    /// Access by the permissions of the root; an operation may still fail.
     public func access(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         try await run { _ throws(AlbumError) in
             switch try sight(of: level) {
@@ -102,15 +101,15 @@ public struct FolderLibrary: AlbumLibrary {
         }
     }
 
-    /// Makes root and marker where there is no library, if whoever can be asked agrees, or the settings do.
+    /// Creates root and marker where there is no library, if the user or the settings agree.
     public func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         let sight: Sight = try await run { _ throws(AlbumError) in try self.sight(of: level) }
         guard case .place(let access, let wasLibrary) = sight else { return try await self.access(level) }
-        // A library that is gone, perhaps only not mounted, is never made anew without somebody who says so (trap 1).
+        // A missing library, perhaps only not mounted, is never recreated without confirmation (trap 1).
         guard !wasLibrary || confirm != nil else { throw Self.isGone }
         guard access.state == .notDetermined else { return access }
         guard try await mayMakeRoot() else {
-            // Who was asked has refused; where nobody could be asked it stays undetermined.
+            // Denied by the user's response; undetermined without a prompt.
             guard confirm != nil else { return access }
             return AlbumAccess(.denied, fingerprint: access.fingerprint, detail: "the folder was not wanted")
         }
@@ -118,25 +117,23 @@ public struct FolderLibrary: AlbumLibrary {
     }
 }
 
-/// Recognising the root, and making it.
+// Recognizing and creating the root.
 extension FolderLibrary {
-    /// What is at the address.
     enum Sight {
         case library(AlbumAccess)
-        /// No library; `wasLibrary`: there was one.
+        /// No library; `wasLibrary`: there was one before.
         case place(AlbumAccess, wasLibrary: Bool)
     }
 
     static let isGone = AlbumError(.libraryChanged, detail: "the library that was here is gone; is its disk mounted?")
 
-    /// Runs work on the file system where it may wait.
+    /// Runs blocking work on the file system.
     func run<Value: Sendable>(
         _ body: @escaping @Sendable (WorkSteps) throws(AlbumError) -> Value
     ) async throws(AlbumError) -> Value {
         try await BoundedWork.run(stallLimit: stallLimit, body)
     }
 
-    /// The library that was last found here.
     private func knownID() throws(AlbumError) -> String? {
         do throws(StoreError) {
             return try store.albumLibrary(kind: kind, address: address)?.libraryID
@@ -147,7 +144,7 @@ extension FolderLibrary {
 
     /// Opens the root and reads its marker.
     ///
-    /// - Throws: `.libraryChanged` where a library was and is not, or is damaged; `.unauthorized` where none ever was.
+    /// - Throws: `.libraryChanged` for a library that is missing or damaged; `.unauthorized` where none ever was.
     func open(needing level: AccessLevel) throws(AlbumError) -> OpenRoot {
         let known = try knownID()
         if let root = try openLibrary(known: known, needing: level) { return root }
@@ -161,7 +158,7 @@ extension FolderLibrary {
             directory = try TargetDirectory.openForAdding(path)
         } catch {
             guard error.kind == .unsafe else { throw AlbumError(error, needing: level) }
-            // A file, or a link to nowhere.
+            // A file, or a dangling link.
             throw known == nil ? AlbumError(.unauthorized(level), detail: "not a directory") : Self.isGone
         }
         guard let directory, let marker = try FolderMarker.read(in: directory) else { return nil }
@@ -181,7 +178,7 @@ extension FolderLibrary {
             }
             return .library(try FolderAccess.ofLibrary(root, level))
         } catch {
-            // What may not be entered cannot be recognised.
+            // A root that may not be entered cannot be recognized.
             guard case .unauthorized = error.kind else { throw error }
             let place = FolderAccess.ofPlace(path)
             guard place.state == .notDetermined else { return .library(place) }
@@ -191,7 +188,7 @@ extension FolderLibrary {
 
     // MARK: Making it
 
-    /// Whoever can be asked is asked; else the settings decide, or that there is a directory of pictures.
+    /// The user decides if there is a prompt, otherwise the settings, otherwise the existence of a pictures directory.
     func mayMakeRoot() async throws(AlbumError) -> Bool {
         if let confirm { return await confirm(path) }
         if root.isConfigured { return true }
@@ -199,9 +196,9 @@ extension FolderLibrary {
         return try await run { _ in (try? TargetDirectory.openForAdding(pictures)) != nil }
     }
 
-    /// Makes the root and its marker.
+    /// Creates the root and its marker.
     ///
-    /// - Returns: What it allows; refusals are no errors.
+    /// - Returns: The access; a refusal is not an error.
     func makeRoot(_ level: AccessLevel, insteadOf access: AlbumAccess) async throws(AlbumError) -> AlbumAccess {
         let lock = try await lock("at " + address)
         defer { lock.release() }
@@ -230,10 +227,10 @@ extension FolderLibrary {
 
     // MARK: Locking
 
-    /// Becomes the one owner of a library, among all processes that use this data directory.
+    /// Locks a library against all processes that use this data directory.
     ///
     /// - Parameter name: The id in its marker.
-    /// - Returns: Ends the ownership when it goes.
+    /// - Returns: The lock, to be released.
     /// - Throws: `.quota`, `.unreachable`, `.cancelled`.
     func lock(_ name: String) async throws(AlbumError) -> AlbumLock {
         do {
@@ -247,7 +244,7 @@ extension FolderLibrary {
 }
 
 extension FolderLibrary {
-    /// Where an album is, by its manifest: where it was, else anywhere in the root.
+    /// Finds an album by its manifest: at its last path, otherwise anywhere in the root.
     public func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence {
         try Self.check(id)
         return try await run { _ throws(AlbumError) in
@@ -264,14 +261,14 @@ extension FolderLibrary {
         }
     }
 
-    /// The album whose manifest names a tape.
+    /// The album whose manifest contains the tape's id.
     public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
         try await run { _ throws(AlbumError) in
             try open(needing: .readWrite).album(markedBy: tapeID).map(Self.made)
         }
     }
 
-    /// Makes a new folder with a manifest.
+    /// Creates a new folder with a manifest.
     public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
         try await alone(needing: .addOnly) { root, _ throws(AlbumError) in
             guard !root.marker.isNewer else {
@@ -281,7 +278,7 @@ extension FolderLibrary {
         }
     }
 
-    /// The name of an original is its path: nothing is looked at, so that it may be away (rule R14).
+    /// An asset id is the original's path; no file is accessed, so the original may be unavailable (rule R14).
     public func resolveAssets(
         _ clips: [ClipRecord],
         mayUpload: Bool
@@ -298,7 +295,7 @@ extension FolderLibrary {
     /// `PATH_MAX` of the system.
     private static let longestPath = 4096
 
-    /// Makes links, one listing and one manifest for all of them.
+    /// Creates links, with one listing and one manifest for all of them.
     public func add(
         _ assets: [AlbumAsset],
         to albumID: String,
@@ -314,7 +311,7 @@ extension FolderLibrary {
         }
     }
 
-    /// Removes links that the manifest names.
+    /// Removes links that are in the manifest.
     public func remove(
         _ assetIDs: [[UInt8]],
         from albumID: String,
@@ -327,7 +324,7 @@ extension FolderLibrary {
         }
     }
 
-    /// Removes what is ours, and the folder when nothing else is in it.
+    /// Removes our links and files, and the folder if nothing else is in it.
     public func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion {
         do throws(AlbumError) {
             return try await inAlbum(id, hint: hint, needing: .readWrite) { album, steps throws(AlbumError) in
@@ -339,7 +336,7 @@ extension FolderLibrary {
         }
     }
 
-    /// Writes the playlist of the tape when its order has changed.
+    /// Writes the tape's playlist if its order has changed.
     public func arrange(
         _ albumID: String,
         hint: [UInt8]?,
@@ -363,9 +360,9 @@ extension FolderLibrary {
         }
     }
 
-    /// Works on an album as the library's one owner.
+    /// Works on an album with the library locked.
     ///
-    /// - Throws: `.albumMissing` when this very library has none of that identifier.
+    /// - Throws: `.albumMissing` when this very library has no album of that id.
     private func inAlbum<Value: Sendable>(
         _ id: String,
         hint: [UInt8]?,
@@ -379,8 +376,7 @@ extension FolderLibrary {
         }
     }
 
-    /// Works on the library as its one owner. The lock is kept by the work, also by one that hangs and that nobody waits for
-    /// any more.
+    /// Works on the locked library. The work holds the lock, also when it hangs and was abandoned.
     private func alone<Value: Sendable>(
         needing level: AccessLevel,
         _ body: @escaping @Sendable (OpenRoot, WorkSteps) throws(AlbumError) -> Value
@@ -389,7 +385,7 @@ extension FolderLibrary {
         let lock = try await lock(id)
         return try await run { steps throws(AlbumError) in
             defer { lock.release() }
-            // Opened again: another disk may have come to this place while the lock was waited for.
+            // Opened again: another disk may have been mounted here while waiting for the lock.
             let root = try open(needing: level)
             guard root.marker.id == id else { throw Self.isGone }
             return try body(root, steps)
@@ -397,9 +393,8 @@ extension FolderLibrary {
     }
 }
 
-/// What a folder library allows (tapes contract 4.3), as far as can be told without trying.
+/// Access of a folder library (tapes contract 4.3), as far as known without an attempt.
 enum FolderAccess {
-    /// Of a root that was recognised.
     static func ofLibrary(_ root: OpenRoot, _ level: AccessLevel) throws(AlbumError) -> AlbumAccess {
         let rights = try AlbumError.needing(level) { () throws(FileWriteError) in try root.directory.rights() }
         let fingerprint = fingerprint(rights, "folder:\(root.marker.id)")
@@ -430,7 +425,7 @@ enum FolderAccess {
         return missing
     }
 
-    /// Of an absolute path where there is no library yet.
+    /// Access to an absolute path without a library.
     static func ofPlace(_ path: [UInt8]) -> AlbumAccess {
         var parts = path.split(separator: UInt8(ascii: "/"))[...]
         while true {
@@ -444,7 +439,7 @@ enum FolderAccess {
         }
     }
 
-    /// Of the directory that the root is to be made in, or that is to become the root.
+    /// Access to the directory in which the root is to be created, or that is to become the root.
     private static func ofPlace(_ rights: DirectoryRights) -> AlbumAccess {
         let fingerprint = fingerprint(rights, "none")
         if rights.isReadOnly {
@@ -456,7 +451,7 @@ enum FolderAccess {
         return AlbumAccess(.notDetermined, fingerprint: fingerprint, detail: "there is no library yet")
     }
 
-    /// Changes when the rights may have.
+    /// Changes with the permissions.
     private static func fingerprint(_ rights: DirectoryRights, _ library: String) -> String {
         let mode = String(rights.mode, radix: 8)
         let owner = "owner=\(rights.owner):\(rights.group);euid=\(geteuid())"
@@ -464,24 +459,23 @@ enum FolderAccess {
     }
 }
 
-/// What makes a directory the root of one library (tapes contract section 5): not its path, which an unmounted disk leaves
-/// behind empty (trap 1).
+/// Marks a directory as the root of one library (tapes contract section 5). Its path does not: an unmounted disk leaves
+/// an empty mount point (trap 1).
 struct FolderMarker: Equatable {
     private static let format = "mediactl.library"
     private static let version: Int64 = 1
 
-    /// UUID, lower case.
+    /// UUID, lowercase.
     var id: String
-    /// Of the format; a higher one than ours is not written to.
+    /// Format version; a library of a higher version is not modified.
     var version = Self.version
 
-    /// The library as the store names it.
     var libraryID: String { "folder:" + id }
     var isNewer: Bool { version > Self.version }
 
     /// Reads the marker of a root; nil when there is none.
     ///
-    /// - Throws: `.libraryChanged` for a file that is no marker, `.unauthorized`, `.unreachable`.
+    /// - Throws: `.libraryChanged` for an invalid marker, `.unauthorized`, `.unreachable`.
     static func read(in root: TargetDirectory) throws(AlbumError) -> FolderMarker? {
         let bytes: [UInt8]?
         do throws(FileWriteError) {
@@ -500,9 +494,9 @@ struct FolderMarker: Equatable {
 
     private static let unrecognised = AlbumError(.libraryChanged, detail: "the marker of the library is damaged")
 
-    /// Makes a root of a directory, unless another process does so first.
+    /// Turns a directory into a root, unless another process has done so.
     ///
-    /// - Returns: The marker that is there now.
+    /// - Returns: The marker that exists now.
     static func make(in root: TargetDirectory, at now: Date) throws(AlbumError) -> FolderMarker {
         let id = UUID().uuidString.lowercased()
         let marker: JSONObject = [

@@ -1,37 +1,37 @@
 internal import Foundation
 internal import MediaFiles
 
-/// The files that a folder library keeps beside the links.
+/// Files of a folder library other than links.
 enum LibraryFile: String, CaseIterable {
-    /// In the root: which library this is.
+    /// In the root: identifies the library.
     case marker = ".mediactl-library.json"
-    /// In an album: what it is, and what is in it.
+    /// In an album: its properties and contents.
     case manifest = ".mediactl-album.json"
     /// In an album: the order of the tape. Derived.
     case playlist = "tape.m3u8"
 
-    /// Longer files are none of ours; a manifest of a hundred thousand entries is a third of that.
+    /// Longer files are not ours; a manifest of a hundred thousand entries has a third of that.
     private static let longest = 64 << 20
 
     var name: [UInt8] { Array(rawValue.utf8) }
 
-    /// The name that the file has while it is written. What a process that died has left under it is written over.
+    /// The name while the file is written. Leftovers of a crashed process are overwritten.
     var temporaryName: String { (rawValue.hasPrefix(".") ? "" : ".") + rawValue + ".mediactl-part" }
 
-    /// The content; nil when there is no such file.
+    /// Nil when there is no such file.
     ///
     /// - Throws: `FileWriteError`; `.unsafe` for anything but a regular file.
     func read(in directory: TargetDirectory) throws(FileWriteError) -> [UInt8]? {
         try directory.content(of: name, longest: Self.longest)
     }
 
-    /// Writes the file in the place of what it was: readers find the one or the other, and after a crash too.
+    /// Replaces the file atomically, also in case of a crash.
     ///
     /// - Parameters:
     ///   - bytes: The content.
-    ///   - directory: Where it lies.
-    ///   - isReplacing: Otherwise a file that is there stays, and `.exists` is thrown.
-    /// - Throws: `FileWriteError`; the file is as it was then.
+    ///   - directory: Contains the file.
+    ///   - isReplacing: If false, an existing file is kept, and `.exists` is thrown.
+    /// - Throws: `FileWriteError`; the file is unchanged then.
     func write(
         _ bytes: [UInt8],
         in directory: TargetDirectory,
@@ -44,20 +44,19 @@ enum LibraryFile: String, CaseIterable {
 
 extension AlbumError {
     /// - Parameters:
-    ///   - error: Of the file system.
-    ///   - level: What was needed.
+    ///   - error: The error of the file system.
+    ///   - level: The required access.
     init(_ error: FileWriteError, needing level: AccessLevel) {
         let kind: Kind =
             switch error.kind {
             case .full: .quota
             case .denied: .unauthorized(level)
-            // The user can put these right, or they pass.
+            // The user can fix these, or they are temporary.
             case .busy, .io, .exists, .unsafe: .unreachable(retryAfter: nil)
             }
         self.init(kind, detail: error.detail)
     }
 
-    /// Runs steps on the file system, and says what their refusal means.
     static func needing<Value>(
         _ level: AccessLevel,
         _ body: () throws(FileWriteError) -> Value
@@ -70,16 +69,14 @@ extension AlbumError {
     }
 }
 
-/// What a link in an album says, and which original that is. By the bytes of paths only: no link on the way is resolved, so
-/// that an original that is itself a link stays what is referred to.
+/// Converts between the text of a link in an album and the path of its original. Only paths are compared, no link is
+/// resolved, so an original that is itself a link stays the target.
 struct LinkTarget {
-    /// Absolute path of the album's folder.
     let folder: [UInt8]
-    /// The directory of pictures, when the folder really lies below it: targets below it are relative then, and survive its
-    /// being moved as a whole.
+    /// The pictures directory, if it really contains the folder: targets in it are relative then, so that it can be
+    /// moved as a whole.
     let pictures: [UInt8]?
 
-    /// What the link to an original says.
     func target(of source: [UInt8]) -> [UInt8] {
         guard let pictures, Self.isPlain(source), let below = Self.path(source, below: pictures),
             let depth = Self.depth(of: folder, below: pictures)
@@ -87,7 +84,7 @@ struct LinkTarget {
         return Array(repeatElement(Array("../".utf8), count: depth).joined()) + below
     }
 
-    /// The original that a target means; nil for one that is no path.
+    /// The original of a target; nil for an invalid path.
     func source(of target: [UInt8]) -> [UInt8]? {
         guard let first = target.first, !target.contains(0) else { return nil }
         if first == Self.slash { return target }
@@ -100,7 +97,7 @@ struct LinkTarget {
         return [Self.slash] + Array((base + parts).joined(separator: [Self.slash]))
     }
 
-    /// How many directories a folder is below another; nil when it is not.
+    /// How many levels a folder is below another; nil when it is not.
     static func depth(of folder: [UInt8], below directory: [UInt8]) -> Int? {
         guard isPlain(folder) else { return nil }
         return path(folder, below: directory).map { $0.split(separator: slash).count }
@@ -112,7 +109,7 @@ struct LinkTarget {
         return rest.isEmpty ? nil : rest
     }
 
-    /// Whether the parts of an absolute path can be counted: none is empty, `.` or `..`.
+    /// Whether the components of an absolute path can be counted: none is empty, `.` or `..`.
     private static func isPlain(_ path: [UInt8]) -> Bool {
         path.split(separator: slash, omittingEmptySubsequences: false).dropFirst().allSatisfy { part in
             !part.isEmpty && part != up[...] && part != [UInt8(ascii: ".")]

@@ -1,23 +1,23 @@
 internal import MediaCore
 internal import MediaFiles
 
-/// The root of a folder library, opened and recognised by its marker. Everything below goes through its descriptor.
+/// The root of a folder library, opened and recognized by its marker. Everything in it is accessed by its descriptor.
 struct OpenRoot {
     let directory: TargetDirectory
     let marker: FolderMarker
-    /// The directory of pictures, as bytes, without a slash at its end.
+    /// The pictures directory, as bytes, without trailing slashes.
     let pictures: [UInt8]?
-    /// Whether this library is the one that was last found here, or none ever was: only then what is not there is gone.
+    /// Whether this is the library last found here, or none ever was: only then a missing album is gone.
     let isExpected: Bool
 
-    /// Looks for an album (contract section 5, finding).
+    /// Finds an album (contract section 5, finding).
     ///
     /// - Parameters:
-    ///   - id: From its manifest.
-    ///   - hint: Where it was; only its last part counts.
-    ///   - level: What it is needed for.
+    ///   - id: The id in its manifest.
+    ///   - hint: Its last path, of which only the last component is used.
+    ///   - level: The required access, for errors.
     /// - Returns: nil when this very library has no such album.
-    /// - Throws: Whatever makes that uncertain.
+    /// - Throws: Anything that makes that uncertain.
     func album(_ id: String, hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
         let id = id.lowercased()
         var doubt: AlbumError?
@@ -25,7 +25,7 @@ struct OpenRoot {
             switch look(into: name, needing: level) {
             case .album(let album) where album.manifest.id == id: return album
             case .doubt(let error): doubt = error
-            // The folder that was ours has a manifest that nobody can read: what is in it cannot be said to be gone.
+            // Our folder has an unreadable manifest: its album cannot be reported as missing.
             case .damaged: doubt = Self.isDamaged(name)
             case .album, .nothing: break
             }
@@ -44,7 +44,7 @@ struct OpenRoot {
         )
     }
 
-    /// The album of a tape, by the mark that its manifest carries (rule R4).
+    /// The album of a tape, by the tape id in its manifest (rule R4).
     func album(markedBy tapeID: String) throws(AlbumError) -> AlbumFolder? {
         let tapeID = tapeID.lowercased()
         var doubt: AlbumError?
@@ -53,7 +53,7 @@ struct OpenRoot {
         return nil
     }
 
-    /// Looks into the direct children of the root, in the order of their names: the user may have renamed ours.
+    /// Searches the direct children of the root in the order of their names, since the user may have renamed ours.
     private func scan(
         needing level: AccessLevel,
         doubt: inout AlbumError?,
@@ -78,11 +78,11 @@ struct OpenRoot {
 
     private enum Sight {
         case album(AlbumFolder)
-        /// No album of this library.
+        /// Not an album of this library.
         case nothing
-        /// It has a manifest that is none.
+        /// An invalid manifest.
         case damaged
-        /// It cannot be told.
+        /// Unknown because of an error.
         case doubt(AlbumError)
     }
 
@@ -95,8 +95,8 @@ struct OpenRoot {
             guard manifest.libraryID == marker.id else { return .nothing }
             return .album(AlbumFolder(root: self, directory: folder, name: name, manifest: manifest))
         } catch {
-            // Files, links to directories, what only looks like a manifest; and what others keep for themselves, such as
-            // the `lost+found` of a disk.
+            // Files, links to directories, and manifests that are not regular files; and directories of others that may
+            // not be entered, such as `lost+found`.
             let isForeign = error.kind == .denied && (try? directory.isOfOthers(name)) == true
             return error.kind == .unsafe || isForeign ? .nothing : .doubt(AlbumError(error, needing: level))
         }

@@ -4,18 +4,16 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 
-/// Finds the server's names for the originals of one `resolveAssets` (tapes contract 6.3): by path where the server reads
-/// the same files, else by checksum; what it has not is sent where that is allowed.
+/// Finds the server's ids of originals for `resolveAssets` (tapes contract 6.3): by path if the server reads the same
+/// files, otherwise by checksum; missing originals are uploaded if allowed.
 struct ImmichAssetSearch {
-    /// Files in one check, at most.
     static let largestCheck = 5000
 
     let library: ImmichLibrary
     let grant: ImmichGrant
     private let clips: [ClipRecord]
-    /// What is known of each clip; nil while nothing is.
+    /// Nil for clips not resolved yet.
     private var resolutions: [AssetResolution?]
-    /// Of each clip's file.
     private var checksums: [ImmichChecksum?]
 
     init(_ library: ImmichLibrary, grant: ImmichGrant, clips: [ClipRecord]) {
@@ -26,7 +24,6 @@ struct ImmichAssetSearch {
         checksums = Array(repeating: nil, count: clips.count)
     }
 
-    /// One resolution for each clip.
     mutating func run(mayUpload: Bool) async throws(AlbumError) -> [AssetResolution] {
         try await findByServerPath()
         try await makeChecksums()
@@ -35,7 +32,6 @@ struct ImmichAssetSearch {
         return resolutions.map { $0 ?? .unidentified }
     }
 
-    /// The clips of which nothing is known.
     private var open: [Int] { clips.indices.filter { resolutions[$0] == nil } }
 
     // MARK: By path
@@ -52,7 +48,7 @@ struct ImmichAssetSearch {
 
     private mutating func makeChecksums() async throws(AlbumError) {
         var reading = ClipChecksums(store: library.store)
-        // Also those that were made before the user stopped it are kept.
+        // Checksums made before a cancellation are stored as well.
         defer { reading.keep() }
         for index in open {
             do throws(ClipOriginal.Trouble) {
@@ -95,7 +91,6 @@ struct ImmichAssetSearch {
 }
 
 extension AssetResolution {
-    /// What an original that cannot be read means for its clip.
     init(_ trouble: ClipOriginal.Trouble) throws(AlbumError) {
         switch trouble {
         case .away(let reason): self = .unavailable(reason)
@@ -106,19 +101,18 @@ extension AssetResolution {
     }
 }
 
-/// What we use of an album object (tapes contract 6.2). `assetCount` proves nothing: it leaves out what is in the trash
+/// The members that we use of an album object (tapes contract 6.2). `assetCount` is not reliable: it excludes the trash
 /// (trap 10).
 struct ImmichAlbum {
     var id: String
     var title: String
     var description: String
     var count: Int?
-    /// Version 3 names the owner first among the users, version 2 may name it apart.
+    /// Version 3 lists the owner first among the users, version 2 may list it separately.
     var ownerID: String?
-    /// As the server writes it: sorts by time.
+    /// As in the response, sortable by time.
     var createdAt: String
 
-    /// Reads an album object; nil for anything else.
     init?(_ value: JSONValue) {
         guard let members = value.members, let id = members["id"]?.text, let title = members["albumName"]?.text else {
             return nil
@@ -132,11 +126,10 @@ struct ImmichAlbum {
         createdAt = members["createdAt"]?.text ?? ""
     }
 
-    /// Whether a line of the description is this mark: the user may have written others.
+    /// Whether a line of the description is this mark; the user may have added others.
     func carries(_ mark: String) -> Bool {
         description.split(whereSeparator: \.isNewline).contains { $0.trimmingBlanks() == mark }
     }
 
-    /// The album as the service knows it.
     var made: MadeAlbum { MadeAlbum(id: id, title: title, ownerID: ownerID) }
 }

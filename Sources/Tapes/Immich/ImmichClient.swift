@@ -4,14 +4,14 @@ public import MediaTransport
 internal import Outcomes
 internal import Synchronization
 
-/// Requests to one Immich server (tapes contract 6.1), and what their answers say. No state.
+/// Requests to one Immich server (tapes contract 6.1) and their responses. Stateless.
 ///
-/// Every call carries the key and nothing else that proves who we are: beside a session the server would use that one, and
-/// the key's permissions would not count. The key goes to the server's own origin only; redirects are not followed.
+/// Every request contains the key and no other credentials: the server would prefer a session, and ignore the key's
+/// permissions. The key is sent to the server's own origin only; redirects are not followed.
 struct ImmichClient: Sendable {
-    /// Version 2 may list the assets of an album with it.
+    /// Version 2 may list the assets of an album in it.
     private static let longestAnswer = 64 << 20
-    /// A longer `Retry-After` is handed on instead of being waited for.
+    /// A longer `Retry-After` is passed on instead of waited for.
     private static let patience = Duration.seconds(5)
 
     let base: ServerURL
@@ -19,7 +19,6 @@ struct ImmichClient: Sendable {
     let authorization: Authorization?
     let timeouts: TransferTimeouts
 
-    /// A request for JSON.
     func request(
         _ method: HTTPMethod,
         _ path: String,
@@ -42,11 +41,11 @@ struct ImmichClient: Sendable {
         )
     }
 
-    /// Sends a request and reads its JSON; `.null` for an answer without content.
+    /// Sends a request and parses its JSON; `.null` for a response without content.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - level: What is said to be missing when the key is refused.
+    ///   - request: The request.
+    ///   - level: The access reported as missing when the key is refused.
     /// - Returns: The value.
     /// - Throws: `AlbumError`.
     func json(_ request: HTTPRequest, needing level: AccessLevel) async throws(AlbumError) -> JSONValue {
@@ -59,7 +58,7 @@ struct ImmichClient: Sendable {
         return try json(in: response, needing: level)
     }
 
-    /// The JSON of an answer of success.
+    /// The JSON of a successful response.
     func json(in response: HTTPResponse, needing level: AccessLevel) throws(AlbumError) -> JSONValue {
         guard (200..<300).contains(response.status) else { throw refusal(response).error(needing: level) }
         if response.body.isEmpty { return .null }
@@ -70,19 +69,17 @@ struct ImmichClient: Sendable {
         return value
     }
 
-    /// What an answer without success says.
     func refusal(_ response: HTTPResponse) -> ImmichRefusal {
         ImmichRefusal(response)
     }
 
-    /// Trying again within a command is worth a moment, not minutes.
+    /// Within a command a retry is worth seconds, not minutes.
     private static func verdict(_ response: HTTPResponse) -> AnswerVerdict {
         (response.head.retryAfter ?? .zero) > patience ? .final : .byStatus
     }
 }
 
 extension AlbumError {
-    /// Why there is no answer.
     init(_ error: TransportError) {
         self.init(
             error.kind == .cancelled ? .cancelled : .unreachable(retryAfter: error.head?.retryAfter),
@@ -90,21 +87,21 @@ extension AlbumError {
         )
     }
 
-    /// An id that no server of this kind makes: a mistake of the caller's.
+    /// An id that no Immich server creates: an error of the caller.
     static func malformed(_ id: String) -> AlbumError {
         AlbumError(.rejected(status: nil), detail: "no id of an album or asset: \(ServerText.sentence(id))")
     }
 }
 
 extension ImmichLibrary {
-    /// Asks the host of an address where its server's base is (contract 6.1): `/.well-known/immich`. Without a key.
+    /// Discovers the base of a host's server (contract 6.1) with `/.well-known/immich`, without a key.
     ///
     /// - Parameters:
-    ///   - server: The user's address. One with a path says itself where the server is, and nobody is asked.
-    ///   - http: Talks to it.
+    ///   - server: The user's address. One with a path is the base itself, without a request.
+    ///   - http: The client.
     ///   - timeouts: Silence limits.
-    /// - Returns: The base; the address itself where there is no answer to the point. A base on another host is none:
-    ///   the key belongs to the host that the user named.
+    /// - Returns: The base; the address itself without a valid response. A base on another host is ignored: the key
+    ///   belongs to the host given by the user.
     public static func discover(
         _ server: ServerURL,
         http: HTTPClient,
@@ -127,9 +124,8 @@ extension ImmichLibrary {
     }
 }
 
-/// What the server says of a key: whose it is, and what it may (tapes contract 4.3, 6.1).
+/// Owner and permissions of a key, from the server (tapes contract 4.3, 6.1).
 struct ImmichGrant: Sendable, Equatable {
-    /// One thing that a key may do, by the server's name.
     enum Permission: String {
         case createAlbum = "album.create"
         case readAlbum = "album.read"
@@ -143,35 +139,32 @@ struct ImmichGrant: Sendable, Equatable {
 
     /// Id of the key; not the key.
     var keyID: String
-    /// Names of permissions; `all` stands for all of them.
+    /// Names of permissions; `all` grants all of them.
     var permissions: Set<String>
-    /// The account; nil when the key may not read its user.
+    /// The account; nil when the key lacks `user.read`.
     var accountID: String?
-    /// What the account is called.
     var accountName: String?
 
-    /// Reads the answer to `GET /api-keys/me`.
+    /// Parses the response of `GET /api-keys/me`.
     init?(key value: JSONValue) {
         guard let id = value.members?["id"]?.text, let names = value.members?["permissions"] else { return nil }
         keyID = id
         permissions = Set(names.elements.compactMap(\.text))
     }
 
-    /// Adds what `GET /users/me` says.
+    /// Adds the response of `GET /users/me`.
     mutating func add(user value: JSONValue) {
         accountID = value.members?["id"]?.text
         accountName = value.members?["name"]?.text
     }
 
-    /// Whether something may be done.
     func allows(_ permission: Permission) -> Bool {
         permissions.contains("all") || permissions.contains(permission.rawValue)
     }
 
-    /// How much of a level is allowed.
     func state(of level: AccessLevel) -> AlbumAccess.State {
         var needed: [Permission] = [.createAlbum, .addAsset]
-        // One way to name an asset is enough; the one that can also send is asked for.
+        // One way to identify an asset is enough; the one that can also upload is reported as missing.
         needed.append(allows(.readAsset) ? .readAsset : .upload)
         if level == .readWrite { needed += [.readAlbum, .deleteAlbum, .removeAsset] }
         let missing = needed.filter { !allows($0) }
@@ -179,12 +172,12 @@ struct ImmichGrant: Sendable, Equatable {
         return missing.count == needed.count ? .denied : .limited(missing: missing.map(\.rawValue))
     }
 
-    /// Changes when key, account or permissions do (rule R10).
+    /// Changes with key, account and permissions (rule R10).
     func fingerprint(at address: String) -> String {
         [address, "key:" + keyID, accountID ?? "-", permissions.sorted().joined(separator: ",")].joined(separator: " ")
     }
 
-    /// Of a key that the server does not take: another key has another one. Holds no more of the key than a digest says.
+    /// For a key that the server refuses: changes with the key, of which it contains a short digest only.
     static func fingerprint(ofRefused key: Authorization?, at address: String) -> String {
         guard let text = key?.apiKey else { return address + " no key" }
         guard var hasher = try? SHA256Hasher() else { return address + " refused" }
@@ -194,52 +187,46 @@ struct ImmichGrant: Sendable, Equatable {
     }
 }
 
-/// What was learnt of a server in this run, so that it is asked once.
+/// Facts about a server, to query it once per run.
 final class ImmichSession: Sendable {
-    /// What is known.
     struct Knowledge {
-        /// Major version.
         var majorVersion: Int?
-        /// What the key may.
         var grant: ImmichGrant?
-        /// Extensions that the server takes, lower case, with their dot.
+        /// Extensions that the server accepts, lowercase, with their dot.
         var extensions: Set<String>?
-        /// The account is full: nothing is sent any more (tapes contract 6.4).
+        /// The account is full: nothing is uploaded any more (tapes contract 6.4).
         var isFull = false
     }
 
     private let knowledge = Mutex(Knowledge())
 
-    /// What is known now.
     var known: Knowledge { knowledge.withLock { $0 } }
 
-    /// Adds to it.
     func learn(_ change: (inout Knowledge) -> Void) {
         knowledge.withLock { change(&$0) }
     }
 
-    /// Forgets what the key may: the server has shown that it is otherwise, or the user asks for a new look.
+    /// Forgets the permissions: a response contradicts them, or the user requests a new check.
     func forgetGrant() {
         learn { $0.grant = nil }
     }
 }
 
-/// What an answer without success says (tapes contract 6.4). Read leniently: version 3 sends a text, version 2 a text or an
-/// array of texts, and what stands before the server sends HTML.
+/// A response without success (tapes contract 6.4). Parsed leniently: version 3 sends a string, version 2 a string or
+/// an array of strings, and a proxy sends HTML.
 struct ImmichRefusal {
-    /// Bytes of an answer that are looked at for its sentence.
+    /// Bytes of a response that are read for its message.
     static let longestBody = 65_536
 
-    /// The status code.
     let status: Int
-    /// The server's sentence; empty when there is none.
+    /// The server's message; may be empty.
     let sentence: String
     private let retryAfter: Duration?
     private let correlation: String?
     private let mediaType: String?
     private let place: String?
 
-    /// Reads a response of any status but success.
+    /// For a response of any status but success.
     init(_ response: HTTPResponse) {
         status = response.status
         retryAfter = response.head.retryAfter
@@ -252,7 +239,7 @@ struct ImmichRefusal {
         }
     }
 
-    /// `message`, with what a failed validation adds to it.
+    /// `message`, with the details of a failed validation.
     private static func sentence(of members: JSONObject) -> String {
         guard let message = members["message"] else { return "" }
         let texts = message.text.map { [$0] } ?? message.elements.compactMap(\.text)
@@ -260,10 +247,8 @@ struct ImmichRefusal {
         return (texts + details).joined(separator: "; ")
     }
 
-    /// The refusal as an error.
-    ///
-    /// - Parameter level: What was needed.
-    /// - Returns: The error; `.albumMissing` only for the sentences that say so (trap 2).
+    /// - Parameter level: The required access.
+    /// - Returns: The error; `.albumMissing` only for the messages that say so (trap 2).
     func error(needing level: AccessLevel) -> AlbumError {
         AlbumError(kind(level), detail: detail, httpStatus: status)
     }
@@ -274,7 +259,7 @@ struct ImmichRefusal {
         case .quotaExceeded: .quota
         case .unauthorized: .unauthorized(level)
         case .forbidden: missingPermission.map { .insufficient([$0]) } ?? .unauthorized(level)
-        // The server has no 404 for what is missing: this is another server, or one that is too old.
+        // The server never returns 404 for a missing album: this is another server, or one that is too old.
         case .redirected, .notFound, .requestTimeout, .rateLimited, .serverError:
             .unreachable(retryAfter: retryAfter)
         default: .rejected(status: status)
@@ -286,7 +271,6 @@ struct ImmichRefusal {
         return sentence.hasPrefix(prefix) ? String(sentence.dropFirst(prefix.count)) : nil
     }
 
-    /// For people and logs.
     var detail: String {
         var text =
             sentence.isEmpty ? "status \(status), \(mediaType ?? "without content")" : KnownSecrets.masked(sentence)

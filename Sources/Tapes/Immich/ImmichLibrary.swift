@@ -6,32 +6,31 @@ public import MediaTransport
 
 /// Albums of an Immich server, major version 2 or later (tapes contract section 6).
 ///
-/// What server, key and account are is asked once for each value made by `init`, and again after a refusal. Requests that
-/// change no more when they come twice are tried again as the client's retry policy says; making an album and sending a
-/// file are not.
+/// Facts about server, key and account are queried once per value made by `init`, and again after a refusal. Idempotent
+/// requests are retried by the client's retry policy; creating an album and uploading a file are not.
 public struct ImmichLibrary: AlbumLibrary {
-    /// The base of every call: the user's address, with `/api` unless it ends with it.
+    /// The base of every request: the user's address, with `/api` appended unless it ends with it.
     public let base: ServerURL
-    /// Whether a key is known.
+    /// Whether there is a key.
     public var hasKey: Bool { client.authorization != nil }
     let client: ImmichClient
     let session = ImmichSession()
     let store: LibraryStore
-    /// Prefixes of local paths, as bytes, and what the server calls them (contract 6.3, 3).
+    /// Prefixes of local paths, as bytes, with the server's prefixes (contract 6.3, 3).
     let pathMap: [(local: [UInt8], server: String)]
-    /// Gets the path of a file that is being sent, the bytes sent and their total, on another thread.
+    /// Gets the path of an uploading file, the bytes sent and their total, on another thread.
     let progress: (@Sendable (_ path: [UInt8], _ sent: Int64, _ total: Int64) -> Void)?
 
     /// Makes a library.
     ///
     /// - Parameters:
     ///   - server: The user's address.
-    ///   - http: Talks to it.
-    ///   - key: API key; nil when none is known.
+    ///   - http: The client.
+    ///   - key: API key; nil without one.
     ///   - timeouts: Silence limits.
-    ///   - store: Keeps checksums, and knows which account was at the address.
-    ///   - pathMap: Prefixes of local paths, as bytes, and what the server calls them.
-    ///   - progress: Gets the path of a file that is being sent, the bytes sent and their total, on another thread.
+    ///   - store: Stores checksums, and records which account was at the address.
+    ///   - pathMap: Prefixes of local paths, as bytes, with the server's prefixes.
+    ///   - progress: Gets the path of an uploading file, the bytes sent and their total, on another thread.
     public init(
         server: ServerURL,
         http: HTTPClient,
@@ -53,24 +52,23 @@ public struct ImmichLibrary: AlbumLibrary {
         self.progress = progress
     }
 
-    /// The address with `/api`.
     static func base(of server: ServerURL) -> ServerURL {
         guard !server.basePath.hasSuffix("/api") else { return server }
-        // What is appended cannot make an address wrong.
+        // Appending the path cannot invalidate an address.
         return (try? ServerURL("\(server)/api", allowingPath: true)) ?? server
     }
 
     /// `immich`.
     public var kind: String { "immich" }
 
-    /// The base of every call.
+    /// The base of every request.
     public var address: String { "\(base)" }
 
     // MARK: Access
 
     /// Server, account and key (contract 4.2).
     ///
-    /// - Throws: `AlbumError`: `.libraryChanged` when neither account nor key is known to be that of before.
+    /// - Throws: `AlbumError`: `.libraryChanged` when neither account nor key is the earlier one.
     public func identity() async throws(AlbumError) -> AlbumLibraryIdentity {
         let grant = try await grant()
         let host = base.origin.scope
@@ -90,9 +88,9 @@ public struct ImmichLibrary: AlbumLibrary {
         return identity
     }
 
-    /// What the key may, as the server says.
+    /// Access by the key's permissions.
     ///
-    /// - Throws: `AlbumError` when the server cannot be asked; a key that it does not take is `.denied`.
+    /// - Throws: `AlbumError` when the server cannot be queried; a refused key is `.denied`.
     public func access(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         guard hasKey else {
             return AlbumAccess(.notDetermined, fingerprint: ImmichGrant.fingerprint(ofRefused: nil, at: address))
@@ -114,9 +112,9 @@ public struct ImmichLibrary: AlbumLibrary {
         }
     }
 
-    /// A key cannot be widened from here: this looks again, and says what the key lacks and where keys are made.
+    /// A key cannot be changed from here: checks again, and reports what it lacks and where to create keys.
     ///
-    /// - Throws: `AlbumError` when the server cannot be asked.
+    /// - Throws: `AlbumError` when the server cannot be queried.
     public func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         session.forgetGrant()
         var access = try await access(level)
@@ -135,13 +133,13 @@ public struct ImmichLibrary: AlbumLibrary {
 
     // MARK: Assets
 
-    /// The server's names for originals, by checksum in one question for all; what it has not is sent (contract 6.3).
+    /// The server's ids of originals, by checksum in one request for all; missing ones are uploaded (contract 6.3).
     ///
     /// - Parameters:
-    ///   - clips: Of one tape.
-    ///   - mayUpload: Whether what the server has not may be sent to it.
-    /// - Returns: One for each clip. A file that cannot be read now, or is refused, keeps no other one back.
-    /// - Throws: `AlbumError` of what concerns all: no answer to the question, a refused key, `.cancelled`.
+    ///   - clips: Clips of one tape.
+    ///   - mayUpload: Whether missing originals may be uploaded.
+    /// - Returns: One each. An unreadable or rejected file does not affect the others.
+    /// - Throws: `AlbumError` for failures that affect all: of the request, a refused key, `.cancelled`.
     public func resolveAssets(
         _ clips: [ClipRecord],
         mayUpload: Bool
@@ -153,7 +151,7 @@ public struct ImmichLibrary: AlbumLibrary {
 
     // MARK: Order
 
-    /// Nothing: the server sorts by date, and the tape's order lives with us (trap 11).
+    /// Does nothing: the server sorts by date, and only the store has the tape's order (trap 11).
     public func arrange(
         _ albumID: String,
         hint: [UInt8]?,
@@ -163,7 +161,7 @@ public struct ImmichLibrary: AlbumLibrary {
 }
 
 extension ImmichLibrary {
-    /// What the key may; asked once.
+    /// The key's permissions; queried once.
     func grant() async throws(AlbumError) -> ImmichGrant {
         if let grant = session.known.grant { return grant }
         guard hasKey else { throw AlbumError(.unauthorized(.addOnly), detail: "no API key is known") }
@@ -176,7 +174,7 @@ extension ImmichLibrary {
             do {
                 grant.add(user: try await client.json(client.request(.get, "/users/me"), needing: .addOnly))
             } catch {
-                // The account is of use, not needed (contract 4.2).
+                // The account is useful, but not required (contract 4.2).
                 guard case .insufficient = error.kind else { throw error }
             }
         }
@@ -184,7 +182,7 @@ extension ImmichLibrary {
         return grant
     }
 
-    /// The server's major version, 2 at least; asked once.
+    /// The server's major version, at least 2; queried once.
     func majorVersion() async throws(AlbumError) -> Int {
         if let version = session.known.majorVersion { return version }
         let answer = try await client.json(client.request(.get, "/server/version"), needing: .addOnly)
@@ -198,7 +196,7 @@ extension ImmichLibrary {
         return Int(clamping: major)
     }
 
-    /// Who was here at the last success.
+    /// The library at the last success.
     private func record() throws(AlbumError) -> AlbumLibraryRecord? {
         do {
             return try store.albumLibrary(kind: kind, address: address)
@@ -207,8 +205,8 @@ extension ImmichLibrary {
         }
     }
 
-    /// Sends a request of which the key's permissions decide, and reads its JSON. After a refusal the next look at the
-    /// permissions asks the server anew.
+    /// Sends a request subject to the key's permissions, and parses its JSON. After a refusal the permissions are
+    /// queried again.
     func json(_ request: HTTPRequest, needing level: AccessLevel) async throws(AlbumError) -> JSONValue {
         do {
             return try await client.json(request, needing: level)
@@ -218,7 +216,7 @@ extension ImmichLibrary {
         }
     }
 
-    /// Forgets what the key may when the server has shown that it is otherwise.
+    /// Forgets the permissions when a response contradicts them.
     func noteRefusal(_ error: AlbumError) {
         switch error.kind {
         case .unauthorized, .insufficient: session.forgetGrant()
@@ -227,17 +225,16 @@ extension ImmichLibrary {
     }
 }
 
-/// Albums and what is in them (tapes contract 6.2).
+// Albums and their contents (tapes contract 6.2).
 extension ImmichLibrary {
-    /// Ids in one request, at most.
     static let largestChunk = 250
 
-    /// Whether an album is there; `.unknown` for a key without `album.read`, without a call.
+    /// Whether an album exists; `.unknown` for a key without `album.read`, without a request.
     ///
     /// - Throws: `AlbumError`.
     public func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence {
         let path = try Self.path(ofAlbum: id)
-        // Trap 3: a key that may not look must not make albums look missing.
+        // Trap 3: without permission to look, albums must not count as missing.
         guard try await grant().allows(.readAlbum) else { return .unknown }
         do throws(AlbumError) {
             let answer = try await json(client.request(.get, path), needing: .readWrite)
@@ -252,7 +249,7 @@ extension ImmichLibrary {
         }
     }
 
-    /// Our own album whose description names the tape (rule R4), the oldest when there are several.
+    /// Our own album with the tape's mark in its description (rule R4), the oldest of several.
     ///
     /// - Throws: `AlbumError`.
     public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
@@ -260,7 +257,7 @@ extension ImmichLibrary {
         guard grant.allows(.readAlbum) else {
             throw AlbumError(.insufficient([ImmichGrant.Permission.readAlbum.rawValue]))
         }
-        // Version 2 has no such filter, and lists what is ours anyway.
+        // Version 2 has no such filter, and lists only our albums anyway.
         let query = try await majorVersion() >= 3 ? [(name: "isOwned", value: "true")] : []
         let answer = try await json(client.request(.get, "/albums", query: query), needing: .readWrite)
         let mark = Self.mark(of: tapeID)
@@ -270,11 +267,11 @@ extension ImmichLibrary {
             .made
     }
 
-    /// Makes an album, at most once: when the answer is lost, its mark finds it.
+    /// Creates an album, at most once: if the response is lost, the mark identifies it.
     ///
     /// - Throws: `AlbumError`.
     public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
-        // No `assetIds`: those that are not ours would be left out without a word.
+        // No `assetIds`: the server would silently ignore those that are not ours.
         let body: JSONObject = ["albumName": .string(title), "description": .string(Self.mark(of: tapeID))]
         let request = client.request(.post, "/albums", body: body, repeatability: .atMostOnce)
         let answer = try await json(request, needing: .addOnly)
@@ -282,7 +279,7 @@ extension ImmichLibrary {
         return album.made
     }
 
-    /// Adds assets in chunks of 250. The first chunk's failure is thrown; that of a later one is the result of its assets.
+    /// Adds assets in chunks of 250. A failure of the first is thrown; that of a later one is the result of its assets.
     ///
     /// - Throws: `AlbumError`.
     public func add(
@@ -307,7 +304,7 @@ extension ImmichLibrary {
         }
     }
 
-    /// Takes assets out of an album; they stay on the server.
+    /// Removes assets from an album; they stay on the server.
     ///
     /// - Throws: `AlbumError`.
     public func remove(
@@ -344,19 +341,19 @@ extension ImmichLibrary {
 }
 
 extension ImmichLibrary {
-    /// What the server says of one id (`success`, `error`).
+    /// The server's result for one id (`success`, `error`).
     private enum Verdict {
         case done
         case refused(String)
-        /// Its part of the request failed.
+        /// The request of its chunk failed.
         case notNow(AlbumError)
     }
 
-    /// Adds or removes, in chunks. Status 200 says nothing about success, so every element is read.
+    /// Adds or removes in chunks. Status 200 does not mean success, so every element is read.
     ///
-    /// When a later chunk fails, the earlier ones stand: its ids and the rest get that failure as theirs.
+    /// When a later chunk fails, the results of earlier ones stay; all other ids get that failure.
     ///
-    /// - Returns: What the server says, by id.
+    /// - Returns: The results by id.
     private func change(
         _ method: HTTPMethod,
         _ ids: [String],
@@ -374,12 +371,12 @@ extension ImmichLibrary {
                 let request = client.request(method, path, body: body)
                 let answer = try await json(request, needing: level)
                 for (id, verdict) in answer.elements.compactMap(Self.verdict) {
-                    // Named twice, its success counts.
+                    // Of several results for an id, success counts.
                     if case .done? = answers[id] { continue }
                     answers[id] = verdict
                 }
             } catch {
-                // The album is gone, or the user wants to stop: that is not the affair of single assets.
+                // A missing album and a cancellation are not results of single assets.
                 if answers.isEmpty || error.kind == .albumMissing || error.kind == .cancelled { throw error }
                 for id in rest { answers[id] = .notNow(error) }
                 return answers
@@ -395,13 +392,11 @@ extension ImmichLibrary {
         return (id.lowercased(), .refused(members["error"]?.text.map(ServerText.sentence) ?? "unknown"))
     }
 
-    /// The place of an album.
     private static func path(ofAlbum id: String) throws(AlbumError) -> String {
         guard UUID(uuidString: id) != nil else { throw .malformed(id) }
         return "/albums/\(id)"
     }
 
-    /// Ids of assets as text.
     private static func texts(of ids: [[UInt8]]) throws(AlbumError) -> [String] {
         var texts: [String] = []
         for id in ids {
@@ -412,28 +407,26 @@ extension ImmichLibrary {
         return texts
     }
 
-    /// What the description of our album says (rule R4).
+    /// The line in the description of our albums (rule R4).
     static func mark(of tapeID: String) -> String { "mediactl tape \(tapeID)" }
 
-    /// The server has done something, and nobody knows what: the next look goes by the mark.
+    /// The result on the server is unknown: the next attempt searches the mark.
     private static let noAlbum = AlbumError(.unreachable(retryAfter: nil), detail: "the answer describes no album")
 }
 
-/// The server's names for files (tapes contract 6.3).
+// The server's ids of files (tapes contract 6.3).
 extension ImmichLibrary {
     // MARK: By checksum
 
-    /// A file to ask for.
     struct CheckedFile {
-        /// Ours: the answer repeats it.
+        /// Our id, which the response repeats.
         var id: String
-        /// Of its content.
         var checksum: ImmichChecksum
     }
 
-    /// `POST /assets/bulk-upload-check` in blocks of 5,000. Answers are told apart by id, not by order.
+    /// `POST /assets/bulk-upload-check` in blocks of 5,000. Results are matched by id, not by order.
     ///
-    /// - Returns: What is known by id of ours; a file that the server has not is left out.
+    /// - Returns: Resolutions by our id; files that are not on the server are omitted.
     func check(_ files: [CheckedFile]) async throws(AlbumError) -> [String: AssetResolution] {
         var found: [String: AssetResolution] = [:]
         var rest = files[...]
@@ -457,7 +450,7 @@ extension ImmichLibrary {
         return found
     }
 
-    /// nil when the server would take the file.
+    /// nil when the server would accept the file.
     private static func resolution(ofCheck result: JSONObject) -> AssetResolution? {
         if let asset = asset(result["assetId"], isTrashed: result["isTrashed"]) { return asset }
         switch result["action"]?.text {
@@ -467,7 +460,7 @@ extension ImmichLibrary {
         }
     }
 
-    /// `POST /search/metadata` by checksum: for keys that may read and not upload.
+    /// `POST /search/metadata` by checksum: for keys that may read but not upload.
     func asset(withChecksum checksum: ImmichChecksum) async throws(AlbumError) -> AssetResolution? {
         let page = try await search(["checksum": .string(checksum.base64)])
         return page.items.lazy
@@ -478,7 +471,7 @@ extension ImmichLibrary {
 
     // MARK: By path
 
-    /// What the server calls a file; nil when no prefix is mapped, or the path is no text.
+    /// The server's path of a file; nil when no prefix matches, or the path is not UTF-8.
     func serverPath(of source: [UInt8]) -> String? {
         let fitting = pathMap.filter { entry in
             let prefix = entry.local.last == UInt8(ascii: "/") ? Array(entry.local.dropLast()) : entry.local
@@ -490,8 +483,8 @@ extension ImmichLibrary {
         return longest.server.replacing(/\/+$/, with: "") + rest
     }
 
-    /// `POST /search/metadata` by path, page by page. The server looks for parts of paths and heeds no case, so the
-    /// answers are compared byte by byte.
+    /// `POST /search/metadata` by path, page by page. The server matches substrings, ignoring case, so the results are
+    /// compared byte by byte.
     func asset(atServerPath path: String) async throws(AlbumError) -> AssetResolution? {
         var members: JSONObject = ["originalPath": .string(path)]
         var number: Int64 = 1
@@ -500,7 +493,7 @@ extension ImmichLibrary {
             for item in page.items where item["originalPath"]?.text.map({ $0.utf8.elementsEqual(path.utf8) }) == true {
                 if let asset = Self.asset(item["id"], isTrashed: item["isTrashed"]) { return asset }
             }
-            // A server that names a page twice would be asked for ever.
+            // Stops at a pagination loop.
             guard let next = page.next, next > number else { return nil }
             number = next
             members["page"] = .integer(next)
@@ -517,7 +510,7 @@ extension ImmichLibrary {
 
     // MARK: What is taken
 
-    /// The extensions that the server takes; asked once. nil when it does not say: then it judges each file itself.
+    /// The extensions that the server accepts; queried once. nil when unknown: then the server judges each file.
     func takenExtensions() async throws(AlbumError) -> Set<String>? {
         if let extensions = session.known.extensions { return extensions }
         let answer: JSONValue
@@ -536,13 +529,11 @@ extension ImmichLibrary {
 
     // MARK: Forms
 
-    /// An asset that an answer names.
     private static func asset(_ id: JSONValue?, isTrashed: JSONValue?) -> AssetResolution? {
         guard let id = id?.text, UUID(uuidString: id) != nil else { return nil }
         if case .bool(true)? = isTrashed { return .asset(Array(id.utf8), isHidden: true) }
         return .asset(Array(id.utf8))
     }
 
-    /// What a server that leaves something out means for it.
     private static let noAnswer = AlbumError(.unreachable(retryAfter: nil), detail: "the server said nothing of it")
 }

@@ -7,34 +7,30 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// One file on its way to the server (tapes contract 6.3, 2).
+/// Upload of one file (tapes contract 6.3, 2).
 struct ImmichUpload {
-    /// What became of it.
     enum Outcome {
-        /// The server has it, from now on or for long.
+        /// The file is on the server, new or already before.
         case asset([UInt8])
-        /// This file is refused for good.
+        /// Rejected permanently.
         case refused(String)
-        /// The file could not be read to its end.
+        /// The file could not be read completely.
         case unreadable(String)
-        /// Not now. `endsSending`: it would not go better with another file.
+        /// Temporary failure. `endsSending`: other files would fail as well.
         case failed(AlbumError, endsSending: Bool)
     }
 
     /// `deviceAssetId`: required by version 2, ignored by version 3.
     var deviceAssetID: String
-    /// The true name, without directories.
+    /// The original name, without directories.
     var fileName: String
-    /// Of the content.
     var checksum: ImmichChecksum
-    /// When the file was last modified; the server looks into the file for a better one.
+    /// When the file was last modified; the server prefers a date in the file.
     var modifiedAt: Date
-    /// The video of a live picture, sent before.
     var livePhotoVideoID: String?
-    /// The bytes.
     var content: FileContent
 
-    /// The body. The fields stand before the file, or the server would not see them (trap 13).
+    /// The fields must precede the file, otherwise the server ignores them (trap 13).
     func form() -> MultipartForm {
         let time = RFC3339.text(milliseconds: Int64((modifiedAt.timeIntervalSince1970 * 1000).rounded(.down)))
         var fields = [
@@ -54,8 +50,8 @@ struct ImmichUpload {
 }
 
 extension ImmichLibrary {
-    /// `POST /assets`, once. Sending the same bytes again is safe: the server knows them by their checksum, which is also
-    /// how an answer that was lost is made good.
+    /// `POST /assets`, without retries. Repeating an upload is safe: the server identifies the bytes by their checksum,
+    /// which also resolves a lost response.
     func upload(
         _ upload: ImmichUpload,
         progress: (@Sendable (TransferProgress) -> Void)?
@@ -92,8 +88,8 @@ extension ImmichLibrary {
         }
     }
 
-    /// No answer. One that came whole before the connection broke counts: a server that knows the checksum answers without
-    /// reading the body (trap 12).
+    /// Without a complete exchange. A response received before the connection broke counts: a server that knows the
+    /// checksum responds without reading the body (trap 12).
     private func outcome(
         of error: TransportError,
         _ answer: AnswerKeeper,
@@ -111,7 +107,7 @@ extension ImmichLibrary {
         }
     }
 
-    /// What the server says of the checksum when it is not known whether the file has arrived.
+    /// Queries the checksum when it is unknown whether the file has arrived.
     private func confirmed(
         _ upload: ImmichUpload,
         or failure: AlbumError
@@ -130,7 +126,7 @@ extension ImmichLibrary {
     }
 }
 
-/// Keeps the bytes of an answer, also of one that is followed by an error.
+/// Keeps the bytes of a response, even if an error follows.
 private final class AnswerKeeper: ResponseReceiver {
     private let bytes = Mutex<[UInt8]>([])
 
@@ -140,7 +136,6 @@ private final class AnswerKeeper: ResponseReceiver {
         self.bytes.withLock { $0 += bytes.prefix(ImmichRefusal.longestBody - $0.count) }
     }
 
-    /// An answer with the bytes.
     func completed(_ response: HTTPResponse) -> HTTPResponse {
         var response = response
         response.body = bytes.withLock { $0 }
@@ -148,23 +143,22 @@ private final class AnswerKeeper: ResponseReceiver {
     }
 }
 
-/// The video of a live picture, which is sent before its still.
+/// The video of a live picture, which is uploaded before its still.
 struct PairedVideo {
-    /// Of its content.
     var checksum: ImmichChecksum
-    /// The server's name for it; nil while it has none.
+    /// The server's id; nil when it is not on the server.
     var assetID: [UInt8]?
 }
 
-/// Sends originals that the server has not, one after the other: what the server takes (tapes contract 6.3), until the
-/// account is full or the server goes away (6.4).
+/// Uploads missing originals sequentially, if the server accepts their type (tapes contract 6.3), until the account is
+/// full or the server fails (6.4).
 struct ImmichSender {
     private let library: ImmichLibrary
-    /// By clip.
+    /// By clip id.
     private var videos: [String: Result<PairedVideo, ClipOriginal.Trouble>]
-    /// What became of files that were sent for another clip, by checksum.
+    /// Asset ids of files uploaded for other clips, by checksum.
     private var sent: [ImmichChecksum: [UInt8]] = [:]
-    /// Why nothing more is sent.
+    /// The error after which nothing more is uploaded.
     private var stoppedBy: AlbumError?
 
     init(_ library: ImmichLibrary, videos: [String: Result<PairedVideo, ClipOriginal.Trouble>]) {
@@ -172,7 +166,7 @@ struct ImmichSender {
         self.videos = videos
     }
 
-    /// Sends the original of a clip, the video of a live picture first.
+    /// Uploads the original of a clip, after the video of a live picture.
     ///
     /// - Throws: `AlbumError` that ends the whole operation.
     mutating func send(_ clip: ClipRecord, _ checksum: ImmichChecksum) async throws(AlbumError) -> AssetResolution {
@@ -239,7 +233,7 @@ struct ImmichSender {
             if endsSending { stoppedBy = error }
             return .failed(error)
         case .asset(let id):
-            // What arrived may be neither the file of before nor that of now; the next try finds out.
+            // The uploaded bytes may be of neither version; the next attempt finds out.
             guard original.isUnchanged else { return .unavailable("the file changed while it was being sent") }
             sent[checksum] = id
             return .asset(id)
@@ -248,7 +242,7 @@ struct ImmichSender {
 }
 
 extension ImmichLibrary {
-    /// The videos of live pictures, with what the server knows of them, by clip: one check for all.
+    /// The videos of live pictures by clip, checked on the server in one request.
     func pairedVideos(
         of clips: [ClipRecord]
     ) async throws(AlbumError) -> [String: Result<PairedVideo, ClipOriginal.Trouble>] {
@@ -276,42 +270,39 @@ extension ImmichLibrary {
         return videos
     }
 
-    /// Our name for the video of a live picture.
     static func videoID(of clip: ClipRecord) -> String { clip.id + "-video" }
 }
 
-/// SHA-1 of a file, as the server names files (tapes contract 6.3, trap 14).
+/// SHA-1 of a file, by which the server identifies files (tapes contract 6.3, trap 14).
 struct ImmichChecksum: Sendable, Hashable {
-    /// 28 characters; of any other length the server reads hexadecimal digits.
+    /// 28 characters; the server parses any other length as hexadecimal digits.
     let base64: String
 
-    /// A digest of 20 bytes.
     init(_ digest: [UInt8]) {
         base64 = Data(digest).base64EncodedString()
     }
 
-    /// Reads 40 hexadecimal characters; nil for anything else.
+    /// Parses 40 hexadecimal digits; nil for anything else.
     init?(hex: String) {
         guard hex.utf8.count == 40, let digest = HexText.bytes(hex) else { return nil }
         self.init(digest)
     }
 }
 
-/// SHA-1 of the originals of clips: from the clip while length and time of the file are those it was made with, else by
-/// reading the file (rule R14, trap 14).
+/// SHA-1 of the originals of clips: the clip's own while length and time of the file are unchanged, otherwise computed
+/// from the file (rule R14, trap 14).
 struct ClipChecksums {
     let store: LibraryStore
     private var made: [ClipRecord] = []
-    /// Of files that were read for another clip.
+    /// Files read for other clips.
     private var known: [[UInt8]: ClipRecord] = [:]
-    /// Where a file system did not answer: its other files are not waited for.
+    /// Directories whose file system did not respond: their other files are skipped.
     var silent: Set<[UInt8]> = []
 
     init(store: LibraryStore) {
         self.store = store
     }
 
-    /// The checksum of a clip's file.
     mutating func checksum(of clip: ClipRecord) async throws(ClipOriginal.Trouble) -> ImmichChecksum {
         guard let source = clip.source else { throw .away("no file is known") }
         let directory = source.directoryOfPath
@@ -342,7 +333,7 @@ struct ClipChecksums {
         return ImmichChecksum(digests.sha1)
     }
 
-    /// Keeps what was made, all at once. It saves reading the files again, no more: a store that fails says so elsewhere.
+    /// Stores all new checksums at once. They only save reading files again, so a failing store is ignored here.
     mutating func keep() {
         guard !made.isEmpty else { return }
         try? store.keepChecksums(of: made)
@@ -351,7 +342,7 @@ struct ClipChecksums {
 }
 
 extension ClipRecord {
-    /// The checksum that is known, while the file is as it was then.
+    /// The stored checksum, if the file is unchanged since.
     fileprivate func checksum(of status: FileIdentity) -> ImmichChecksum? {
         guard isUnchanged(status) else { return nil }
         return sha1.flatMap(ImmichChecksum.init(hex:))

@@ -3,30 +3,24 @@ internal import MediaFiles
 internal import MediaTransport
 internal import Synchronization
 
-/// Runs of ffmpeg and ffprobe as they are installed. Arguments are ours from end to end: no shell sees them, and every input
-/// is a file, whatever it is called and whatever it holds.
+/// Runs the installed ffmpeg and ffprobe. All arguments are ours, without a shell, and every input is a file, whatever
+/// its name and content.
 struct FFmpeg: Sendable {
-    /// `PATH`.
     let searchPath: String
 
-    /// More than the longest line that matters.
     private static let keptErrors = 16 << 10
 
-    /// Arguments for an input.
-    ///
     /// - Parameters:
-    ///   - name: Of a file. Nothing that it holds makes ffmpeg open anything but files.
-    ///   - seekMicroseconds: Where reading begins.
-    /// - Returns: Arguments.
+    ///   - name: A file's name. Its content cannot make ffmpeg open anything but files.
+    ///   - seekMicroseconds: Where reading starts.
+    /// - Returns: Arguments for an input.
     static func input(_ name: String, seekMicroseconds: Int64 = 0) -> [String] {
         ["-protocol_whitelist", "file"]
             + (seekMicroseconds > 0 ? ["-ss", SegmentRecipe.seconds(seekMicroseconds)] : [])
             + ["-i", "file:\(name)"]
     }
 
-    /// Refuses where a program is missing.
-    ///
-    /// - Throws: `TapesError` `.programMissing`, which names it.
+    /// - Throws: `TapesError` `.programMissing` with the name of a missing program.
     func requirePrograms() throws(TapesError) {
         for name in ["ffmpeg", "ffprobe"] where !ProgramRun([name], searchPath: searchPath).isFound {
             throw Self.missing(name)
@@ -35,13 +29,13 @@ struct FFmpeg: Sendable {
 
     /// Runs ffmpeg to its end.
     ///
-    /// Cancelling kills it: what it has made is worth nothing then, and ending in good order may take it long.
+    /// Cancelling kills it: its output is useless then, and a graceful end may take long.
     ///
     /// - Parameters:
     ///   - arguments: Inputs, graph and output.
-    ///   - directory: Where it begins, for relative names.
-    ///   - progress: Gets the number of frames that are done, on another thread.
-    /// - Returns: What its last report says.
+    ///   - directory: Its working directory, for relative names.
+    ///   - progress: Number of frames done, on another thread.
+    /// - Returns: The last figures.
     /// - Throws: `TapesError` `.programMissing`, `.diskFull`, `.renderFailed`, `.cancelled`.
     func run(
         _ arguments: [String],
@@ -57,7 +51,7 @@ struct FFmpeg: Sendable {
         return report.figures
     }
 
-    /// Asks ffprobe what a file holds.
+    /// Probes a file with ffprobe.
     ///
     /// - Returns: Its JSON.
     /// - Throws: `TapesError` as `run`.
@@ -82,7 +76,7 @@ struct FFmpeg: Sendable {
             default: throw TapesError(.renderFailed, detail: "\(name) \(error.detail)")
             }
         }
-        // A terminal interrupts it as well, and it may be the first to end.
+        // Ctrl-C in a terminal interrupts it as well, perhaps first.
         if result.failure != nil, Task.isCancelled { throw TapesError(.cancelled) }
         if let failure = result.failure { throw Self.refused("\(name) \(failure)", result.errors) }
         return result
@@ -92,23 +86,21 @@ struct FFmpeg: Sendable {
         TapesError(.programMissing, detail: "\(name) is not in PATH", value: name)
     }
 
-    /// What was said last, but for ffmpeg's remark that it failed.
+    /// The last line of its errors, except ffmpeg's closing remark.
     private static func refused(_ failure: String, _ errors: [UInt8]) -> TapesError {
         let lines = String(decoding: errors, as: UTF8.self).split(whereSeparator: \.isNewline)
-        // ffmpeg speaks English everywhere.
+        // ffmpeg's messages are not localized.
         let isFull = lines.contains { $0.contains("No space left on device") || $0.contains("Disk quota exceeded") }
         let line = lines.last { $0 != "Conversion failed!" }
         return TapesError(isFull ? .diskFull : .renderFailed, detail: line.map(String.init) ?? failure)
     }
 }
 
-/// Reads what ffmpeg reports with `-progress`: lines of `key=value`.
+/// Parses ffmpeg's reports with `-progress`: lines of `key=value`.
 final class FFmpegReport: Sendable {
-    /// What matters of it.
     struct Figures: Equatable {
-        /// Frames that were written.
         var frames = 0
-        /// The time that was reached; nil is unknown.
+        /// Time reached; nil when unknown.
         var microseconds: Int64?
     }
 
@@ -120,15 +112,13 @@ final class FFmpegReport: Sendable {
     private let state = Mutex(State())
     private let progress: @Sendable (Int) -> Void
 
-    /// Tells `progress` each number of frames.
     init(_ progress: @escaping @Sendable (Int) -> Void) {
         self.progress = progress
     }
 
-    /// The newest figures.
     var figures: Figures { state.withLock { $0.figures } }
 
-    /// Takes a piece, which may end within a line.
+    /// Parses a piece, which may end within a line.
     func read(_ piece: ArraySlice<UInt8>) {
         let frames = state.withLock { state -> Int? in
             state.rest += piece
@@ -151,10 +141,9 @@ final class FFmpegReport: Sendable {
     }
 }
 
-/// A filter graph of ffmpeg as a value. Numbers and words of ours only: nothing in it needs to be escaped, and no name of a
-/// file or title gets here.
+/// A filter graph of ffmpeg. It consists of our own numbers and words, without file names and titles, so nothing needs
+/// to be escaped.
 struct FilterGraph: Equatable {
-    /// One filter.
     struct Filter: Equatable {
         var name: String
         /// `key=value`.
@@ -168,7 +157,6 @@ struct FilterGraph: Equatable {
         var text: String { options.isEmpty ? name : "\(name)=\(options.joined(separator: ":"))" }
     }
 
-    /// Filters in a row, from labels to labels.
     struct Chain: Equatable {
         var inputs: [String]
         var filters: [Filter]
@@ -181,21 +169,17 @@ struct FilterGraph: Equatable {
 
     var chains: [Chain]
 
-    /// As `-filter_complex` takes it.
     var text: String { chains.map(\.text).joined(separator: ";") }
 }
 
-/// What ffprobe says of a file.
 struct MediaProbe: Equatable {
-    /// Whether it has a moving picture; a cover is none.
+    /// Whether it has a video track; cover pictures do not count.
     var hasPicture: Bool
     var hasSound: Bool
-    /// How long it is; nil is unknown.
     var milliseconds: Int64?
-    /// How long its picture is; nil is unknown.
+    /// Duration of the video track; nil when unknown.
     var pictureMilliseconds: Int64?
 
-    /// Reads ffprobe's JSON; nil when it is none.
     init?(_ json: [UInt8]) {
         guard let members = JSONValue.object(in: json[...]) else { return nil }
         let streams = (members["streams"]?.elements ?? []).compactMap(\.members)
@@ -209,7 +193,7 @@ struct MediaProbe: Equatable {
         milliseconds = Self.milliseconds(members["format"]?.members?["duration"]) ?? pictureMilliseconds
     }
 
-    /// Seconds as text; `N/A` and what is no length are nil.
+    /// From seconds as text; nil for `N/A` and invalid durations.
     private static func milliseconds(_ value: JSONValue?) -> Int64? {
         guard let text = value?.text, let seconds = Double(text), seconds > 0, seconds < 1e12 else { return nil }
         return Int64((seconds * 1000).rounded())

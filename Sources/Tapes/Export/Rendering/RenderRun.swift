@@ -4,7 +4,6 @@ internal import MediaStore
 internal import MediaSystem
 internal import Synchronization
 
-/// The making of one video: look at the originals, make the parts, join them.
 struct RenderRun: Sendable {
     let tape: TapeRecord
     let clips: [ClipRecord]
@@ -14,7 +13,6 @@ struct RenderRun: Sendable {
     let workplace: RenderWorkplace
     let progress: (@Sendable (Int64, Int64) -> Void)?
 
-    /// Makes the draft of the whole.
     func make() async throws(TapesError) {
         var rendered: [RenderClip] = []
         for (index, clip) in clips.enumerated() { rendered.append(try await prepare(clip, number: index)) }
@@ -57,7 +55,7 @@ struct RenderRun: Sendable {
             guard let probe = MediaProbe(try await ffmpeg.probe(input)), probe.hasPicture else {
                 throw TapesError(.renderFailed, detail: "it has no picture")
             }
-            // What the file says now: it may be another than the one that was added.
+            // From the file as it is now, which may have changed since it was added.
             var length = probe.milliseconds ?? clip.durationMilliseconds
             if length == nil { length = try await measure(input) }
             guard let length else { throw TapesError(.renderFailed, detail: "its length cannot be told") }
@@ -113,7 +111,7 @@ struct RenderRun: Sendable {
         }
     }
 
-    /// Reads a file that does not say how long it is, without decoding it.
+    /// Measures a file without a stated duration, without decoding it.
     private func measure(_ input: String) async throws(TapesError) -> Int64? {
         let arguments = FFmpeg.input(input) + ["-map", "0:V:0", "-c", "copy", "-f", "null", "-"]
         return try await ffmpeg.run(arguments, in: workplace.directory).microseconds.map { $0 / 1000 }
@@ -130,9 +128,9 @@ struct RenderRun: Sendable {
         let recipe = SegmentRecipe(segment: segment, clips: rendered, format: format)
         let arguments =
             recipe.inputs + ["-filter_complex", recipe.graph.text, "-map", "[v]", "-map", "[a]", "-map_metadata", "-1"]
-            // One track may begin long before the other has its first packet.
+            // One track may start long before the first packet of the other.
             + ["-map_chapters", "-1", "-max_muxing_queue_size", "9999"] + Self.pictureCoding
-            // Sound is encoded once the parts are joined: AAC begins with some silence.
+            // Sound is encoded after joining: AAC starts with some silence.
             + ["-c:a", "pcm_s16le", "-f", "mov", "-y", "file:\(Self.name(ofPart: index))"]
         let clip = rendered[segment.part.clip]
         do throws(TapesError) {
@@ -147,12 +145,12 @@ struct RenderRun: Sendable {
         }
     }
 
-    /// The same for all parts, or they could not be joined as they are.
+    /// The same for all parts, otherwise they could not be joined without encoding.
     private static let pictureCoding = ["-c:v", "libx264", "-preset", "medium", "-crf", "20", "-profile:v", "high"]
 
     private static func name(ofPart index: Int) -> String { "\(index).mov" }
 
-    /// ffmpeg knows an original by its link; the user does not.
+    /// Replaces the link in ffmpeg's messages by the original's name.
     private func located(_ error: TapesError, at source: [UInt8], _ input: String) -> TapesError {
         guard error.code != .cancelled, error.code != .diskFull, error.code != .programMissing else { return error }
         let name = String(decoding: source.nameOfPath, as: UTF8.self)
@@ -185,36 +183,32 @@ struct RenderRun: Sendable {
     }
 }
 
-/// A video in parts that are made one after the other and then joined without another encoding: what is seen of one clip
-/// alone, and each transition.
+/// Splits a video into parts that are made sequentially and then joined without another encoding: each clip alone, and
+/// each transition.
 ///
-/// Why not one graph of everything: ffmpeg would open every file and hold frames of each, so that a tape of a few hundred
-/// clips runs out of memory and descriptors. Here no run has more than two inputs, however long the tape; every frame is
-/// encoded once; and nothing is asked of ffmpeg but filters that it has had for years.
+/// In one graph of all clips ffmpeg would open every file and hold frames of each, so that a tape of a few hundred
+/// clips runs out of memory and descriptors. Here no run has more than two inputs, every frame is encoded once, and
+/// only filters are used that ffmpeg has had for years.
 struct RenderPlan: Equatable {
-    /// A clip, from some frame on.
     struct Part: Equatable {
-        /// Index of the clip.
         var clip: Int
-        /// Frames of it that were seen before.
+        /// Frames of it shown before.
         var skipped: Int
     }
 
-    /// What one run of ffmpeg makes.
+    /// The output of one run of ffmpeg.
     struct Segment: Equatable {
-        /// Place in the video, in frames.
+        /// Position in the video, in frames.
         var begin: Int
-        /// Number of frames.
         var count: Int
         var part: Part
-        /// The clip that takes over, in a transition.
         var next: Part?
         var transition = TapeRecord.Transition.none
     }
 
     private(set) var segments: [Segment] = []
 
-    /// Plans the video of a tape. All times are rounded to frames on the time line of the whole, so that nothing adds up.
+    /// All times are rounded to frames of the whole, so that errors do not accumulate.
     init(tape: TapeRecord, lengths: [Int64], format: RenderFormat) {
         let timing = TapeTiming(tape: tape, lengths: lengths)
         var begin: Int64 = 0
@@ -238,7 +232,6 @@ struct RenderPlan: Equatable {
         }
     }
 
-    /// Number of frames of the whole.
     var frameCount: Int { segments.last.map { $0.begin + $0.count } ?? 0 }
 
     private mutating func append(
@@ -254,21 +247,19 @@ struct RenderPlan: Equatable {
     }
 }
 
-/// A clip as it is rendered: what its file has, and what is to be seen of it.
+/// A clip to render: properties of its file, and what to show of it.
 struct RenderClip: Equatable {
     /// The original, as bytes; for messages.
     var source: [UInt8]
-    /// What ffmpeg is given for it: a name of ours that leads to the original.
+    /// The input of ffmpeg: a link of ours to the original.
     var input: String
-    /// One picture, shown as long as wanted.
     var isStill: Bool
-    /// Whether it has a sound track; it is silent otherwise.
     var hasSound: Bool
-    /// Where the moving picture of its file ends, in milliseconds; sound may go on.
+    /// Where the video track of its file ends, in milliseconds; sound may be longer.
     var pictureEnd: Int64
-    /// Where it begins in its file, in milliseconds.
+    /// Where it starts in its file, in milliseconds.
     var start: Int64
-    /// How long it is seen, in milliseconds.
+    /// Shown duration, in milliseconds.
     var length: Int64
     /// Clockwise.
     var quarterTurns: Int
@@ -277,18 +268,17 @@ struct RenderClip: Equatable {
     var volume: Double
 }
 
-/// The picture and the sound that every part of a video has, so that the parts can be joined as they are.
+/// Format of picture and sound, the same for all parts, so that they can be joined without encoding.
 struct RenderFormat: Equatable {
     var width: Int
     var height: Int
     var frameRate: Int
 
-    /// Of the sound.
     static let sampleRate = 48_000
 
     /// The format of a tape's video: 9:16 or 16:9, both sides even.
     ///
-    /// - Throws: `TapesError` `.outOfRange` for sizes and rates that no video has.
+    /// - Throws: `TapesError` `.outOfRange` for invalid sizes and rates.
     init(_ orientation: TapeRecord.Orientation, _ options: TapeRendering.Options) throws(TapesError) {
         guard (16...16_384).contains(options.longSide), options.longSide.isMultiple(of: 2) else {
             throw TapesError(.outOfRange, detail: "the longer side is even, 16 to 16384", value: "\(options.longSide)")
@@ -296,33 +286,31 @@ struct RenderFormat: Equatable {
         guard (1...240).contains(options.frameRate) else {
             throw TapesError(.outOfRange, detail: "the frame rate is 1 to 240", value: "\(options.frameRate)")
         }
-        // 9/16, to the nearest even number.
+        // 9/16, rounded to an even number.
         let shortSide = (options.longSide * 9 + 16) / 32 * 2
         (width, height) =
             orientation == .portrait ? (shortSide, options.longSide) : (options.longSide, shortSide)
         frameRate = options.frameRate
     }
 
-    /// The frame that begins nearest to a time.
+    /// The frame that starts nearest to a time.
     func frame(at milliseconds: Int64) -> Int { Int((milliseconds * Int64(frameRate) + 500) / 1000) }
 
-    /// The sample that a frame begins with.
     func sample(ofFrame frame: Int) -> Int { frame * Self.sampleRate / frameRate }
 
-    /// When a frame begins, in microseconds.
     func microseconds(ofFrame frame: Int) -> Int64 { Int64(frame) * 1_000_000 / Int64(frameRate) }
 }
 
-/// The place of a video, checked before any work is done.
+/// The target of a video, checked before any work.
 struct RenderTarget: Sendable {
     let directory: TargetDirectory
     let name: [UInt8]
-    /// What ffmpeg calls the container.
+    /// ffmpeg's name of the container.
     let container: String
 
     private static let containers = ["mp4": "mp4", "mov": "mov", "mkv": "matroska"]
 
-    /// Opens the place. Blocks.
+    /// Opens the directory. Blocks.
     ///
     /// - Throws: `TapesError` `.targetUnusable`, `.targetExists`.
     init(_ path: [UInt8], replacing isReplacing: Bool, originals: [[UInt8]]) throws(TapesError) {
@@ -349,12 +337,10 @@ struct RenderTarget: Sendable {
         try ExportTarget.check(self.path, replacing: isReplacing, originals: originals)
     }
 
-    /// As bytes.
     var path: [UInt8] { directory.path(of: name) }
 }
 
 extension TapesError {
-    /// The same for the place of a video.
     init(_ error: FileWriteError) {
         let code: OutcomeCode =
             switch error.kind {
@@ -366,11 +352,11 @@ extension TapesError {
     }
 }
 
-/// Where a video is made: a private directory beside the target for its parts, the draft of the whole beside it, and a
-/// directory of links to the originals among the system's temporary files, since the target's disk may know no links.
+/// The files of a rendering: a private directory beside the target for its parts, the draft of the whole beside it, and
+/// a directory of links to the originals in the system's temporary directory, as the target may not support them.
 ///
-/// The links have names of ours, so that no name of the user's ever reaches ffmpeg: not one that looks like an option, a
-/// protocol or a pattern, nor one that is no text. Originals are only read, through them.
+/// The links have names of ours, so that no user-controlled name reaches ffmpeg: none that looks like an option, a
+/// protocol or a pattern, and no invalid UTF-8. Originals are only read, through them.
 struct RenderWorkplace: Sendable {
     /// A directory of this process alone.
     private struct Private: Sendable {
@@ -385,7 +371,6 @@ struct RenderWorkplace: Sendable {
             (self.parent, self.name, self.directory) = (parent, name, directory)
         }
 
-        /// Removes it with the files and links in it.
         func remove() {
             var names: [[UInt8]] = []
             try? directory.forEachName { names.append($0) }
@@ -398,7 +383,7 @@ struct RenderWorkplace: Sendable {
     private let links: Private
     private let draft: PartialFile
 
-    /// Makes everything that `remove` takes away again. Blocks.
+    /// Creates everything that `remove` removes. Blocks.
     init(beside parent: TargetDirectory) throws(FileWriteError) {
         let name = ".mediactl-render-\(UUID().uuidString.lowercased())"
         let temporary = Array(NSTemporaryDirectory().utf8)
@@ -422,19 +407,19 @@ struct RenderWorkplace: Sendable {
         self.parts = parts
     }
 
-    /// Where ffmpeg begins, and puts parts.
+    /// Working directory of ffmpeg, for the parts.
     var directory: TargetDirectory { parts.directory }
 
-    /// The draft of the whole, seen from there.
+    /// The draft of the whole, relative to `directory`.
     var draftName: String { "../\(String(decoding: draft.name, as: UTF8.self))" }
 
-    /// A link to an original.
+    /// Creates a link to an original.
     ///
     /// - Parameters:
     ///   - original: Absolute path, as bytes.
-    ///   - number: Another for each.
-    /// - Returns: The link's path. It has the extension of the original, by which ffmpeg knows some formats, where that is
-    ///   nothing but letters and digits.
+    ///   - number: Unique number.
+    /// - Returns: The link's path. It has the extension of the original, by which ffmpeg recognizes some formats, if
+    ///   that consists of letters and digits.
     /// - Throws: `FileWriteError`.
     func link(to original: [UInt8], number: Int) throws(FileWriteError) -> String {
         let last = original.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).last ?? []
@@ -450,23 +435,22 @@ struct RenderWorkplace: Sendable {
 
     private static let letters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".utf8)
 
-    /// Writes a file among the parts. Blocks.
     func write(_ text: String, as name: String) throws(FileWriteError) {
         try PartialFile.open(name, in: parts.directory).write(all: Array(text.utf8))
     }
 
-    /// Gives the draft its name, once it is on the disk. Blocks.
+    /// Syncs the draft and renames it. Blocks.
     ///
     /// - Parameters:
-    ///   - name: In the directory of the target.
-    ///   - isReplacing: Whether a file that has the name is replaced.
+    ///   - name: The name in the target's directory.
+    ///   - isReplacing: Whether an existing file is replaced.
     /// - Throws: `FileWriteError`; `.exists` when the name is taken.
     func publish(as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
         try draft.seal()
         if isReplacing { try draft.publish(replacing: name) } else { try draft.publish(as: name) }
     }
 
-    /// Removes everything but a video that has its name. Blocks.
+    /// Removes everything but a published video. Blocks.
     func remove() {
         parts.remove()
         links.remove()

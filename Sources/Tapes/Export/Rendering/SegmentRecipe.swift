@@ -1,20 +1,18 @@
 internal import Foundation
 internal import MediaStore
 
-/// How ffmpeg makes one segment of a video.
 struct SegmentRecipe {
     var segment: RenderPlan.Segment
     var clips: [RenderClip]
     var format: RenderFormat
 
-    /// A clip is read from here before what is wanted of it: a picture may stand longer than one frame, and a seek drops
-    /// those that began before it.
+    /// Reading starts this much before the wanted part: a picture may last longer than one frame, and a seek drops
+    /// those that started before it.
     private static let leadSeconds = 2
 
-    /// The clips that it shows, in the order of its inputs.
+    /// Its one or two clips, in the order of the inputs.
     private var parts: [RenderPlan.Part] { [segment.part] + (segment.next.map { [$0] } ?? []) }
 
-    /// Arguments that name the inputs.
     var inputs: [String] {
         parts.flatMap { part in
             let clip = clips[part.clip]
@@ -23,8 +21,8 @@ struct SegmentRecipe {
         }
     }
 
-    /// The frame, counted from where the clip begins, that reading begins with; below 0 in what is trimmed off. Behind the
-    /// last picture of a file there would be none that could stand.
+    /// The first frame to read, relative to the clip's start; negative in the trimmed part. At most the last picture of
+    /// the file, since there would be none to repeat after it.
     private func firstRead(_ part: RenderPlan.Part) -> Int {
         let clip = clips[part.clip]
         if clip.isStill { return 0 }
@@ -53,7 +51,7 @@ struct SegmentRecipe {
                             "duration=\(Self.seconds(format.microseconds(ofFrame: segment.count)))",
                             "offset=0"
                         )
-                        // It works with colours at full size.
+                        // It works with full-resolution colors.
                     ] + Self.form,
                     output: "v"
                 )
@@ -76,23 +74,23 @@ struct SegmentRecipe {
         let skipped = clip.isStill ? 0 : part.skipped - firstRead(part)
         let filters: [FilterGraph.Filter] =
             (clip.isStill ? [.init("trim", "end_frame=1")] : [])
-            // What ends before the middle of a frame would leave none: its last picture is passed all the same.
+            // A track that ends before the middle of a frame would yield none: its last picture is passed anyway.
             + [.init("fps", "fps=\(format.frameRate)", "start_time=0", "eof_action=pass")]
             + Self.turn(clip.quarterTurns)
-            // Pixels that are not square become so.
+            // Makes pixels square.
             + [.init("scale", "w=iw*sar", "h=ih"), .init("setsar", "1")]
             + scale(clip.scaleMode)
             + [
-                // The last picture stands, where a file ends before it should, and a still does nothing else.
+                // Repeats the last picture for a still, and for a file that ends too early.
                 .init("tpad", "stop_mode=clone", "stop=-1"),
                 .init("trim", "start_frame=\(skipped)", "end_frame=\(skipped + segment.count)"),
                 .init("setpts", "PTS-STARTPTS"),
             ] + Self.form
-        // `V`: no cover pictures.
+        // `V`: without cover pictures.
         return .init(inputs: [clip.isStill ? "\(index):v:0" : "\(index):V:0"], filters: filters, output: output)
     }
 
-    /// What every part has, or they could not be joined as they are.
+    /// The same for all parts, otherwise they could not be joined without encoding.
     private static let form: [FilterGraph.Filter] = [
         .init("format", "yuv420p"),
         .init("setparams", "range=tv", "color_primaries=bt709", "color_trc=bt709", "colorspace=bt709"),
@@ -139,7 +137,7 @@ struct SegmentRecipe {
         }
         let skipped = format.sample(ofFrame: part.skipped - firstRead(part))
         let filters: [FilterGraph.Filter] = [
-            // Sound that begins late, or has gaps, keeps its place.
+            // Keeps the timing of sound that starts late or has gaps.
             .init("aresample", "\(RenderFormat.sampleRate)", "async=1", "first_pts=0"),
             form,
             .init("volume", "\(clip.volume)"),
@@ -152,7 +150,7 @@ struct SegmentRecipe {
 
     // MARK: Words
 
-    /// The name that ffmpeg has for a transition: where the new picture moves to.
+    /// ffmpeg's name of a transition: the direction in which the new picture moves.
     private static func name(of transition: TapeRecord.Transition) -> String {
         switch transition {
         case .slideLeftToRight: "slideright"
@@ -161,7 +159,7 @@ struct SegmentRecipe {
         }
     }
 
-    /// Seconds with six digits after the point.
+    /// With six decimals.
     static func seconds(_ microseconds: Int64) -> String {
         let rest = String(microseconds % 1_000_000)
         return "\(microseconds / 1_000_000).\(String(repeating: "0", count: 6 - rest.count))\(rest)"

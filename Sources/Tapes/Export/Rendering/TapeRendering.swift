@@ -2,18 +2,18 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 
-/// Makes one video of a tape with an installed ffmpeg (tapes contract section 8).
+/// Renders a tape to one video with an installed ffmpeg (tapes contract section 8).
 public struct TapeRendering: Sendable {
-    /// What the video is to be.
+    /// Options of a rendering.
     public struct Options: Sendable, Equatable {
         /// Length of the longer side in pixels; even.
         public var longSide: Int
-        /// Frames a second.
+        /// Frames per second.
         public var frameRate: Int
-        /// Whether a file that has the name is replaced.
+        /// Whether an existing file is replaced.
         public var isReplacing: Bool
 
-        /// Makes options; by default 1920 pixels, 30 frames a second, nothing is replaced.
+        /// Makes options; by default 1920 pixels, 30 frames per second, nothing is replaced.
         public init(longSide: Int = 1920, frameRate: Int = 30, isReplacing: Bool = false) {
             self.longSide = longSide
             self.frameRate = frameRate
@@ -21,38 +21,38 @@ public struct TapeRendering: Sendable {
         }
     }
 
-    /// `PATH`: where ffmpeg and ffprobe are looked for.
+    /// `PATH` to search for ffmpeg and ffprobe.
     public let searchPath: String
 
     /// Makes a rendering.
     ///
-    /// - Parameter searchPath: `PATH`: where ffmpeg and ffprobe are looked for.
+    /// - Parameter searchPath: `PATH` to search for ffmpeg and ffprobe.
     public init(searchPath: String) {
         self.searchPath = searchPath
     }
 
-    /// The length of the video in milliseconds: durations less trims, less the overlap of transitions (trap 20).
+    /// The length of the video in milliseconds: durations minus trims, minus the overlap of transitions (trap 20).
     ///
     /// - Returns: nil when a duration is unknown.
     public static func milliseconds(of tape: TapeRecord, clips: [ClipRecord]) -> Int64? {
         TapeTiming(tape: tape, clips: clips).total
     }
 
-    /// Renders. The video gets its name only when it is whole.
+    /// Renders. The video gets its name only when it is complete.
     ///
-    /// Cancelling ends ffmpeg, removes what it wrote, and throws `.cancelled`.
+    /// Cancelling kills ffmpeg, removes its output, and throws `.cancelled`.
     ///
     /// - Parameters:
     ///   - tape: The tape.
     ///   - clips: Its clips in order.
-    ///   - target: Path of the video, as bytes; its extension chooses the container (`.mp4`, `.mov`, `.mkv`).
-    ///   - options: What it is to be.
-    ///   - originals: Those of other tapes, which are not replaced either.
-    ///   - progress: Gets the milliseconds that are done and their total, on another thread.
-    /// - Throws: `TapesError` `.programMissing`, which names the program; `.nothingToExport`; `.fileNotFound`,
-    ///   `.fileUnreadable`, `.notRegularFile`, `.emptyFile` with the original; `.trimTooLong` when its file is shorter than
-    ///   it was; `.outOfRange` for options; `.targetExists`, `.targetUnusable`, `.diskFull`; `.renderFailed` with the last
-    ///   line of ffmpeg, and the original where it is one's; `.cancelled`.
+    ///   - target: Path of the video, as bytes; its extension selects the container (`.mp4`, `.mov`, `.mkv`).
+    ///   - options: Options of the rendering.
+    ///   - originals: Originals of other tapes, which are not replaced either.
+    ///   - progress: Milliseconds done and their total, on another thread.
+    /// - Throws: `TapesError` `.programMissing` with the program; `.nothingToExport`; `.fileNotFound`,
+    ///   `.fileUnreadable`, `.notRegularFile`, `.emptyFile` with the original; `.trimTooLong` when its file is shorter
+    ///   than before; `.outOfRange` for options; `.targetExists`, `.targetUnusable`, `.diskFull`; `.renderFailed` with
+    ///   the last line of ffmpeg, and the original if it concerns one; `.cancelled`.
     public func render(
         _ tape: TapeRecord,
         clips: [ClipRecord],
@@ -89,7 +89,7 @@ public struct TapeRendering: Sendable {
         try await BlockingWork.run { () throws(TapesError) in
             defer { workplace.remove() }
             try result.get()
-            // Much time has passed: another file may have the name by now.
+            // Checked again: another file may have the name by now.
             try ExportTarget.check(place.path, replacing: options.isReplacing, originals: protected)
             do throws(FileWriteError) {
                 try workplace.publish(as: place.name, replacing: options.isReplacing)
@@ -99,7 +99,6 @@ public struct TapeRendering: Sendable {
         }
     }
 
-    /// Looks at everything that can be refused before any work is done.
     private static func prepare(
         _ clips: [ClipRecord],
         _ target: [UInt8],
@@ -122,7 +121,7 @@ public struct TapeRendering: Sendable {
             _ = try SourceFile(path: path)
         } catch {
             var error = TapesError(error, path: path)
-            // It is a file of a tape that is missed, not a name that was given.
+            // The missing file is one of the tape, not one given by the user.
             error.value = clip.id
             throw error
         }
