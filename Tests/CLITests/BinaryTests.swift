@@ -17,7 +17,7 @@ import Testing
         #expect(result.exitCode == 2)
         #expect(result.lines.count == 1)
         try JSONSchemaTests.expectExactShape(result.lines[0], schema: "error")
-        #expect(result.lines[0].contains(JSONValue.string(message).text))
+        #expect(result.lines[0].contains(JSONValue.string(message).json()))
         #expect(result.errors.hasPrefix("mediactl: error: \(message)\nmediactl: hint: "))
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import MediaCore
 import MediaFiles
 import MediaStore
+import Outcomes
 import Testing
 
 @testable import MediaCLI
@@ -51,18 +52,18 @@ import Testing
     }
 
     @Test func jsonKeepsOrderAndEscapes() {
-        let value: MediaCLI.JSONValue = .object([
+        let value: JSONValue = .object([
             "z": 1, "a": .array([.null, true]), "s": "q\"\\\n\t\u{1b}\u{9b}\u{2028}é🎸",
         ])
         #expect(
-            value.text
+            value.json(isForTerminals: true)
                 == #"{"z":1,"a":[null,true],"s":"q\"\\\n\t\u001b\u009b\u2028é🎸"}"#
         )
     }
 
     @Test func jsonIsReadBackByFoundation() throws {
         let text = String(String.UnicodeScalarView((0...0x2100).compactMap { Unicode.Scalar($0) }))
-        let data = Data(MediaCLI.JSONValue.array([.string(text)]).text.utf8)
+        let data = Data(JSONValue.array([.string(text)]).json(isForTerminals: true).utf8)
         #expect(try JSONSerialization.jsonObject(with: data) as? [String] == [text])
     }
 
@@ -175,7 +176,7 @@ import Testing
         let console = test.console(OutputPreferences(isJSON: true))
         console.record(.item, ["a": 1])
         console.summary(["exit_code": 0])
-        console.fail(Diagnosis("late", "too late", exitCode: .failure))
+        console.fail(Diagnosis(.internalError, "too late"))
         #expect(
             test.output == """
                 {"schema":"mediactl.upload/1","type":"item","a":1}
@@ -191,7 +192,7 @@ import Testing
         let console = test.console(OutputPreferences(isQuiet: true))
         console.note("n")
         console.warning("w")
-        console.error(Diagnosis("c", "e", hint: "h", exitCode: .failure))
+        console.error(Diagnosis(.internalError, "e", hint: "h"))
         #expect(test.errors == "mediactl: warning: w\nmediactl: error: e\nmediactl: hint: h\n")
     }
 

@@ -3,7 +3,8 @@ import MediaCrypto
 import MediaTransport
 import TestSupport
 import Testing
-import Tus
+
+@testable import Tus
 
 /// Our tus against a server that is not ours (tuspyserver, tus 1.0.0), directly and behind nginx.
 @Suite("tus conformance")

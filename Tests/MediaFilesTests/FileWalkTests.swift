@@ -1,7 +1,8 @@
 import Foundation
-import MediaFiles
 import TestSupport
 import Testing
+
+@testable import MediaFiles
 
 @Suite struct PathFilterTests {
     static let cases: [(includes: [String], excludes: [String], wanted: [String], unwanted: [String])] = [

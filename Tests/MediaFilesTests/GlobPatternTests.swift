@@ -1,7 +1,8 @@
 import Foundation
-import MediaFiles
 import TestSupport
 import Testing
+
+@testable import MediaFiles
 
 @Suite struct GlobPatternTests {
     static let cases: [(pattern: String, fits: [String], doesNotFit: [String])] = [

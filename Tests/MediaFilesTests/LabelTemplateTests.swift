@@ -1,7 +1,8 @@
 import Foundation
-import MediaFiles
 import TestSupport
 import Testing
+
+@testable import MediaFiles
 
 @Suite struct LabelTemplateTests {
     static let labels: [(template: String, path: String, label: String)] = [

@@ -1,7 +1,8 @@
 import Foundation
-import MediaFiles
 import TestSupport
 import Testing
+
+@testable import MediaFiles
 
 @Suite struct ManifestTests {
     typealias Row = Manifest.Row

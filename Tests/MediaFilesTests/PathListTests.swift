@@ -1,5 +1,6 @@
-import MediaFiles
 import Testing
+
+@testable import MediaFiles
 
 @Suite struct PathListTests {
     static let lists: [(text: String, separator: PathList.Separator, paths: [String])] = [

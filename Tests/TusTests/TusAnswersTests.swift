@@ -3,7 +3,8 @@ import MediaCrypto
 import MediaTransport
 import TestSupport
 import Testing
-import Tus
+
+@testable import Tus
 
 @Suite("tus answers")
 struct TusAnswersTests {

@@ -146,6 +146,10 @@ extension CaptureSession {
     private func earlier(than record: CaptureRecord, _ notices: [CaptureNotice]) throws(CaptureError) -> Kept? {
         let records = try records(ofMedia: record.mediaHash).filter { $0.server == server && $0.mode != nil }
         if let accepted = records.first(where: { $0.state == .accepted }) {
+            // A server stores one capture per hash, and accepts no media for it later.
+            guard record.mode != .full || accepted.mode == .full else {
+                throw CaptureError(.duplicate, detail: "the server has only the hash of this media", value: accepted.id)
+            }
             return .ended(CaptureOutcome(record: accepted, notices: notices, isKnown: true))
         }
         if let unknown = records.first(where: { $0.state == .unknownOutcome || $0.state == .submitted }) {

@@ -281,8 +281,9 @@ enum PhotoDate {
     private static func modification(of descriptor: Int32) -> Int64? {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
-        let (microseconds, isTooFar) = Int64(status.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000)
-        return isTooFar ? nil : microseconds + Int64(status.st_mtim.tv_nsec) / 1_000
+        let (seconds, isTooFar) = Int64(status.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000)
+        let (microseconds, overflows) = seconds.addingReportingOverflow(Int64(status.st_mtim.tv_nsec) / 1_000)
+        return isTooFar || overflows ? nil : microseconds
     }
 }
 

@@ -42,10 +42,10 @@ public struct TapeEditor: Sendable {
     public func clip(named name: String, of tape: TapeRecord) throws(TapesError) -> ClipRecord {
         let clips = try stored { () throws(StoreError) in try store.clips(of: tape.id) }
         if name.hasPrefix("#") {
-            guard let place = Int(name.dropFirst()), clips.indices.contains(place - 1) else {
+            guard let number = Int(name.dropFirst()), number > 0, number <= clips.count else {
                 throw TapesError(.clipNotFound, detail: "the tape has \(clips.count) clips", value: name)
             }
-            return clips[place - 1]
+            return clips[number - 1]
         }
         let id = name.lowercased()
         let meant = clips.filter { $0.id == id || (id.utf8.count >= 4 && $0.id.hasPrefix(id)) }

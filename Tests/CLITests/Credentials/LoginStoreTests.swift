@@ -1,5 +1,6 @@
 import Foundation
 import MediaStore
+import Outcomes
 import TestSupport
 import Testing
 
@@ -160,7 +161,7 @@ import Testing
         #expect(basic.schemeName == "basic" && basic.user == "bob@example.org")
         let required = LoginStore.Entry(login: Self.login, requiresLogin: true)
         let error = await #expect(throws: CredentialError.self) { try await search(required, user: other) }
-        #expect(error?.exitCode == 4 && error?.code == "login_required")
+        #expect(error?.exitCode == 4 && error?.code == .loginRequired)
         #expect(error?.hint == "mediactl login --server https://media.example --user bob@example.org")
         let same = Setting(value: "Ann@Example.org", origin: SettingOrigin.flag)
         #expect(try await search(required, user: same).schemeName == "bearer")
@@ -172,7 +173,7 @@ import Testing
         let error = await #expect(throws: CredentialError.self) {
             try await search(LoginStore.Entry(login: login), command: ["echo", "p"], prompt: "typed")
         }
-        #expect(error?.exitCode == 4 && error?.code == "login_expired")
+        #expect(error?.exitCode == 4 && error?.code == .loginExpired)
         #expect(error?.message == "the login for https://media.example expired on 2026-01-01T00:00:00Z")
         #expect(error?.hint == "mediactl login --server https://media.example")
     }
@@ -185,14 +186,14 @@ import Testing
         for flags in [CredentialFlags(passwordFile: "/nonexistent"), CredentialFlags(passwordStdin: true)] {
             for (entry, hint) in [(required, "mediactl login --server https://media.example"), (both, "stored login")] {
                 let error = await #expect(throws: CredentialError.self) { try await search(entry, flags) }
-                #expect(error?.exitCode == 4 && error?.code == "login_required")
+                #expect(error?.exitCode == 4 && error?.code == .loginRequired)
                 #expect(error?.hint?.contains(hint) == true)
             }
         }
         let error = await #expect(throws: CredentialError.self) {
             try await search(required, CredentialFlags(), environment, command: ["/nonexistent"], prompt: "typed")
         }
-        #expect(error?.exitCode == 4 && error?.code == "login_required")
+        #expect(error?.exitCode == 4 && error?.code == .loginRequired)
         #expect(try await search(both, CredentialFlags(), environment).schemeName == "bearer")
         let key = try await search(required, CredentialFlags(), ["MEDIACTL_API_KEY": "k", "MEDIACTL_PASSWORD": "p"])
         #expect(key.schemeName == "api_key")

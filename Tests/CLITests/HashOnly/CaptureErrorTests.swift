@@ -1,10 +1,10 @@
 import CaptureSubmission
 import Foundation
-import HashCapture
 import MediaStore
 import MediaTransport
 import Testing
 
+@testable import HashCapture
 @testable import MediaCLI
 
 @Suite struct CaptureErrorTests {

@@ -1,7 +1,7 @@
-import PhotoSync
 import Testing
 
 @testable import MediaCLI
+@testable import PhotoSync
 
 @Suite struct SyncProgressTests {
     private func pull(_ photos: Int64, of expected: Int64?, attempt: Int = 1) -> ListingReading {

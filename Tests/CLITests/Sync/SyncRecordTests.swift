@@ -2,10 +2,10 @@ import Foundation
 import MediaCore
 import MediaStore
 import MediaTransport
-import PhotoSync
 import Testing
 
 @testable import MediaCLI
+@testable import PhotoSync
 
 /// Records and texts of `sync` and `claim-legacy`, made from values.
 @Suite struct SyncRecordTests {

@@ -87,6 +87,16 @@ import Testing
         #expect(outcome.record.state == .rejected && outcome.error?.code == .duplicate)
     }
 
+    /// "Accepted before" would be a claim about media that the server does not have.
+    @Test func mediaOfAHashOnlyCaptureAreNotReportedAsAccepted() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let first = try await bench.session.capture(try bench.request())
+        #expect(first.record.state == .accepted && first.record.mode == .hashOnly)
+        let error = await #expect(throws: CaptureError.self) { try await bench.session.sendMedia(try bench.request()) }
+        #expect(error?.code == .duplicate && error?.value == first.record.id)
+    }
+
     /// The server is asked by the hash, though it names none for a full capture (contract 6.2).
     @Test(arguments: [
         ("capture-full:drop-answer,times=1", CaptureRecord.State.accepted),

@@ -53,13 +53,16 @@ import Testing
     }
 
     /// Trap 5: the server would date it now. Only some file systems keep such times; one in memory does.
-    @Test(.enabled(if: SmallDisk.isAvailable), arguments: [false, true])
-    func aPhotoWithoutAnyDateIsNotSent(isDryRun: Bool) async throws {
+    @Test(.enabled(if: SmallDisk.isAvailable), arguments: [false, true], [0, 1])
+    func aPhotoWithoutAnyDateIsNotSent(isDryRun: Bool, index: Int) async throws {
         let disk = try SmallDisk(kibibytes: 64)
         let path = disk.path + "/a.jpg"
         try Data("no picture".utf8).write(to: URL(fileURLWithPath: path))
-        // date -u -d 10000-01-01 +%s
-        let time = timespec(tv_sec: 253_402_300_800, tv_nsec: 0)
+        // date -u -d 10000-01-01 +%s; and above Int64.max microseconds.
+        let time = [
+            timespec(tv_sec: 253_402_300_800, tv_nsec: 0),
+            timespec(tv_sec: 9_223_372_036_854, tv_nsec: 900_000_000),
+        ][index]
         try #require(utimensat(AT_FDCWD, path, [time, time], 0) == 0)
         let bench = try await PushBench()
         let outcome = await bench.push([Array(path.utf8)], dryRun: isDryRun)

@@ -106,7 +106,10 @@ import Testing
         let body = #"{"platform":"iOS","model":"x","has_lidar":true,"device_id":"k","attestation_object":"AA=="}"#
         let received = try ReceivedJSON(Array(body.utf8))
         let data = try endpoint.register(received)
-        guard case .object(let data) = data else { return Issue.record("\(data)") }
+        guard case .object(let data) = data else {
+            Issue.record("\(data)")
+            return
+        }
         #expect(data["attestation_level"] == "unverified")
         #expect(try catalog.devices().map { $0.key == nil } == [true])
         let refusal = #expect(throws: CaptureRefusal.self) { try endpoint.register(received) }

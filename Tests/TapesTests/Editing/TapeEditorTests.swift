@@ -72,7 +72,7 @@ struct TapeEditorTests {
         #expect(try editor.clip(named: "#2", of: tape) == clips[1])
         #expect(try editor.clip(named: clips[1].id.uppercased(), of: tape) == clips[1])
         #expect(try editor.clip(named: String(clips[1].id.prefix(18)), of: tape) == clips[1])
-        for name in ["", "#", "#0", "#3", "#-1", "#x", "1", String(clips[0].id.prefix(3)), "zzzz"] {
+        for name in ["", "#", "#0", "#3", "#-1", "#\(Int.min)", "#x", "1", String(clips[0].id.prefix(3)), "zzzz"] {
             #expect(tapesErrorCode { _ = try editor.clip(named: name, of: tape) } == .clipNotFound, "\(name)")
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import MediaCore
 import MediaTransport
 import Synchronization
 import TestSupport
@@ -84,7 +85,7 @@ struct ImmichClientTests {
         ]
         for (method, path, body) in bodies {
             let verb: HTTPMethod = method == "PUT" ? .put : .post
-            let request = library.client.request(verb, path, body: body)
+            let request = library.client.request(verb, path, body: JSONValue.object(in: Array(body.utf8)[...]))
             let error = await albumError { _ = try await library.json(request, needing: .addOnly) }
             #expect(error?.kind == .rejected(status: 400))
         }
