@@ -1,5 +1,4 @@
 import CFileSystem
-import GRDB
 import Glibc
 import MediaSystem
 
@@ -53,20 +52,36 @@ struct FileStatus {
     }
 }
 
-extension FileIdentity {
-    /// The identity that five columns hold, in the order of the members; nil when one of them is null.
-    init?(_ row: Row, from first: Int) {
-        guard let device = row[first] as Int64?, let inode = row[first + 1] as Int64?,
-            let size = row[first + 2] as Int64?, let modified = row[first + 3] as Int64?,
-            let changed = row[first + 4] as Int64?
-        else { return nil }
-        self.init(
-            device: UInt64(bitPattern: device),
-            inode: UInt64(bitPattern: inode),
-            size: size,
-            modificationNanoseconds: modified,
-            changeNanoseconds: changed
-        )
+/// The columns of the identity of a file; all are null where there is none.
+protocol IdentityColumns {
+    var device: Int64? { get set }
+    var inode: Int64? { get set }
+    var fileSize: Int64? { get set }
+    var modifiedNanoseconds: Int64? { get set }
+    var changedNanoseconds: Int64? { get set }
+}
+
+extension IdentityColumns {
+    var storedIdentity: FileIdentity? {
+        get {
+            guard let device, let inode, let fileSize, let modifiedNanoseconds, let changedNanoseconds else {
+                return nil
+            }
+            return FileIdentity(
+                device: UInt64(bitPattern: device),
+                inode: UInt64(bitPattern: inode),
+                size: fileSize,
+                modificationNanoseconds: modifiedNanoseconds,
+                changeNanoseconds: changedNanoseconds
+            )
+        }
+        set {
+            device = newValue.map { Int64(bitPattern: $0.device) }
+            inode = newValue.map { Int64(bitPattern: $0.inode) }
+            fileSize = newValue?.size
+            modifiedNanoseconds = newValue?.modificationNanoseconds
+            changedNanoseconds = newValue?.changeNanoseconds
+        }
     }
 }
 

@@ -201,8 +201,6 @@ final class LockedByte: Sendable {
     }
 
     /// Becomes the owner, and blocks its thread until then.
-    ///
-    /// - Throws: `StoreError`.
     func lock() throws(StoreError) { try take(await_byte(descriptor, offset)) }
 
     private func take(_ code: Int32) throws(StoreError) {

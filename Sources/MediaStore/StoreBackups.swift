@@ -32,8 +32,6 @@ package struct StoreBackups {
     }
 
     /// All of them, the newest first.
-    ///
-    /// - Throws: `StoreError`.
     package func all() throws(StoreError) -> [Backup] {
         let folder = directory.path(of: .backups)
         guard let status = try FileStatus(at: folder), status.isDirectory else { return [] }
@@ -205,8 +203,6 @@ package struct StoreBackups {
     }
 
     /// Removes all copies.
-    ///
-    /// - Throws: `StoreError`.
     func removeAll() throws(StoreError) {
         for backup in try all() { try remove(backup) }
         let folder = directory.path(of: .backups)
@@ -241,8 +237,6 @@ struct DamagedCopies {
     }
 
     /// Overwrites tokens with zeros wherever they are: what is damaged has no rows to delete.
-    ///
-    /// - Throws: `StoreError`.
     func erase(_ secrets: [String]) throws(StoreError) {
         for path in try paths() {
             guard let status = try FileStatus(at: path), status.isRegularFile else { continue }
@@ -279,8 +273,6 @@ struct DamagedCopies {
     }
 
     /// Removes all of them.
-    ///
-    /// - Throws: `StoreError`.
     func removeAll() throws(StoreError) {
         for path in try paths() {
             guard let status = try FileStatus(at: path), status.isRegularFile else { continue }

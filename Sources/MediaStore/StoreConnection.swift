@@ -254,8 +254,6 @@ final class StoreConnection: Sendable {
     }
 
     /// Makes an empty database in place of what a process that died has left under this name.
-    ///
-    /// - Throws: `StoreError`.
     static func createDraft(
         _ draft: String,
         _ schema: StoreSchema,

@@ -98,8 +98,17 @@ public struct TokenEntry: Sendable, Equatable {
     }
 }
 
-/// What remains of a removed entry: its key, without the token.
-struct Tombstone: Sendable {
+/// What remains of a removed entry: its key, without the token. A row of the table `tombstones`.
+struct Tombstone: Sendable, Codable, FetchableRecord, PersistableRecord {
+    static let databaseTableName = "tombstones"
+
+    private enum CodingKeys: String, CodingKey {
+        case host
+        case fileID = "file_id"
+        case checksumSHA256 = "checksum_sha256"
+        case createdAt = "created_at"
+    }
+
     var host: String
     var fileID: Int64
     var checksumSHA256: String
@@ -196,13 +205,6 @@ enum TokenRow {
         ).execute(arguments: arguments)
     }
 
-    /// All removed entries.
-    static func tombstones(_ db: Database) throws -> [Tombstone] {
-        try Row.fetchAll(db, sql: "SELECT host, file_id, checksum_sha256, created_at FROM tombstones").map { row in
-            Tombstone(host: row[0], fileID: row[1], checksumSHA256: row[2], createdAt: row[3])
-        }
-    }
-
     static func removeTombstone(of entry: TokenEntry, _ db: Database) throws {
         try db.cachedStatement(sql: "DELETE FROM tombstones WHERE \(hasKey)")
             .execute(arguments: StatementArguments(key(entry)))
@@ -254,25 +256,25 @@ enum TokenRow {
     }
 
     private static func entry(_ row: Row) throws -> TokenEntry {
-        guard let token = DeleteToken(row[3]) else {
-            throw StoreError(.corrupt, path: "tokens.sqlite", detail: "row \(row[0] as Int64) has no usable token")
+        guard let token = DeleteToken(row["token"]) else {
+            throw StoreError(.corrupt, path: "tokens.sqlite", detail: "row \(row["row_id"] as Int64) has no usable token")
         }
         return TokenEntry(
-            rowID: row[0],
-            host: row[1],
-            fileID: row[2],
+            rowID: row["row_id"],
+            host: row["host"],
+            fileID: row["file_id"],
             token: token,
-            createdAt: Date(milliseconds: row[4]),
-            eventDate: row[5],
-            orgName: row[6],
-            eventType: row[7],
-            label: row[8],
-            fileName: row[9],
-            fileType: row[10],
-            checksumSHA256: row[11],
-            sizeBytes: row[12],
-            baseURL: row[13],
-            isSuperseded: row[14]
+            createdAt: Date(milliseconds: row["created_at"]),
+            eventDate: row["event_date"],
+            orgName: row["org_name"],
+            eventType: row["event_type"],
+            label: row["label"],
+            fileName: row["file_name"],
+            fileType: row["file_type"],
+            checksumSHA256: row["checksum_sha256"],
+            sizeBytes: row["size_bytes"],
+            baseURL: row["base_url"],
+            isSuperseded: row["superseded"]
         )
     }
 }

@@ -74,12 +74,6 @@ public struct TokenExportError: Error, Sendable, Equatable {
     public var line: Int
     /// What is wrong, in words.
     public var reason: String
-
-    /// Makes an error.
-    package init(line: Int, reason: String) {
-        self.line = line
-        self.reason = reason
-    }
 }
 
 /// A line of an export.
@@ -167,7 +161,7 @@ struct ExportedToken: Decodable {
 
     private static func decoded(_ line: ArraySlice<UInt8>) throws(Problem) -> ExportedToken {
         do {
-            return try JSONDecoder().decode(ExportedToken.self, from: Data(line))
+            return try ColumnJSON.decoder.decode(ExportedToken.self, from: Data(line))
         } catch DecodingError.keyNotFound(let key, _) {
             throw Problem(reason: "\"\(key.stringValue)\" is missing")
         } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context) {

@@ -80,7 +80,7 @@ extension TokenStore {
             if let mark = try LockedFile.existing(directory.lockFolder + "/" + name) { marks.append(mark) }
         }
         guard !marks.isEmpty else { return }
-        try removeFromBackups(try connection.read { try TokenRow.tombstones($0) })
+        try removeFromBackups(try connection.read { try Tombstone.fetchAll($0) })
         try emptyLog(marks)
     }
 

@@ -267,8 +267,6 @@ package struct TokenPages {
     }
 
     /// The next page; nil after the last.
-    ///
-    /// - Throws: `StoreError`.
     package mutating func next() throws(StoreError) -> Page? {
         guard !isAtEnd else { return nil }
         let arguments: [(any DatabaseValueConvertible)?] = [host, last?.createdAt, last?.rowID]

@@ -54,8 +54,6 @@ public final class TokenStore: Sendable {
     }
 
     /// Whether the store never had a row, also because it was created again after a loss.
-    ///
-    /// - Throws: `StoreError`.
     package func isEmpty() throws(StoreError) -> Bool { try connection.read(Self.isEmpty) }
 
     /// A deleted token leaves a tombstone.
@@ -94,7 +92,7 @@ extension TokenStore {
     ///
     /// - Throws: `StoreError`; `.other` when the id is taken.
     public func insert(_ record: UploadRecord) throws(StoreError) {
-        try connection.write { try UploadRow.insert(record, $0) }
+        try connection.write { try Stored(record).insert($0) }
     }
 
     /// Changes a row. Fields of `change` that are nil stay as they are.
@@ -107,14 +105,12 @@ extension TokenStore {
     }
 
     /// Waits until all readable data is on the disk, including what a killed process has written.
-    ///
-    /// - Throws: `StoreError`.
     package func synchronize() throws(StoreError) { try connection.synchronizeLogs() }
 
     /// One row.
     public func upload(_ uploadID: String) throws(StoreError) -> UploadRecord? {
         try connection.read { db in
-            try UploadRow.fetch(db, where: "upload_id = ?", [uploadID]).first
+            try Stored<UploadRecord>.values(db, where: "upload_id = ?", [uploadID]).first
         }
     }
 
@@ -154,7 +150,7 @@ extension TokenStore {
     ///
     /// - Throws: `StoreError`; `.other` when the id is taken.
     public func plan(_ record: UploadRecord) async throws(StoreError) {
-        try await commits.commit { try UploadRow.insert(record, $0) }
+        try await commits.commit { try Stored(record).insert($0) }
     }
 
     /// Changes a row. Fields of `change` that are nil stay as they are. Calls of several tasks share one commit.
@@ -174,19 +170,21 @@ extension TokenStore {
     public func save(_ tus: TusRecord) async throws(StoreError) {
         let path = connection.path
         try await commits.commit { db in
-            guard try UploadRow.exists(tus.uploadID, db) else { throw UploadRow.missing(tus.uploadID, path) }
-            try TusRow.upsert(tus, db)
+            guard try Stored<UploadRecord>.exists(db, key: tus.uploadID) else {
+                throw UploadRow.missing(tus.uploadID, path)
+            }
+            try Stored(tus).upsert(db)
         }
     }
 
     /// The tus side of an upload; nil when it has none.
     public func tusRecord(_ uploadID: String) throws(StoreError) -> TusRecord? {
-        try connection.read { try TusRow.fetch(uploadID, $0) }
+        try connection.read { try Stored<TusRecord>.fetchOne($0, key: uploadID)?.value }
     }
 
     /// What a server gave a guest for an upload; nil when nothing.
     public func guestReceipt(_ uploadID: String) throws(StoreError) -> GuestReceipt? {
-        try connection.read { try GuestRow.fetch(uploadID, $0) }
+        try connection.read { try Stored<GuestReceipt>.fetchOne($0, key: uploadID)?.value }
     }
 
     /// Rows of a host that sent these bytes, newest first.
@@ -222,20 +220,20 @@ extension TokenStore {
 
     /// Notes the state of a guest's upload. Does nothing for an upload without a receipt.
     public func note(_ standing: GuestStanding, of uploadID: String) throws(StoreError) {
-        try connection.write { try GuestRow.note(standing, of: uploadID, $0) }
+        try connection.write {
+            try $0.execute(
+                sql: "UPDATE guest_receipts SET state = ?, state_at = ? WHERE upload_id = ?",
+                arguments: [standing.state, standing.notedAt.milliseconds, uploadID]
+            )
+        }
     }
 }
 
 extension TokenStore {
     /// Whether the entry of a stored file was removed here and no token for it has come since.
-    ///
-    /// - Throws: `StoreError`.
     public func isRemoved(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) -> Bool {
         try connection.read { db in
-            let statement = try db.cachedStatement(
-                sql: "SELECT 1 FROM tombstones WHERE host = ? AND file_id = ? AND checksum_sha256 = ?"
-            )
-            return try Row.fetchOne(statement, arguments: [host, fileID, checksumSHA256]) != nil
+            try Tombstone.exists(db, key: ["host": host, "file_id": fileID, "checksum_sha256": checksumSHA256])
         }
     }
 

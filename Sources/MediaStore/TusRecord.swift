@@ -1,5 +1,4 @@
 public import Foundation
-import GRDB
 
 /// What the journal knows of an upload's tus side, besides its row: enough to go on after a crash.
 public struct TusRecord: Sendable, Equatable {
@@ -90,7 +89,18 @@ public struct TusRecord: Sendable, Equatable {
     }
 }
 
-/// Rows of the table `tus_uploads`. The parts are one JSON text: they are always read and written together.
+extension TusRecord: Storable {
+    static let table = "tus_uploads"
+
+    private enum CodingKeys: String, CodingKey {
+        case parts
+        case uploadID = "upload_id"
+        case finalTusID = "final_tus_id"
+        case finalizeStartedAt = "finalize_started_at"
+    }
+}
+
+/// Statements over the table `tus_uploads`. The parts are one JSON text: they are always read and written together.
 enum TusRow {
     /// Whether a row of `uploads` ended without a file on the server, while a tus server holds bytes of it. Takes the time
     /// now as the second argument.
@@ -101,63 +111,8 @@ enum TusRow {
                 AND coalesce(json_extract(part.value, '$.expiresAt') > ?2, TRUE))
         """
 
-    static func upsert(_ record: TusRecord, _ db: Database) throws {
-        let parts = String(decoding: try encoder.encode(record.parts), as: UTF8.self)
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO tus_uploads (upload_id, parts, final_tus_id, finalize_started_at) VALUES (?, ?, ?, ?)
-                ON CONFLICT (upload_id) DO UPDATE SET parts = excluded.parts, final_tus_id = excluded.final_tus_id,
-                    finalize_started_at = excluded.finalize_started_at
-                """
-        ).execute(arguments: [
-            record.uploadID, parts, record.finalTusID, record.finalizeStartedAt?.milliseconds,
-        ])
-    }
-
-    static func fetch(_ uploadID: String, _ db: Database) throws -> TusRecord? {
-        let row = try Row.fetchOne(
-            db,
-            sql: "SELECT parts, final_tus_id, finalize_started_at FROM tus_uploads WHERE upload_id = ?",
-            arguments: [uploadID]
-        )
-        return try row.map { row in
-            TusRecord(
-                uploadID: uploadID,
-                parts: try parts(row[0], of: uploadID),
-                finalTusID: row[1],
-                finalizeStartedAt: (row[2] as Int64?).map(Date.init(milliseconds:))
-            )
-        }
-    }
-
-    /// Whether a text holds parts that `fetch` can read.
+    /// Whether a text holds parts that a record can have.
     static func isReadable(_ parts: String) -> Bool {
-        (try? decoder.decode([TusRecord.Part].self, from: Data(parts.utf8))) != nil
-    }
-
-    private static func parts(_ json: Data, of uploadID: String) throws -> [TusRecord.Part] {
-        do {
-            return try decoder.decode([TusRecord.Part].self, from: json)
-        } catch {
-            throw StoreError(.corrupt, path: "tokens.sqlite", detail: "upload \(uploadID) has unreadable tus parts")
-        }
-    }
-
-    // Times as in the columns: whole milliseconds, which come back exactly.
-    private static var encoder: JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.dateEncodingStrategy = .custom { date, encoder in
-            var container = encoder.singleValueContainer()
-            try container.encode(date.milliseconds)
-        }
-        return encoder
-    }
-
-    private static var decoder: JSONDecoder {
-        let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .custom { decoder in
-            Date(milliseconds: try decoder.singleValueContainer().decode(Int64.self))
-        }
-        return decoder
+        (try? ColumnJSON.decoder.decode([TusRecord.Part].self, from: Data(parts.utf8))) != nil
     }
 }
