@@ -235,7 +235,7 @@ final class HashDatabase: Sendable {
                 """
         )
         guard let row = try Row.fetchOne(statement, arguments: StatementArguments(values(identity))) else { return nil }
-        return Entry(identity: identity, digest: row[0], usedOn: row[1])
+        return Entry(identity: identity, digest: row["digest"], usedOn: row["used_on"])
     }
 
     /// Writes all, and removes what was last used before a day.
