@@ -142,12 +142,12 @@ struct PhotoIndexes {
         let pairs = try Row.fetchCursor(
             db,
             sql: """
-                SELECT server, id, max(number) FROM photos INDEXED BY \(Self.ids)
+                SELECT server, id, max(number) AS newest FROM photos INDEXED BY \(Self.ids)
                 GROUP BY server, id HAVING count(*) > 1
                 """
         )
         var doubles: [(server: Int64, id: DatabaseValue, newest: Int64)] = []
-        while let row = try pairs.next() { doubles.append((row[0], row[1], row[2])) }
+        while let row = try pairs.next() { doubles.append((row["server"], row["id"], row["newest"])) }
         for double in doubles { try removeEarlier(double.server, double.id, than: double.newest) }
     }
 
@@ -160,11 +160,11 @@ struct PhotoIndexes {
             arguments: [server, id, newest]
         )
         for row in earlier {
-            let isGone: Bool = row[2]
-            origins.add(present: isGone ? 0 : -1, gone: isGone ? -1 : 0, to: row[1])
-            try db.execute(sql: "DELETE FROM photos WHERE number = ?", arguments: [row[0] as Int64])
+            let (number, isGone): (Int64, Bool) = (row["number"], row["is_gone"])
+            origins.add(present: isGone ? 0 : -1, gone: isGone ? -1 : 0, to: row["origin"])
+            try db.execute(sql: "DELETE FROM photos WHERE number = ?", arguments: [number])
             // Counted as added both times, or known from before and told differently.
-            let isCountedTwice = try seen.contains(row[0])
+            let isCountedTwice = try seen.contains(number)
             try db.execute(
                 sql: """
                     UPDATE runs SET added = added - 1, photos_seen = photos_seen - ?1, changed = changed + 1 - ?1

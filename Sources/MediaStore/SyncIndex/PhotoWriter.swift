@@ -275,7 +275,10 @@ struct OriginTable {
 
     private func find(_ device: PhotoDevice?) throws -> Int64 {
         let select = try db.cachedStatement(
-            sql: "SELECT number, name IS ?3 AND platform IS ?4 FROM origins WHERE server = ?1 AND device_id IS ?2"
+            sql: """
+                SELECT number, name IS ?3 AND platform IS ?4 AS is_same FROM origins
+                WHERE server = ?1 AND device_id IS ?2
+                """
         )
         let arguments: StatementArguments = [server, device?.id, device?.name, device?.platform]
         guard let row = try Row.fetchOne(select, arguments: arguments) else {
@@ -283,8 +286,8 @@ struct OriginTable {
             try db.cachedStatement(sql: insert).execute(arguments: arguments)
             return db.lastInsertedRowID
         }
-        let number: Int64 = row[0]
-        if !(row[1] as Bool) {
+        let (number, isSame): (Int64, Bool) = (row["number"], row["is_same"])
+        if !isSame {
             try db.cachedStatement(sql: "UPDATE origins SET name = ?, platform = ? WHERE number = ?")
                 .execute(arguments: [device?.name, device?.platform, number])
         }

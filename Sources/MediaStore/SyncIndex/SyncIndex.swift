@@ -80,28 +80,11 @@ public struct SyncState: Sendable, Equatable {
     /// while it ran need not be.
     public var lastFullAt: Date?
     /// Whether a run has begun and not come to its end.
-    public var hasUnfinishedRun: Bool
+    public var hasUnfinishedRun = false
     /// The latest `uploadedAt` that a complete run has seen; the next incremental run begins before it.
     public var watermark: PhotoTime?
     /// The server's last `totalCount`.
-    public var totalCount: Int64
-
-    /// Makes a state.
-    public init(
-        account: String,
-        lastCompleteAt: Date? = nil,
-        lastFullAt: Date? = nil,
-        hasUnfinishedRun: Bool = false,
-        watermark: PhotoTime? = nil,
-        totalCount: Int64 = 0
-    ) {
-        self.account = account
-        self.lastCompleteAt = lastCompleteAt
-        self.lastFullAt = lastFullAt
-        self.hasUnfinishedRun = hasUnfinishedRun
-        self.watermark = watermark
-        self.totalCount = totalCount
-    }
+    public var totalCount: Int64 = 0
 }
 
 /// Photos of a server by origin.
@@ -181,20 +164,19 @@ extension SyncIndex {
             let row = try Row.fetchOne(
                 db,
                 sql: """
-                    SELECT account, complete_at, full_at, EXISTS (SELECT 1 FROM runs WHERE server = servers.number),
-                        watermark_us, watermark_text, total_count
+                    SELECT *, EXISTS (SELECT 1 FROM runs WHERE server = servers.number) AS has_run
                     FROM servers WHERE address = ?
                     """,
                 arguments: [server]
             )
             return row.map { row in
                 SyncState(
-                    account: row[0],
-                    lastCompleteAt: (row[1] as Int64?).map(Date.init(milliseconds:)),
-                    lastFullAt: (row[2] as Int64?).map(Date.init(milliseconds:)),
-                    hasUnfinishedRun: row[3],
-                    watermark: PhotoTime(row, at: 4),
-                    totalCount: row[6]
+                    account: row["account"],
+                    lastCompleteAt: (row["complete_at"] as Int64?).map(Date.init(milliseconds:)),
+                    lastFullAt: (row["full_at"] as Int64?).map(Date.init(milliseconds:)),
+                    hasUnfinishedRun: row["has_run"],
+                    watermark: PhotoTime(row["watermark_us"], row["watermark_text"]),
+                    totalCount: row["total_count"]
                 )
             }
         }
@@ -219,13 +201,13 @@ extension SyncIndex {
             )
             var counts = PhotoCounts()
             while let row = try rows.next() {
-                let id: String? = row[0]
+                let id: String? = row["device_id"]
                 switch id {
-                case nil: counts.legacy += row[1]
-                case device: counts.thisDevice += row[1]
-                default: counts.otherDevices += row[1]
+                case nil: counts.legacy += row["present"]
+                case device: counts.thisDevice += row["present"]
+                default: counts.otherDevices += row["present"]
                 }
-                counts.gone += row[2]
+                counts.gone += row["gone"]
             }
             return counts
         }
@@ -244,12 +226,7 @@ extension SyncIndex {
     /// when nothing was uploaded, and for a server that was never synchronised.
     public func ownsUploads(at server: String) throws(StoreError) -> Bool? {
         try read { db in
-            let row = try Row.fetchOne(
-                db,
-                sql: "SELECT owns_uploads FROM servers WHERE address = ?",
-                arguments: [server]
-            )
-            return row?["owns_uploads"]
+            try Bool.fetchOne(db, sql: "SELECT owns_uploads FROM servers WHERE address = ?", arguments: [server])
         }
     }
 
