@@ -90,9 +90,9 @@ extension StoreSchema {
     )
 }
 
-/// The indexes over ids and digests. Both have random keys: filled photo by photo they cost ten times what the photo itself
-/// does, so a run that brings more photos than are known drops them, and they are built in one go: ids at its last page,
-/// digests when somebody asks for one.
+/// The indexes over ids and digests. Both have random keys: filled photo by photo they cost ten times what the photo
+/// itself does, so a run that brings more photos than are known drops them, and they are built in one go: ids at its
+/// last page, digests when somebody asks for one.
 struct PhotoIndexes {
     private let db: Database
 
@@ -103,9 +103,7 @@ struct PhotoIndexes {
         self.db = db
     }
 
-    /// To be called before each page.
-    ///
-    /// - Returns: Whether the index over ids is there, and photos can be found by id.
+    /// To be called before each page. Tells whether the index over ids is there, and photos can be found by id.
     func prepareIDs(for run: RunRow) throws -> Bool {
         guard run.pagesSeen == 0 else { return try exists(Self.ids) }
         let expected = try run.totalCount - OriginTable.presentCount(ofServer: run.server, db)
@@ -195,8 +193,8 @@ struct PhotoIndexes {
     }
 }
 
-/// Opens the index, and replaces one that is corrupt. Checking all of it would take seconds at every start, so damage may
-/// be found only in use; it is noted beside the file for the next start.
+/// Opens the index, and replaces one that is corrupt. Checking all of it would take seconds at every start, so damage
+/// may be found only in use; it is noted beside the file for the next start.
 struct IndexRepair {
     let directory: DataDirectory
     let fileSystem: FileSystemKind

@@ -76,8 +76,8 @@ public struct SyncState: Sendable, Equatable {
     public var account: String
     /// When a run, of either kind, last came to its end; nil when none has. What was uploaded before is in the index.
     public var lastCompleteAt: Date?
-    /// When the last full run that came to its end was begun: what was deleted before is marked as gone. What was deleted
-    /// while it ran need not be.
+    /// When the last full run that came to its end was begun: what was deleted before is marked as gone. What was
+    /// deleted while it ran need not be.
     public var lastFullAt: Date?
     /// Whether a run has begun and not come to its end.
     public var hasUnfinishedRun = false
@@ -182,13 +182,8 @@ extension SyncIndex {
         }
     }
 
-    /// Photos by origin, without those that are gone. Takes no time: they are counted while they are stored.
-    ///
-    /// - Parameters:
-    ///   - server: Address of the server.
-    ///   - device: The id of this machine's device; nil when it has none, and all devices are others.
-    /// - Returns: The counts; all 0 when the server is not known.
-    /// - Throws: `StoreError`.
+    /// Photos by origin, without those that are gone; all 0 when the server is not known. They are counted while they
+    /// are stored. All devices are others when this machine has none.
     public func counts(of server: String, device: String?) throws(StoreError) -> PhotoCounts {
         try read { db in
             let rows = try Row.fetchCursor(
@@ -222,8 +217,8 @@ extension SyncIndex {
 }
 
 extension SyncIndex {
-    /// Whether a server records who uploads a photo, as the latest upload from here has shown (photosync contract 3.5); nil
-    /// when nothing was uploaded, and for a server that was never synchronised.
+    /// Whether a server records who uploads a photo, as the latest upload from here has shown (photosync contract 3.5);
+    /// nil when nothing was uploaded, and for a server that was never synchronised.
     public func ownsUploads(at server: String) throws(StoreError) -> Bool? {
         try read { db in
             try Bool.fetchOne(db, sql: "SELECT owns_uploads FROM servers WHERE address = ?", arguments: [server])

@@ -87,9 +87,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 
     // MARK: Rows
 
-    /// The row of a run that is still the server's latest.
-    ///
-    /// - Throws: `StoreError`, `.busy` when it is not; errors of SQLite.
+    /// The row of a run that is still the server's latest; `.busy` when it is not.
     static func current(_ run: SyncRun, _ db: Database) throws -> RunRow {
         let condition = "number = ? AND server = (SELECT number FROM servers WHERE address = ?)"
         let request = filter(sql: condition, arguments: [run.number, run.server])
@@ -128,7 +126,6 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
         try db.execute(sql: "DELETE FROM seen WHERE server = ?", arguments: [server])
     }
 
-    /// Gives the run the next number.
     func renumber(_ db: Database) throws -> RunRow {
         try delete(db)
         var copy = self
@@ -137,9 +134,9 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
         return copy
     }
 
-    /// Writes what a page changes.
-    func writePage(_ db: Database) throws {
-        try update(db)
+    func writePage(after before: RunRow, _ db: Database) throws {
+        // The server is in an index, which would be written as well.
+        try updateChanges(db, from: before)
         try db.cachedStatement(sql: "UPDATE servers SET total_count = ?1 WHERE number = ?2 AND total_count <> ?1")
             .execute(arguments: [totalCount, server])
     }
@@ -156,8 +153,8 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 
     // MARK: Values
 
-    /// Whether this unfinished run can go on as a run of a kind. After a day too much may have been deleted of what it saw
-    /// first, and what it says of itself would not be worth much.
+    /// Whether this unfinished run can go on as a run of a kind. After a day too much may have been deleted of what it
+    /// saw first, and what it says of itself would not be worth much.
     func goesOn(as kind: SyncRun.Kind, now: Date) -> Bool {
         (cursor != nil || isAtEnd) && self.kind == kind
             && abs(now.timeIntervalSince(Date(milliseconds: begunAt))) <= Self.day
@@ -165,8 +162,8 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 
     private static let day: TimeInterval = 86_400
 
-    /// The latest `uploadedAt` that the next run may go on from, in microseconds. A photo of a later time was stored while
-    /// the server's clock was wrong; whoever went on from it would miss all uploads until then.
+    /// The latest `uploadedAt` that the next run may go on from, in microseconds. A photo of a later time was stored
+    /// while the server's clock was wrong; whoever went on from it would miss all uploads until then.
     var horizon: Int64 { (begunAt + Int64(Self.day) * 1000) * 1000 }
 
     private var kind: SyncRun.Kind { since.map(SyncRun.Kind.since) ?? .full }
@@ -204,17 +201,10 @@ extension PhotoTime {
 }
 
 extension SyncIndex {
-    /// Begins a run, or goes on with the one that did not end when it is of the same kind and account, has stored a page and
-    /// was begun not more than a day ago. Either way it gets a new number, and a process that still appends under the old one is refused.
-    ///
-    /// - Parameters:
-    ///   - server: Address of the server, the key of everything here.
-    ///   - account: What tells one user of the server from another (the device id); rows of another account are removed.
-    ///   - kind: What the run asks for.
-    ///   - restarts: Whether an unfinished run is thrown away.
-    ///   - now: The time of this machine.
-    /// - Returns: The run, with the cursor to go on from.
-    /// - Throws: `StoreError`.
+    /// Begins a run, or resumes the one that did not finish when it is of the same kind and account, has stored a page
+    /// and was begun not more than a day ago; never when `restarts`. Either way it gets a new number, and a process
+    /// that still appends under the old one is refused. The account tells one user of the server from another (the
+    /// device id): rows of another account are removed.
     public func begin(
         _ server: String,
         account: String,
@@ -234,15 +224,9 @@ extension SyncIndex {
         }
     }
 
-    /// Stores a page and the cursor behind it, in one transaction.
-    ///
-    /// - Parameters:
-    ///   - photos: The page. A photo that the run has stored already is updated and counts once.
-    ///   - cursor: Where the next page begins; nil after the last one.
-    ///   - totalCount: What the server says it has in all.
-    ///   - run: The run, as `begin` or the page before has returned it.
-    /// - Returns: The run as it stands then.
-    /// - Throws: `StoreError`: `.busy` when another process has begun a run for this server since (its run goes on).
+    /// Stores a page and the cursor behind it (nil after the last page), in one transaction, and returns the run as it
+    /// stands then. A photo that the run has stored already is updated and counts once. `.busy` when another process
+    /// has begun a run for this server since (its run goes on).
     package func append(
         _ photos: EncodedPhotos,
         cursor: String?,
@@ -250,7 +234,8 @@ extension SyncIndex {
         to run: SyncRun
     ) throws(StoreError) -> SyncRun {
         try write { db in
-            var row = try RunRow.current(run, db)
+            let before = try RunRow.current(run, db)
+            var row = before
             row.totalCount = totalCount
             let indexes = PhotoIndexes(db)
             let hasIDs = try indexes.prepareIDs(for: row)
@@ -259,7 +244,7 @@ extension SyncIndex {
             row.add(writer.outcome)
             row.cursor = cursor
             row.isAtEnd = cursor == nil
-            try row.writePage(db)
+            try row.writePage(after: before, db)
             if row.isAtEnd, try indexes.finishIDs() { row = try RunRow.current(run, db) }
             return row.run(server: run.server, isResumed: run.isResumed)
         }
@@ -275,13 +260,9 @@ extension SyncIndex {
         try append(EncodedPhotos(photos), cursor: cursor, totalCount: totalCount, to: run)
     }
 
-    /// Records that a run has seen everything. A full run marks the rows that it did not see as gone.
-    ///
-    /// - Parameters:
-    ///   - run: The run. Its last page has been stored.
-    ///   - now: The time of this machine; nil when the last page came at some time since the run began.
-    /// - Returns: What changed.
-    /// - Throws: `StoreError`: `.busy` as `append`; `.other` when the last page has not been stored.
+    /// Records that a run has seen everything, at a time that is nil when its last page came at some time since it
+    /// began. A full run marks the rows that it did not see as gone. `.busy` as `append`; `.other` when the last page
+    /// has not been stored.
     public func finish(_ run: SyncRun, now: Date?) throws(StoreError) -> SyncChanges {
         try write { db in
             let row = try RunRow.current(run, db)
