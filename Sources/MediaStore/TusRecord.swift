@@ -15,33 +15,14 @@ public struct TusRecord: Sendable, Equatable {
         /// When creation was answered; nil if unknown.
         public var createdAt: Date?
         /// The size of all chunks but the last in bytes, where the server counts chunks; nil where chunks may differ. A
-        /// version that does not know this key drops it with its first write, so that a part that still has it was sent in
-        /// chunks of this size only.
+        /// version that does not know this key drops it with its first write, so that a part that still has it was sent
+        /// in chunks of this size only.
         public var chunkBytes: Int64?
         /// The newest proofs of what was sent, oldest first; two are enough.
-        public var proofs: [Proof]
+        public var proofs: [Proof] = []
 
-        /// Makes a part.
-        public init(
-            start: Int64,
-            byteCount: Int64,
-            tusID: String? = nil,
-            expiresAt: Date? = nil,
-            createdAt: Date? = nil,
-            chunkBytes: Int64? = nil,
-            proofs: [Proof] = []
-        ) {
-            self.start = start
-            self.byteCount = byteCount
-            self.tusID = tusID
-            self.expiresAt = expiresAt
-            self.createdAt = createdAt
-            self.chunkBytes = chunkBytes
-            self.proofs = proofs
-        }
-
-        /// Whether the server counts chunks, by the form of its ID (UUID; gighive-d4 contract section 1), and their size is
-        /// not known.
+        /// Whether the server counts chunks, by the form of its ID (UUID; gighive-d4 contract section 1), and their
+        /// size is not known.
         public var needsChunkSize: Bool { chunkBytes == nil && tusID.flatMap { UUID(uuidString: $0) } != nil }
     }
 
@@ -74,18 +55,19 @@ public struct TusRecord: Sendable, Equatable {
 
     /// Whether the last byte may be on such a server, which has then stored the file.
     public var mayBeStored: Bool { isInChunks && parts[0].proofs.last?.offset == parts[0].byteCount }
+}
 
-    /// Makes a record.
-    public init(
-        uploadID: String,
-        parts: [Part],
-        finalTusID: String? = nil,
-        finalizeStartedAt: Date? = nil
-    ) {
-        self.uploadID = uploadID
-        self.parts = parts
-        self.finalTusID = finalTusID
-        self.finalizeStartedAt = finalizeStartedAt
+extension TusRecord {
+    /// Makes a record of an upload whose finalize request was never sent.
+    public init(uploadID: String, parts: [Part]) {
+        self.init(uploadID: uploadID, parts: parts, finalTusID: nil)
+    }
+}
+
+extension TusRecord.Part {
+    /// Makes a part that the server does not have yet.
+    public init(start: Int64, byteCount: Int64) {
+        self.init(start: start, byteCount: byteCount, tusID: nil)
     }
 }
 
@@ -102,8 +84,8 @@ extension TusRecord: Storable {
 
 /// Statements over the table `tus_uploads`. The parts are one JSON text: they are always read and written together.
 enum TusRow {
-    /// Whether a row of `uploads` ended without a file on the server, while a tus server holds bytes of it. Takes the time
-    /// now as the second argument.
+    /// Whether a row of `uploads` ended without a file on the server, while a tus server holds bytes of it. Takes the
+    /// time now as the second argument.
     static let isResumable = """
         state IN (\(UploadRow.names(of: [.failed, .cancelled]))) AND EXISTS (
             SELECT 1 FROM tus_uploads, json_each(tus_uploads.parts) AS part

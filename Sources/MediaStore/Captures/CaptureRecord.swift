@@ -6,14 +6,7 @@ import Outcomes
 package enum CaptureID {
     /// Whether a text is a UUID in its usual form, lower case: 8-4-4-4-12 hexadecimal digits (RFC 9562 section 4).
     package static func isValid(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 36 else { return false }
-        return bytes.enumerated().allSatisfy { place, byte in
-            switch place {
-            case 8, 13, 18, 23: byte == UInt8(ascii: "-")
-            default: (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
-            }
-        }
+        UUID(uuidString: text)?.uuidString.lowercased() == text
     }
 }
 
@@ -52,7 +45,7 @@ public struct CaptureRecord: Sendable, Equatable {
     /// nil in a record of before modes: local only until the user says otherwise (hash-only contract section 8).
     public var mode: Mode?
     /// How far it has got.
-    public var state: State
+    public var state = State.pending
     /// SHA-256 of the media, 64 lower-case hexadecimal characters.
     public var mediaHash: String
     /// `photo` or `video`.
@@ -62,9 +55,9 @@ public struct CaptureRecord: Sendable, Equatable {
     /// Length of the media in bytes; nil when it was not observed.
     public var mediaBytes: Int64?
     /// Whether the media was seen here, and is in the vault; false for a digest that was given.
-    public var isObserved: Bool
+    public var isObserved = false
     /// Whether a depth map is in the vault.
-    public var hasDepth: Bool
+    public var hasDepth = false
     /// The analysis as JSON; nil in a record of before modes.
     public var analysis: String?
     /// The privacy settings in force, as JSON; nil in a record of before modes.
@@ -84,9 +77,9 @@ public struct CaptureRecord: Sendable, Equatable {
     /// Level of the key that signed it.
     public var keyLevel: String?
     /// How often signing has failed; 3 are allowed.
-    public var signingFailures: Int
+    public var signingFailures = 0
     /// How often it has been sent.
-    public var submissions: Int
+    public var submissions = 0
     /// When it was made.
     public var createdAt: Date
     /// When it last changed.
@@ -120,13 +113,8 @@ public struct CaptureRecord: Sendable, Equatable {
         self.server = server
         self.profile = profile
         self.mode = mode
-        state = .pending
         self.mediaHash = mediaHash
         self.mediaType = mediaType
-        isObserved = false
-        hasDepth = false
-        signingFailures = 0
-        submissions = 0
         self.createdAt = createdAt
         updatedAt = createdAt
     }

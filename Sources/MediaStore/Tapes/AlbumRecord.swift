@@ -101,25 +101,6 @@ public struct AlbumLibraryRecord: Sendable, Equatable {
     public var refusedFingerprint: String?
     /// When this was last written.
     public var updatedAt: Date
-
-    /// Makes a record of an address.
-    public init(
-        kind: String,
-        address: String,
-        libraryID: String? = nil,
-        accountID: String? = nil,
-        keyID: String? = nil,
-        refusedFingerprint: String? = nil,
-        updatedAt: Date
-    ) {
-        self.kind = kind
-        self.address = address
-        self.libraryID = libraryID
-        self.accountID = accountID
-        self.keyID = keyID
-        self.refusedFingerprint = refusedFingerprint
-        self.updatedAt = updatedAt
-    }
 }
 
 /// What became of one clip in one attempt.
@@ -190,6 +171,13 @@ extension AlbumTombstone: Storable {
         case albumID = "album_id"
         case tapeTitle = "tape_title"
         case lastError = "last_error"
+    }
+}
+
+extension AlbumLibraryRecord {
+    /// Makes a record of an address where nothing was found yet.
+    public init(kind: String, address: String, updatedAt: Date) {
+        self.init(kind: kind, address: address, libraryID: nil, updatedAt: updatedAt)
     }
 }
 

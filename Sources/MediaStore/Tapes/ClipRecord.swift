@@ -48,23 +48,23 @@ public struct ClipRecord: Sendable, Equatable {
     /// nil is unknown, not 0.
     public var durationMilliseconds: Int64?
     /// Cut off at the beginning; videos only.
-    public var trimStartMilliseconds: Int64
+    public var trimStartMilliseconds: Int64 = 0
     /// Cut off at the end; videos only.
-    public var trimEndMilliseconds: Int64
+    public var trimEndMilliseconds: Int64 = 0
     /// 0 to 3, clockwise.
-    public var rotateQuarterTurns: Int
+    public var rotateQuarterTurns = 0
     /// nil is the tape's.
     public var scaleOverride: TapeRecord.ScaleMode?
     /// 0 to 1; nil is full.
     public var volume: Double?
     /// How long a still is shown.
-    public var imageMilliseconds: Int64
+    public var imageMilliseconds: Int64 = 4000
     /// How it stands with the album.
-    public var association: Association
+    public var association = Association.pending
     /// Why it is not in the album.
     public var reason: AssociationReason?
     /// Tries that failed in a row.
-    public var attempts: Int
+    public var attempts = 0
     /// Not tried again of itself before.
     public var nextAttemptAt: Date?
 
@@ -75,18 +75,12 @@ public struct ClipRecord: Sendable, Equatable {
         self.position = position
         self.kind = kind
         self.source = source
-        trimStartMilliseconds = 0
-        trimEndMilliseconds = 0
-        rotateQuarterTurns = 0
-        imageMilliseconds = 4000
-        association = .pending
-        attempts = 0
     }
 }
 
 extension ClipRecord {
-    /// How long it is seen, in milliseconds; nil is unknown. A still as long as it is shown, a live picture as long as its
-    /// video. Trims that would eat a clip leave nothing of it, and never less (tapes contract trap 20). The sums of
+    /// How long it is seen, in milliseconds; nil is unknown. A still as long as it is shown, a live picture as long as
+    /// its video. Trims that would eat a clip leave nothing of it, and never less (tapes contract trap 20). The sums of
     /// `LibraryStore.summaries` say the same in SQL.
     package var shownMilliseconds: Int64? {
         switch kind {
@@ -97,8 +91,8 @@ extension ClipRecord {
     }
 }
 
-/// As with tapes, what only a later version knows is read as what asks for least and stays in the row; but a clip whose very
-/// kind is unknown cannot be used, and makes the clips of its tape unreadable.
+/// As with tapes, what only a later version knows is read as what asks for least and stays in the row; but a clip whose
+/// very kind is unknown cannot be used, and makes the clips of its tape unreadable.
 extension ClipRecord: Storable {
     static let table = "clips"
 
@@ -220,16 +214,10 @@ extension LibraryStore {
         try connection.readBeside { db in try ClipRow.fetch(db, where: "tape_id = ?", [tapeID]) }
     }
 
-    /// Commits new clips with the state `pending`: the tape has received content, and is `pendingAssociation` unless
-    /// associated already (rule R2.2).
-    ///
-    /// - Parameters:
-    ///   - clips: Their `tapeID`, `position` and state are set here. None changes nothing.
-    ///   - tapeID: The tape.
-    ///   - position: Clamped to 0…count; nil is the end.
-    ///   - now: Becomes `updatedAt`.
-    /// - Returns: The clips as kept; nil when the tape is gone.
-    /// - Throws: `StoreError`; `.other` for an id that is no UUID in lower case, or that there is already.
+    /// Commits new clips with the state `pending`, at a position that is clamped to 0…count (nil is the end): the tape
+    /// has received content, and is `pendingAssociation` unless associated already (rule R2.2). Their `tapeID`,
+    /// `position` and state are set here. Returns the clips as kept; nil when the tape is gone. `.other` for an id that
+    /// is no UUID in lower case, or that there is already.
     public func addClips(
         _ clips: [ClipRecord],
         to tapeID: String,
@@ -268,14 +256,8 @@ extension LibraryStore {
         }
     }
 
-    /// Removes clips of a tape and closes the gaps.
-    ///
-    /// - Parameters:
-    ///   - ids: The clips.
-    ///   - tapeID: Their tape; clips of others stay.
-    ///   - now: Becomes `updatedAt` if there was any.
-    /// - Returns: The clips that were removed, in their order; an id that is not there is left out.
-    /// - Throws: `StoreError`.
+    /// Removes clips of a tape, closes the gaps, and returns the removed clips in their order. An id that is not there,
+    /// or is in another tape, is left out.
     public func removeClips(_ ids: [String], of tapeID: String, now: Date) throws(StoreError) -> [ClipRecord] {
         try connection.write { db in
             var removed: [ClipRecord] = []
@@ -291,15 +273,7 @@ extension LibraryStore {
         }
     }
 
-    /// Moves a clip; the position is clamped.
-    ///
-    /// - Parameters:
-    ///   - id: The clip.
-    ///   - tapeID: Its tape.
-    ///   - position: Where it is to be afterwards, from 0.
-    ///   - now: Becomes `updatedAt` if it was elsewhere.
-    /// - Returns: Its position; nil when it is gone.
-    /// - Throws: `StoreError`.
+    /// Moves a clip to a position from 0, which is clamped, and returns it; nil when the clip is gone.
     public func moveClip(_ id: String, of tapeID: String, to position: Int, now: Date) throws(StoreError) -> Int? {
         try connection.write { db in
             guard let clip = try ClipRow.fetch(db, where: "id = ? AND tape_id = ?", [id, tapeID]).first else {
@@ -314,17 +288,9 @@ extension LibraryStore {
     }
 
     /// Changes clips as they are by now, all in one transaction: everything but id, tape, position and association.
-    /// `updatedAt` of the tapes of those that differ afterwards moves.
-    ///
-    /// A clip that is given another source is pending again and its assets are forgotten: libraries name originals by their
-    /// path, too.
-    ///
-    /// - Parameters:
-    ///   - ids: The clips.
-    ///   - now: Becomes `updatedAt`.
-    ///   - change: Called with each clip that is there.
-    /// - Returns: The clips as they are now; one that is gone is left out.
-    /// - Throws: `StoreError`.
+    /// `updatedAt` of the tapes of those that differ afterwards moves. Returns the clips as they are now; one that is
+    /// gone is left out. A clip that is given another source is pending again and its assets are forgotten: libraries
+    /// name originals by their path, too.
     @discardableResult
     public func changeClips(
         _ ids: [String],
@@ -361,8 +327,8 @@ extension LibraryStore {
         new.nextAttemptAt = isMoved ? nil : old.nextAttemptAt
     }
 
-    /// Keeps checksums, size and time that were found out; nothing else changes, `updatedAt` neither. A clip that is gone, or
-    /// has another source by now, is left out.
+    /// Keeps checksums, size and time that were found out; nothing else changes, `updatedAt` neither. A clip that is
+    /// gone, or has another source by now, is left out.
     public func keepChecksums(of clips: [ClipRecord]) throws(StoreError) {
         guard !clips.isEmpty else { return }
         try connection.write { db in

@@ -2,8 +2,8 @@ public import Foundation
 import GRDB
 import Synchronization
 
-/// Links, intents, tombstones and libraries of albums (tapes contract 1.3). Every change is one transaction, on the disk when
-/// the method returns.
+/// Links, intents, tombstones and libraries of albums (tapes contract 1.3). Every change is one transaction, on the
+/// disk when the method returns.
 extension LibraryStore {
     // MARK: Links
 
@@ -75,12 +75,6 @@ extension LibraryStore {
     }
 
     /// Commits what became of clips in a library; one that is gone is left out.
-    ///
-    /// - Parameters:
-    ///   - clips: What became of them.
-    ///   - libraryID: The library.
-    ///   - now: When the assets were linked.
-    /// - Throws: `StoreError`.
     public func settle(
         _ clips: [ClipSettlement],
         in libraryID: String,
@@ -191,14 +185,9 @@ extension LibraryStore {
 
 /// What the work on albums asks of many tapes or clips at once.
 extension LibraryStore {
-    /// Tapes that have clips and are not wholly in an album of a library. Clips that were refused for good do not count.
-    ///
-    /// The one that was tried least comes first, then the one that was not changed for the longest time: tapes that never
-    /// succeed must not keep the others from their turn.
-    ///
-    /// - Parameter libraryID: nil counts every tape that has clips.
-    /// - Returns: The tapes.
-    /// - Throws: `StoreError`.
+    /// Tapes that have clips and are not wholly in an album of a library; nil counts every tape that has clips. Clips
+    /// that were refused for good do not count. The one that was tried least comes first, then the one that was not
+    /// changed for the longest time: tapes that never succeed must not keep the others from their turn.
     public func tapesToAssociate(in libraryID: String?) throws(StoreError) -> [TapeRecord] {
         try connection.readBeside { db in
             try Stored.values(
@@ -252,15 +241,8 @@ package final class AlbumLock: Sendable {
         self.byte = byte
     }
 
-    /// Becomes the owner. Whoever waits does so on a thread of its own, without asking again and again.
-    ///
-    /// Cancelling ends the waiting with `CancellationError`.
-    ///
-    /// - Parameters:
-    ///   - subject: What to lock.
-    ///   - directory: The data directory.
-    /// - Returns: The lock, until it is released.
-    /// - Throws: `StoreError` when the lock file cannot be made; `CancellationError`.
+    /// Becomes the owner. Whoever waits does so on a thread of its own, without asking again and again; cancelling ends
+    /// the waiting.
     package static func acquire(_ subject: Subject, in directory: DataDirectory) async throws -> AlbumLock {
         try Task.checkCancellation()
         let place = subject.place
@@ -270,13 +252,13 @@ package final class AlbumLock: Sendable {
         return AlbumLock(byte)
     }
 
-    /// Lets another become the owner. Also done when the last reference goes; a caller that must not lose the lock earlier
-    /// keeps the object by calling this at the end.
+    /// Lets another become the owner. Also done when the last reference goes; a caller that must not lose the lock
+    /// earlier keeps the object by calling this at the end.
     package func release() { byte.release() }
 }
 
-/// One wait for a lock. The system call cannot be called off: a wait that was cancelled goes on without anybody, and gives
-/// the lock back as soon as it gets it.
+/// One wait for a lock. The system call cannot be called off: a wait that was cancelled goes on without anybody, and
+/// gives the lock back as soon as it gets it.
 private final class AlbumLockWait: Sendable {
     private enum State {
         case idle

@@ -52,17 +52,17 @@ public struct TapeRecord: Sendable, Equatable {
     /// When title, clips or settings last changed; kept to the millisecond.
     public var updatedAt: Date
     /// Set by the first committed clip, never cleared.
-    public var hasReceivedFirstContent: Bool
+    public var hasReceivedFirstContent = false
     /// Shape of the picture.
-    public var orientation: Orientation
+    public var orientation = Orientation.portrait
     /// Of clips without their own.
-    public var scaleMode: ScaleMode
+    public var scaleMode = ScaleMode.fit
     /// Between two clips.
-    public var transition: Transition
+    public var transition = Transition.none
     /// 100 to 2000.
-    public var transitionMilliseconds: Int
+    public var transitionMilliseconds: Int = 500
     /// How it stands with its album.
-    public var association: Association
+    public var association = Association.none
     /// nil unless pending.
     public var reason: AssociationReason?
 
@@ -75,12 +75,6 @@ public struct TapeRecord: Sendable, Equatable {
         self.title = title
         self.createdAt = createdAt
         updatedAt = createdAt
-        hasReceivedFirstContent = false
-        orientation = .portrait
-        scaleMode = .fit
-        transition = .none
-        transitionMilliseconds = 500
-        association = .none
     }
 }
 
@@ -182,7 +176,7 @@ extension LibraryStore {
     /// All tapes, the one last changed first, in one query that reads no clip but only an index of them.
     public func tapeSummaries() throws(StoreError) -> [TapeSummary] {
         try connection.readBeside { db in
-            try Row.fetchAll(db.cachedStatement(sql: Self.summaries)).map { row in
+            let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.summaries)).map { row in
                 TapeSummary(
                     tape: try Stored(row: row).value,
                     clipCount: row["clip_count"],
@@ -191,10 +185,12 @@ extension LibraryStore {
                     isDurationKnown: row["unknown_count"] == 0
                 )
             }
+            return try Array(rows)
         }
     }
 
-    /// Lengths as `ClipRecord.shownMilliseconds` has them; a live picture always has its video. `total` cannot overflow, as `sum` can.
+    /// Lengths as `ClipRecord.shownMilliseconds` has them; a live picture always has its video. `total` cannot
+    /// overflow, as `sum` can.
     static let summaries = """
         SELECT tapes.*, coalesce(clip_count, 0) AS clip_count, coalesce(pending_count, 0) AS pending_count,
             coalesce(duration, 0) AS duration, coalesce(unknown_count, 0) AS unknown_count
@@ -213,9 +209,9 @@ extension LibraryStore {
         try connection.readBeside { db in try Stored<TapeRecord>.fetchOne(db, key: id)?.value }
     }
 
-    /// The tapes that a user may mean: the one of this id; else those whose id begins with it (4 characters at least, in
-    /// either case) and those of exactly this title. Both, since a title may look like the beginning of an id, and the wrong
-    /// tape must not be taken for it.
+    /// The tapes that a user may mean: the one of this id; else those whose id begins with it (4 characters at least,
+    /// in either case) and those of exactly this title. Both, since a title may look like the beginning of an id, and
+    /// the wrong tape must not be taken for it.
     public func tapes(named name: String) throws(StoreError) -> [TapeRecord] {
         let id = name.lowercased()
         return try connection.readBeside { db in
@@ -238,14 +234,8 @@ extension LibraryStore {
         try connection.write { db in try Stored(tape).insert(db) }
     }
 
-    /// Changes title and settings of a tape, and `updatedAt` if anything differs. Its association is left alone.
-    ///
-    /// - Parameters:
-    ///   - id: The tape.
-    ///   - now: Becomes `updatedAt`.
-    ///   - change: What is to change; id, times, association and first content stay as they are.
-    /// - Returns: The tape; nil when it is gone.
-    /// - Throws: `StoreError`.
+    /// Changes title and settings of a tape, and `updatedAt` if anything differs: not id, times, association and first
+    /// content. nil when it is gone.
     public func changeTape(
         _ id: String,
         at now: Date,
@@ -280,13 +270,8 @@ extension LibraryStore {
         }
     }
 
-    /// Copies a tape with its clips under new ids: title with ` Copy`, no link, no intent, every clip pending (rule R17).
-    ///
-    /// - Parameters:
-    ///   - id: The tape.
-    ///   - now: When the copy is made.
-    /// - Returns: The copy, pending (never tried) when it has clips; nil when the tape is gone.
-    /// - Throws: `StoreError`.
+    /// Copies a tape with its clips under new ids: title with ` Copy`, no link, no intent, every clip pending (rule
+    /// R17). The copy is pending (never tried) when it has clips; nil when the tape is gone.
     public func duplicateTape(_ id: String, at now: Date) throws(StoreError) -> TapeRecord? {
         try connection.write { db in
             guard try TapeRecord.exists(db, id: id) else { return nil }
@@ -314,14 +299,8 @@ extension LibraryStore {
         }
     }
 
-    /// Removes a tape with everything of it, and writes the tombstones of its albums, in one transaction (rule R11). An
-    /// album that another tape holds gets no tombstone.
-    ///
-    /// - Parameters:
-    ///   - id: The tape.
-    ///   - isDeletionOwed: Whether its albums are to go too; without, no tombstone is written.
-    /// - Returns: The tombstones that were written; nil when the tape was gone.
-    /// - Throws: `StoreError`.
+    /// Removes a tape with everything of it, and writes and returns the tombstones of its albums if they are to go too,
+    /// in one transaction (rule R11). An album that another tape holds gets no tombstone. nil when the tape was gone.
     public func deleteTape(_ id: String, owing isDeletionOwed: Bool) throws(StoreError) -> [AlbumTombstone]? {
         try connection.write { db in
             guard let tape = try Stored<TapeRecord>.fetchOne(db, key: id)?.value else { return nil }
@@ -340,9 +319,7 @@ extension LibraryStore {
     }
 
     /// Marks tapes that have clips, no link and no association as pending, never tried: one statement (rule R13).
-    ///
-    /// - Returns: How many.
-    /// - Throws: `StoreError`.
+    /// Returns how many.
     @discardableResult
     public func markUntriedTapes() throws(StoreError) -> Int {
         try connection.write { db in
