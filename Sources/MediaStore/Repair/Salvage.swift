@@ -40,7 +40,6 @@ enum SalvagedRow {
         text.hasPrefix("u-") && text.utf8.count <= 40 && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
     }
 
-    /// A text or nothing.
     private static func optional(_ value: RecordValue) -> String?? { value.isNull ? .some(nil) : value.text.map { $0 } }
 
     private static func number(_ value: RecordValue) -> Int64?? { value.isNull ? .some(nil) : value.integer.map { $0 } }
@@ -186,7 +185,6 @@ struct TokenKey {
 struct SalvageSink {
     /// Whether nothing was stored before, so that nothing can be lost by what is found.
     let isFresh: Bool
-    /// Rows that were added.
     private(set) var tokens = 0
     private(set) var uploads = 0
     private(set) var others = 0
@@ -199,7 +197,22 @@ struct SalvageSink {
         self.isFresh = isFresh
     }
 
-    /// - Throws: Errors of SQLite.
+    /// Stores all rows of a file and returns how many there are, and how many of them are tokens.
+    mutating func store(all source: DatabaseBytes, _ db: Database) throws -> (rows: Int, tokens: Int) {
+        var (rows, tokens) = (0, 0)
+        // A part of an upload may come before it.
+        for isSecondPass in [false, true] {
+            try source.forEachRow { row in
+                guard let found = SalvagedRow(row) else { return }
+                if case .tus = found { guard isSecondPass else { return } } else if isSecondPass { return }
+                rows += 1
+                if case .token = found { tokens += 1 }
+                try store(found, db)
+            }
+        }
+        return (rows, tokens)
+    }
+
     mutating func store(_ row: SalvagedRow, _ db: Database) throws {
         switch row {
         case .token(let entry, let isTrusted): try store(entry, isTrusted: isTrusted, db)
@@ -314,16 +327,13 @@ struct SalvageSink {
     }
 }
 
-/// What SQLite would drop from a damaged write-ahead log: the transactions behind the first frame that is damaged. After a
-/// power cut, this is at most one transaction of which nobody was told, and storing its tokens does no harm.
+/// What SQLite would drop from a damaged write-ahead log: the transactions behind the first frame that is damaged.
+/// After a power cut, this is at most one transaction of which nobody was told, and storing its tokens does no harm.
 struct LogSalvage {
     private let rows: [SalvagedRow]
     private let path: String
 
-    /// Looks at the log before SQLite does.
-    ///
-    /// - Returns: nil if nothing would be lost.
-    /// - Throws: `StoreError` when the log cannot be opened.
+    /// Looks at the log before SQLite does; nil if nothing would be lost.
     init?(in directory: DataDirectory) throws(StoreError) {
         path = directory.file(StoreSchema.tokens.fileName)
         guard let status = try FileStatus(at: path + "-wal"), status.isRegularFile, status.isOwnedByUser,
@@ -346,10 +356,7 @@ struct LogSalvage {
         self.rows = rows
     }
 
-    /// Stores what the database lacks.
-    ///
-    /// - Returns: What the user should know.
-    /// - Throws: `StoreError`.
+    /// Stores what the database lacks, and returns what the user should know.
     func restore(to connection: StoreConnection) throws(StoreError) -> [String] {
         let added = try connection.write { db in
             var sink = SalvageSink(isFresh: false)
