@@ -1,7 +1,8 @@
 public import Foundation
 import GRDB
 
-/// What a server gave a guest for an upload (gighive contract section 6). The nonce is a secret: it takes the upload back.
+/// What a server gave a guest for an upload (gighive contract section 6). The nonce is a secret: it takes the upload
+/// back.
 public struct GuestReceipt: Sendable, Equatable, CustomStringConvertible {
     /// `status_nonce`.
     public var nonce: String
@@ -54,7 +55,8 @@ enum GuestRow {
     }
 
     static func standings(_ db: Database) throws -> [String: GuestStanding] {
-        let sql = "SELECT upload_id, state, state_at FROM guest_receipts WHERE state IS NOT NULL AND state_at IS NOT NULL"
+        let sql =
+            "SELECT upload_id, state, state_at FROM guest_receipts WHERE state IS NOT NULL AND state_at IS NOT NULL"
         return Dictionary(
             uniqueKeysWithValues: try Row.fetchAll(db, sql: sql).map { row in
                 (row["upload_id"], GuestStanding(state: row["state"], notedAt: Date(milliseconds: row["state_at"])))

@@ -13,7 +13,8 @@ extension Storable {
     mutating func complete(from row: Row) {}
 }
 
-/// The row of a value as GRDB reads and writes it. Values are public and GRDB is not, so that they cannot conform themselves.
+/// The row of a value as GRDB reads and writes it. Values are public and GRDB is not, so that they cannot conform
+/// themselves.
 struct Stored<Value: Storable>: Codable, FetchableRecord, PersistableRecord {
     static var databaseTableName: String { Value.table }
 
@@ -92,7 +93,9 @@ protocol Extensible: RawRepresentable<String>, Codable {
 // How columns keep what Codable would write otherwise. Synthesized conformances use these.
 
 extension KeyedDecodingContainer {
-    func decode(_: Date.Type, forKey key: Key) throws -> Date { Date(milliseconds: try decode(Int64.self, forKey: key)) }
+    func decode(_: Date.Type, forKey key: Key) throws -> Date {
+        Date(milliseconds: try decode(Int64.self, forKey: key))
+    }
 
     func decodeIfPresent(_: Date.Type, forKey key: Key) throws -> Date? {
         try decodeIfPresent(Int64.self, forKey: key).map(Date.init(milliseconds:))

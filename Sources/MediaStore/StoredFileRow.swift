@@ -62,8 +62,6 @@ enum StoredFileRow {
     }
 
     /// Keeps the row of the same file and event.
-    ///
-    /// - Returns: The number of rows that were added.
     static func insert(_ file: StoredFile, createdAt: Int64, _ db: Database) throws -> Int {
         try write("IGNORE", file, createdAt: createdAt, db)
         return db.changesCount
@@ -89,7 +87,7 @@ enum StoredFileRow {
         _ arguments: [(any DatabaseValueConvertible)?]
     ) throws -> [StoredFile] {
         let sql = "SELECT \(columns) FROM stored_files WHERE \(condition) ORDER BY created_at, event_date, org_name"
-        return try Row.fetchAll(db, sql: sql, arguments: StatementArguments(arguments)).map(file)
+        return try files(db.makeStatement(sql: sql), arguments)
     }
 
     /// The files of a page of tokens: `tokens` selects their keys.
@@ -107,8 +105,15 @@ enum StoredFileRow {
             ON file.host = page.host AND file.file_id = page.file_id AND file.checksum_sha256 = page.checksum_sha256
             ORDER BY file.created_at, file.event_date, file.org_name
             """
-        let statement = try db.cachedStatement(sql: sql)
-        return try Row.fetchAll(statement, arguments: StatementArguments(arguments)).map(file)
+        return try files(db.cachedStatement(sql: sql), arguments)
+    }
+
+    /// By a cursor: its rows find a column by a dictionary, copies of rows by a search.
+    private static func files(
+        _ statement: Statement,
+        _ arguments: [(any DatabaseValueConvertible)?]
+    ) throws -> [StoredFile] {
+        try Array(Row.fetchCursor(statement, arguments: StatementArguments(arguments)).map(file))
     }
 
     private static func file(_ row: Row) -> StoredFile {

@@ -144,21 +144,14 @@ enum TokenRow {
         return hasOther ? .conflicting : .added
     }
 
-    /// Whether there is a token for the file of an entry.
     static func hasKey(of entry: TokenEntry, _ db: Database) throws -> Bool {
         let statement = try db.cachedStatement(sql: "SELECT 1 FROM tokens WHERE \(hasKey) LIMIT 1")
         return try Row.fetchOne(statement, arguments: StatementArguments(key(entry))) != nil
     }
 
-    /// Stores an entry unless its token is here already, and makes the newest row of its key the primary one.
-    ///
-    /// - Parameters:
-    ///   - entry: What to store.
-    ///   - db: Where.
-    ///   - isRowIDKept: Whether it gets its former row number unless another row has it: of two entries of one moment, the
-    ///     higher number is primary.
-    /// - Returns: Whether a row was added.
-    /// - Throws: Errors of SQLite.
+    /// Stores an entry unless its token is here already, and makes the newest row of its key the primary one. Tells
+    /// whether a row was added. It keeps its former row number unless another row has it: of two entries of one moment,
+    /// the higher one is primary.
     @discardableResult
     static func upsert(_ entry: TokenEntry, _ db: Database, keepingRowID isRowIDKept: Bool = false) throws -> Bool {
         let known = try db.cachedStatement(sql: "SELECT 1 FROM tokens WHERE \(hasKey) AND token = ?4")
@@ -189,7 +182,6 @@ enum TokenRow {
         try bury(Tombstone(entry), db)
     }
 
-    /// Removes the rows of a removed entry.
     static func bury(_ stone: Tombstone, _ db: Database) throws {
         let key: [(any DatabaseValueConvertible)?] = [stone.host, stone.fileID, stone.checksumSHA256]
         let arguments = StatementArguments(key + [stone.createdAt])
@@ -257,7 +249,11 @@ enum TokenRow {
 
     private static func entry(_ row: Row) throws -> TokenEntry {
         guard let token = DeleteToken(row["token"]) else {
-            throw StoreError(.corrupt, path: "tokens.sqlite", detail: "row \(row["row_id"] as Int64) has no usable token")
+            throw StoreError(
+                .corrupt,
+                path: "tokens.sqlite",
+                detail: "row \(row["row_id"] as Int64) has no usable token"
+            )
         }
         return TokenEntry(
             rowID: row["row_id"],

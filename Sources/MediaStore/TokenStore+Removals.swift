@@ -70,8 +70,6 @@ extension TokenStore {
     }
 
     /// Finishes the removals of processes that ended before `finishRemovals`.
-    ///
-    /// - Throws: `StoreError`; the next command that changes the store retries.
     package func finishInterruptedRemovals() throws(StoreError) {
         let names = try DataDirectory.entries(of: directory.lockFolder).filter { $0.hasPrefix(Self.markPrefix) }
         var marks: [LockedFile] = []

@@ -37,9 +37,8 @@ public final class TokenStore: Sendable {
     }
 
     /// Opens the store for commands that only read: also if the data directory cannot be written or has no space left.
-    /// Uploads in the write-ahead log are there as well.
-    ///
-    /// - Throws: `StoreError`. Exactly the stores that `init(in:)` refuses as damaged or newer are refused here.
+    /// Uploads in the write-ahead log are there as well. Exactly the stores that `init(in:)` refuses as damaged or
+    /// newer are refused here.
     package init(reading directory: DataDirectory) throws(StoreError) {
         let (connection, warnings) = try Self.openForReading(directory)
         self.directory = directory
@@ -109,24 +108,25 @@ extension TokenStore {
 
     /// One row.
     public func upload(_ uploadID: String) throws(StoreError) -> UploadRecord? {
-        try connection.read { db in
-            try Stored<UploadRecord>.values(db, where: "upload_id = ?", [uploadID]).first
-        }
+        try uploads(where: "upload_id = ?", [uploadID]).first
     }
 
     /// Rows in any of these states, newest first; all states when `states` is empty.
     public func uploads(states: Set<UploadState>, host: String?) throws(StoreError) -> [UploadRecord] {
         let wanted = states.isEmpty ? Set(UploadState.allCases) : states
-        return try connection.read { db in
-            try UploadRow.fetch(db, where: UploadRow.isIn(wanted), [host])
-        }
+        return try uploads(where: UploadRow.isIn(wanted), [host])
+    }
+
+    private func uploads(
+        where condition: String,
+        _ arguments: [(any DatabaseValueConvertible)?]
+    ) throws(StoreError) -> [UploadRecord] {
+        try connection.read { try UploadRow.fetch($0, where: condition, arguments) }
     }
 
     /// Rows with this id on their server, newest first.
     package func uploads(fileID: Int64, host: String?) throws(StoreError) -> [UploadRecord] {
-        try connection.read {
-            try UploadRow.fetch($0, where: "file_id = ?2 AND (?1 IS NULL OR host = ?1)", [host, fileID])
-        }
+        try uploads(where: "file_id = ?2 AND (?1 IS NULL OR host = ?1)", [host, fileID])
     }
 
     /// Rows for exactly this file, unchanged in content and status, on a host; newest first. Tells what was already
@@ -143,9 +143,7 @@ extension TokenStore {
             )
         }
     }
-}
 
-extension TokenStore {
     /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit).
     ///
     /// - Throws: `StoreError`; `.other` when the id is taken.
@@ -189,28 +187,18 @@ extension TokenStore {
 
     /// Rows of a host that sent these bytes, newest first.
     public func uploads(checksumSHA256: String, host: String) throws(StoreError) -> [UploadRecord] {
-        try connection.read { try UploadRow.fetch($0, where: UploadRow.hasChecksum, [host, checksumSHA256]) }
+        try uploads(where: UploadRow.hasChecksum, [host, checksumSHA256])
     }
-}
 
-extension TokenStore {
-    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts when `host` is nil.
+    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts when `host` is
+    /// nil.
     public func guestUploads(host: String?) throws(StoreError) -> [UploadRecord] {
-        try connection.read { db in
-            try UploadRow.fetch(
-                db,
-                where: "is_guest = 1 AND file_id IS NOT NULL AND (?1 IS NULL OR host = ?1)",
-                [host]
-            )
-        }
+        try uploads(where: "is_guest = 1 AND file_id IS NOT NULL AND (?1 IS NULL OR host = ?1)", [host])
     }
 
     /// Rows that were sent with an event link and have this id on their server, newest first.
     package func guestUploads(host: String?, fileID: Int64) throws(StoreError) -> [UploadRecord] {
-        try connection.read { db in
-            let condition = "is_guest = 1 AND file_id = ?2 AND (?1 IS NULL OR host = ?1)"
-            return try UploadRow.fetch(db, where: condition, [host, fileID])
-        }
+        try uploads(where: "is_guest = 1 AND file_id = ?2 AND (?1 IS NULL OR host = ?1)", [host, fileID])
     }
 
     /// The last known states of guest uploads, by the ids of the journal.
@@ -227,9 +215,7 @@ extension TokenStore {
             )
         }
     }
-}
 
-extension TokenStore {
     /// Whether the entry of a stored file was removed here and no token for it has come since.
     public func isRemoved(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) -> Bool {
         try connection.read { db in
@@ -237,13 +223,7 @@ extension TokenStore {
         }
     }
 
-    /// Where the entry of a file was removed here.
-    ///
-    /// - Parameters:
-    ///   - fileID: The server's ID.
-    ///   - host: Only this host; nil for all.
-    /// - Returns: The hosts, in order.
-    /// - Throws: `StoreError`.
+    /// The hosts where the entry of a file was removed here, in order.
     package func removedHosts(fileID: Int64, host: String?) throws(StoreError) -> [String] {
         try connection.read { db in
             try String.fetchAll(

@@ -239,7 +239,9 @@ extension UploadRecord: Storable, IdentityColumns {
 }
 
 extension KeyedEncodingContainer<UploadRecord.CodingKeys> {
-    mutating func encode(_ fields: [UploadField], forKey key: Key) throws { try encode(UploadRow.json(fields), forKey: key) }
+    mutating func encode(_ fields: [UploadField], forKey key: Key) throws {
+        try encode(UploadRow.json(fields), forKey: key)
+    }
 }
 
 /// Statements over the table `uploads`.

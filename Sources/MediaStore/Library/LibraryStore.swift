@@ -102,14 +102,9 @@ extension LibraryStore {
         return isRemoved
     }
 
-    /// The token under which this machine is registered at a server; a new one (`mediactl-` and a random UUID) is made and
-    /// kept when there is none.
-    ///
-    /// - Parameters:
-    ///   - server: Address of the server.
-    ///   - isRenewed: Makes a new one in place of the old, which belongs to another user (photosync contract 1.3).
-    /// - Returns: The token. Not a secret as the key is, but whoever sends it is taken for this machine.
-    /// - Throws: `StoreError`.
+    /// The token under which this machine is registered at a server; a new one (`mediactl-` and a random UUID) is made
+    /// and kept when there is none, or in place of one that belongs to another user (photosync contract 1.3). Not a
+    /// secret as the key is, but whoever sends it is taken for this machine.
     public func deviceToken(for server: String, isRenewed: Bool) throws(StoreError) -> String {
         let new = "mediactl-" + UUID().uuidString.lowercased()
         return try connection.write { db in
