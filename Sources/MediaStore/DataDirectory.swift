@@ -23,19 +23,12 @@ public struct DataDirectory: Sendable {
     }
 
     /// Opens the directory for a repair of the token store, which sets aside a link in place of the store.
-    ///
-    /// - Throws: `StoreError`, as `open(_:)` for everything else.
     package static func openForRepair(_ path: String) throws(StoreError) -> DataDirectory {
         let store = StoreSchema.tokens.fileName
         let replaced = [store] + StoreConnection.companions.map { store + $0 }
         return try open(path, refusing: { !replaced.contains($0) })
     }
 
-    /// - Parameters:
-    ///   - path: The directory.
-    ///   - isRefused: Whether a link with this name is refused.
-    /// - Returns: The directory.
-    /// - Throws: `StoreError`, as `open(_:)`.
     private static func open(
         _ path: String,
         refusing isRefused: (String) -> Bool
@@ -69,11 +62,10 @@ public struct DataDirectory: Sendable {
         return DataDirectory(path: resolved, warnings: warnings)
     }
 
-    /// The file of logins, which `MediaCLI` writes.
     package static let loginsFileName = "logins.json"
 
-    /// Refuses links in place of what the store keeps: they could lead its writing anywhere. Only the directory itself may be
-    /// reached through one. A link that a repair has set aside is never opened.
+    /// Refuses links in place of what the store keeps: they could lead its writing anywhere. Only the directory itself
+    /// may be reached through one. A link that a repair has set aside is never opened.
     private static func refuseLinks(
         in directory: String,
         where isRefused: (String) -> Bool = { _ in true }
@@ -98,7 +90,11 @@ public struct DataDirectory: Sendable {
         isDirectory: Bool
     ) throws(StoreError) {
         guard !status.isSymbolicLink else { throw StoreError(.unsafe, path: path, detail: "it is a symbolic link") }
-        guard !isDirectory || (status.isDirectory && status.isOwnedByUser) else {
+        if isDirectory { try requireOwnDirectory(path, status) }
+    }
+
+    private static func requireOwnDirectory(_ path: String, _ status: FileStatus?) throws(StoreError) {
+        guard let status, status.isDirectory, status.isOwnedByUser else {
             throw StoreError(.unsafe, path: path, detail: "not a directory of this user")
         }
     }
@@ -110,9 +106,7 @@ public struct DataDirectory: Sendable {
     package static func unchanged(_ path: String) throws(StoreError) -> DataDirectory {
         let resolved = try followingOwnLink(absolutePath(path))
         guard let status = try FileStatus(at: resolved) else { return DataDirectory(path: resolved, warnings: []) }
-        guard status.isDirectory, status.isOwnedByUser else {
-            throw StoreError(.unsafe, path: resolved, detail: "not a directory of this user")
-        }
+        try requireOwnDirectory(resolved, status)
         try refuseLinks(in: resolved)
         return DataDirectory(path: resolved, warnings: [])
     }
@@ -130,10 +124,8 @@ public struct DataDirectory: Sendable {
     /// The detail of an error about anything else in place of a directory.
     package static let notADirectory = "not a directory"
 
-    /// Path of an entry.
     func file(_ name: String) -> String { path + "/" + name }
 
-    /// Path of the directory of lock files.
     var lockFolder: String { file(Self.lockDirectoryName) }
 
     /// Path of a lock file. Locks lie with what they protect, so that `--data-dir` moves both.
@@ -263,9 +255,7 @@ public struct DataDirectory: Sendable {
         return warnings
     }
 
-    /// Takes the rights of group and others away.
-    ///
-    /// - Returns: A warning when there was something to do.
+    /// Takes the rights of group and others away; warns when there was something to do.
     static func tighten(_ path: String, _ status: FileStatus) -> [String] {
         guard status.isLoose else { return [] }
         let found = "permissions of \"\(path)\" were \(octal(status.permissions))"
@@ -313,16 +303,11 @@ extension DataDirectory {
     /// Path of a part, whether it is there or not.
     package func path(of part: Part) -> String { file(part.rawValue) }
 
-    /// Makes a part (0700) unless it is there.
-    ///
-    /// - Returns: Its path.
-    /// - Throws: `StoreError`; `.unsafe` for anything but a directory of this user.
+    /// Makes a part (0700) unless it is there, and refuses anything else in its place.
     package func make(_ part: Part) throws(StoreError) -> String {
         let path = path(of: part)
         try Self.create(path)
-        guard let status = try FileStatus(at: path), status.isDirectory, status.isOwnedByUser else {
-            throw StoreError(.unsafe, path: path, detail: "not a directory of this user")
-        }
+        try Self.requireOwnDirectory(path, try FileStatus(at: path))
         return path
     }
 

@@ -1,5 +1,4 @@
 import CFileSystem
-import GRDB
 import Glibc
 import MediaSystem
 
@@ -8,8 +7,6 @@ struct FileStatus {
     private let status: stat
 
     /// The entry itself, not what a link points to; nil when there is none.
-    ///
-    /// - Throws: `StoreError` when it cannot be told.
     init?(at path: String) throws(StoreError) {
         var status = stat()
         guard lstat(path, &status) == 0 else {
@@ -32,13 +29,11 @@ struct FileStatus {
     var isOwnedByUser: Bool { status.st_uid == geteuid() }
     var isOwnedByRoot: Bool { status.st_uid == 0 }
     var size: Int64 { Int64(status.st_size) }
-    /// The permission bits.
     var permissions: mode_t { status.st_mode & 0o7777 }
     /// Whether group or others have any right.
     var isLoose: Bool { permissions & 0o077 != 0 }
     /// Whether group or others may change it.
     var isWritableByOthers: Bool { permissions & 0o022 != 0 }
-    /// Seconds since 1970.
     var modifiedAt: Double { Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9 }
 
     /// Inode, length and times as a text: another one after every change that does not set out to hide itself.
@@ -47,26 +42,41 @@ struct FileStatus {
             + "\(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec)\n"
     }
 
-    /// Whether both are the same file.
     func isSameFile(as other: FileStatus) -> Bool {
         status.st_dev == other.status.st_dev && status.st_ino == other.status.st_ino
     }
 }
 
-extension FileIdentity {
-    /// The identity that five columns hold, in the order of the members; nil when one of them is null.
-    init?(_ row: Row, from first: Int) {
-        guard let device = row[first] as Int64?, let inode = row[first + 1] as Int64?,
-            let size = row[first + 2] as Int64?, let modified = row[first + 3] as Int64?,
-            let changed = row[first + 4] as Int64?
-        else { return nil }
-        self.init(
-            device: UInt64(bitPattern: device),
-            inode: UInt64(bitPattern: inode),
-            size: size,
-            modificationNanoseconds: modified,
-            changeNanoseconds: changed
-        )
+/// The columns of the identity of a file; all are null where there is none.
+protocol IdentityColumns {
+    var device: Int64? { get set }
+    var inode: Int64? { get set }
+    var fileSize: Int64? { get set }
+    var modifiedNanoseconds: Int64? { get set }
+    var changedNanoseconds: Int64? { get set }
+}
+
+extension IdentityColumns {
+    var storedIdentity: FileIdentity? {
+        get {
+            guard let device, let inode, let fileSize, let modifiedNanoseconds, let changedNanoseconds else {
+                return nil
+            }
+            return FileIdentity(
+                device: UInt64(bitPattern: device),
+                inode: UInt64(bitPattern: inode),
+                size: fileSize,
+                modificationNanoseconds: modifiedNanoseconds,
+                changeNanoseconds: changedNanoseconds
+            )
+        }
+        set {
+            device = newValue.map { Int64(bitPattern: $0.device) }
+            inode = newValue.map { Int64(bitPattern: $0.inode) }
+            fileSize = newValue?.size
+            modifiedNanoseconds = newValue?.modificationNanoseconds
+            changedNanoseconds = newValue?.changeNanoseconds
+        }
     }
 }
 
@@ -79,7 +89,6 @@ enum FileSystemKind: Sendable {
     /// Not even locks: the store cannot be kept there.
     case networkWithoutLocks
 
-    /// Looks at a directory.
     static func detect(_ directory: DataDirectory) throws(StoreError) -> FileSystemKind {
         guard try isNetwork(directory.path) else { return .local }
         return try locksWork(in: directory) ? .network : .networkWithoutLocks
@@ -131,7 +140,8 @@ enum FileSystemKind: Sendable {
 
 /// What a file system has left.
 enum FreeSpace {
-    /// Bytes that this user may still write; a number that fits nowhere, as some network file systems tell, is a great many.
+    /// Bytes that this user may still write; a number that fits nowhere, as some network file systems tell, is a great
+    /// many.
     static func bytes(_ status: statvfs) -> UInt64 {
         let (bytes, isTooMany) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return isTooMany ? .max : bytes

@@ -1,7 +1,8 @@
 public import Foundation
 import GRDB
 
-/// What a server gave a guest for an upload (gighive contract section 6). The nonce is a secret: it takes the upload back.
+/// What a server gave a guest for an upload (gighive contract section 6). The nonce is a secret: it takes the upload
+/// back.
 public struct GuestReceipt: Sendable, Equatable, CustomStringConvertible {
     /// `status_nonce`.
     public var nonce: String
@@ -32,7 +33,16 @@ public struct GuestStanding: Sendable, Equatable {
     }
 }
 
-/// Rows of the table `guest_receipts`.
+extension GuestReceipt: Storable {
+    static let table = "guest_receipts"
+
+    private enum CodingKeys: String, CodingKey {
+        case nonce
+        case jobID = "job_id"
+    }
+}
+
+/// Statements over the table `guest_receipts`.
 enum GuestRow {
     /// The server repeats its answer when it is asked again, so the newest receipt of an upload is the one to keep.
     static func upsert(_ receipt: GuestReceipt, of uploadID: String, _ db: Database) throws {
@@ -44,30 +54,13 @@ enum GuestRow {
         ).execute(arguments: [uploadID, receipt.nonce, receipt.jobID])
     }
 
-    /// Without a receipt in the journal, there is no row for the state.
-    static func note(_ standing: GuestStanding, of uploadID: String, _ db: Database) throws {
-        try db.execute(
-            sql: "UPDATE guest_receipts SET state = ?, state_at = ? WHERE upload_id = ?",
-            arguments: [standing.state, standing.notedAt.milliseconds, uploadID]
-        )
-    }
-
     static func standings(_ db: Database) throws -> [String: GuestStanding] {
-        let rows = try Row.fetchAll(
-            db,
-            sql:
-                "SELECT upload_id, state, state_at FROM guest_receipts WHERE state IS NOT NULL AND state_at IS NOT NULL"
-        )
+        let sql =
+            "SELECT upload_id, state, state_at FROM guest_receipts WHERE state IS NOT NULL AND state_at IS NOT NULL"
         return Dictionary(
-            rows.map { ($0[0], GuestStanding(state: $0[1], notedAt: Date(milliseconds: $0[2]))) }
-        ) { first, _ in first }
-    }
-
-    static func fetch(_ uploadID: String, _ db: Database) throws -> GuestReceipt? {
-        try Row.fetchOne(
-            db,
-            sql: "SELECT nonce, job_id FROM guest_receipts WHERE upload_id = ?",
-            arguments: [uploadID]
-        ).map { GuestReceipt(nonce: $0[0], jobID: $0[1]) }
+            uniqueKeysWithValues: try Row.fetchAll(db, sql: sql).map { row in
+                (row["upload_id"], GuestStanding(state: row["state"], notedAt: Date(milliseconds: row["state_at"])))
+            }
+        )
     }
 }

@@ -22,12 +22,10 @@ public final class HashCache: Sendable {
 
     private struct State {
         var database: HashDatabase?
-        /// What `database` does not have yet.
         var waiting: [HashDatabase.Key: HashDatabase.Entry] = [:]
         var isScheduled = false
     }
 
-    /// So many entries are written at once.
     private static let many = 200
 
     private let state: Mutex<State>
@@ -77,13 +75,9 @@ public final class HashCache: Sendable {
         enqueue(HashDatabase.Entry(identity: entry.identity, digest: entry.digest, usedOn: today))
     }
 
-    /// Keeps a digest. Returns at once; it is written together with others within about a second, at the latest by
-    /// `flush`.
-    ///
-    /// - Parameters:
-    ///   - digest: 64 lower-case hexadecimal characters; anything else is not kept.
-    ///   - identity: The file, the same before and after it was read.
-    ///   - readingBegan: When its first byte was read; nil for now. A file that changed just before that is not kept.
+    /// Keeps a digest (64 lower-case hexadecimal characters; anything else is not kept). Returns at once; it is written
+    /// together with others within about a second, at the latest by `flush`. A file that changed just before its
+    /// reading began (nil for now) is not kept.
     public func keep(_ digest: String, for identity: FileIdentity, readingBegan: Date? = nil) {
         guard SHA256Text.isLowerCase(digest), !identity.mayChangeUnseen(after: readingBegan ?? now()) else { return }
         enqueue(HashDatabase.Entry(identity: identity, digest: digest, usedOn: today))
@@ -178,8 +172,6 @@ final class HashDatabase: Sendable {
     private let queue: DatabaseQueue
 
     /// Opens or creates the cache; replaces one that is no database.
-    ///
-    /// - Throws: Why there is none: `StoreError`, errors of SQLite.
     convenience init(directory: String, busySeconds: Double) throws {
         try self.init(directory: Self.prepare(directory), busySeconds: busySeconds, isSuspect: false)
     }
@@ -189,19 +181,19 @@ final class HashDatabase: Sendable {
         self.directory = directory
         self.busySeconds = busySeconds
         let path = Self.path(in: directory)
-        let lock = try Self.lock(directory, busySeconds: busySeconds)
+        // Opening is one at a time: SQLite does not wait while another connection switches the journal mode, and nobody must
+        // replace what somebody has just made.
+        let lock = try LockedFile.waiting(for: path + ".lock", limit: .seconds(busySeconds))
         defer { lock.remove() }
         do {
             queue = try Self.open(path, busySeconds: busySeconds, isSuspect: isSuspect)
         } catch  where Self.isCorruption(error) {
-            for name in [path, path + "-wal", path + "-shm", path + "-journal"] { unlink(name) }
+            for suffix in [""] + StoreConnection.companions { unlink(path + suffix) }
             queue = try Self.open(path, busySeconds: busySeconds, isSuspect: false)
         }
     }
 
     /// What to use after an error.
-    ///
-    /// - Throws: The error, unless the cache was corrupt and could be replaced.
     func replaced(because error: any Error) throws -> HashDatabase {
         guard Self.isCorruption(error) else { throw error }
         try queue.close()
@@ -215,7 +207,6 @@ final class HashDatabase: Sendable {
         try queue.unsafeRead { try Self.entry(of: identity, $0) }
     }
 
-    /// Those of many files, in their order.
     func entries(of identities: [FileIdentity]) throws -> [Entry?] {
         try queue.unsafeRead { db in
             var entries: [Entry?] = []
@@ -235,7 +226,7 @@ final class HashDatabase: Sendable {
                 """
         )
         guard let row = try Row.fetchOne(statement, arguments: StatementArguments(values(identity))) else { return nil }
-        return Entry(identity: identity, digest: row[0], usedOn: row[1])
+        return Entry(identity: identity, digest: row["digest"], usedOn: row["used_on"])
     }
 
     /// Writes all, and removes what was last used before a day.
@@ -294,18 +285,6 @@ final class HashDatabase: Sendable {
         return resolved
     }
 
-    /// Opening is one at a time: SQLite does not wait while another connection switches the journal mode, and nobody must
-    /// replace what somebody has just made.
-    private static func lock(_ directory: String, busySeconds: Double) throws(StoreError) -> LockedFile {
-        let path = path(in: directory) + ".lock"
-        let deadline = ContinuousClock.now + .seconds(busySeconds)
-        while true {
-            if let lock = try LockedFile.openOrCreate(path) { return lock }
-            guard ContinuousClock.now < deadline else { throw StoreError(.busy, path: path) }
-            usleep(1000)
-        }
-    }
-
     private static func open(_ path: String, busySeconds: Double, isSuspect: Bool) throws -> DatabaseQueue {
         try makeFile(path)
         var configuration = Configuration()
@@ -326,13 +305,9 @@ final class HashDatabase: Sendable {
         return queue
     }
 
-    /// An empty file is an empty database; SQLite gives the others beside it the same mode.
+    /// An empty file is an empty database.
     private static func makeFile(_ path: String) throws(StoreError) {
-        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        if descriptor >= 0 {
-            fchmod(descriptor, 0o600)
-            close(descriptor)
-        }
+        if try FileStatus(at: path) == nil { try StoreConnection.createEmptyFile(path) }
         guard let status = try FileStatus(at: path), status.isRegularFile, status.isOwnedByUser else {
             throw StoreError(.unsafe, path: path, detail: "not a regular file of this user")
         }

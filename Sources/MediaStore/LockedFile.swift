@@ -39,9 +39,7 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Opens or creates a file and locks it.
-    ///
-    /// - Returns: nil when somebody else holds it.
+    /// Opens or creates a file and locks it; nil when somebody else holds it.
     static func openOrCreate(_ path: String) throws(StoreError) -> LockedFile? {
         while true {
             if let file = try lock(path, flags: O_CREAT) { return file }
@@ -49,9 +47,19 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Locks a file that exists.
+    /// Opens or creates a file and locks it, and blocks the thread until nobody else holds it.
     ///
-    /// - Returns: nil when somebody else holds it, or it is gone, or it is not a regular file.
+    /// - Throws: `StoreError`; `.busy` when it takes longer.
+    static func waiting(for path: String, limit: Duration, _ reason: String = "") throws(StoreError) -> LockedFile {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            if let lock = try openOrCreate(path) { return lock }
+            guard ContinuousClock.now < deadline else { throw StoreError(.busy, path: path, detail: reason) }
+            usleep(1000)
+        }
+    }
+
+    /// Locks a file that exists; nil when somebody else holds it, or it is gone, or not a regular file.
     static func existing(_ path: String) throws(StoreError) -> LockedFile? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
         return try lock(path, flags: 0)
@@ -109,8 +117,6 @@ final class LockedFile: Sendable {
     func unlock() { flock(descriptor, LOCK_UN) }
 
     /// Gives the file another new name (`prefix` and random characters). Not synchronised.
-    ///
-    /// - Throws: `StoreError`; `.other` after `remove`.
     func rename(prefix: String, in directory: String) throws(StoreError) {
         let newPath = "\(directory)/\(prefix)\(RandomName.make())"
         let error = name.withLock { name -> StoreError? in
@@ -124,9 +130,7 @@ final class LockedFile: Sendable {
         if let error { throw error }
     }
 
-    /// Writes all bytes at an offset.
-    ///
-    /// - Returns: How many were written before the disk refused; the error then.
+    /// Writes all bytes at an offset, or as many as the disk takes.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> (count: Int, error: StoreError?) {
         let (count, failure) = FileBytes.write(bytes, to: descriptor, at: offset)
         return (count, failure.map { StoreError(errno: $0.code, path: path, action: "cannot write") })
@@ -134,7 +138,6 @@ final class LockedFile: Sendable {
 }
 
 extension LockedFile {
-    /// The whole content.
     func readAll() throws(StoreError) -> [UInt8] {
         guard let status = FileStatus(descriptor: descriptor) else {
             throw StoreError(errno: errno, path: path, action: "cannot examine")
@@ -159,8 +162,6 @@ final class LockedByte: Sendable {
     private let isReleased = Atomic(true)
 
     /// Opens the file; nothing is locked.
-    ///
-    /// - Throws: `StoreError` when the file cannot be made.
     convenience init(_ name: String, of path: String) throws(StoreError) {
         try self.init(at: Self.offset(of: name), of: path, flags: O_CREAT)
         // The umask may have taken the owner's own rights away.
@@ -170,8 +171,6 @@ final class LockedByte: Sendable {
     }
 
     /// Opens a file for a lock on one of its own bytes; nothing is locked.
-    ///
-    /// - Throws: `StoreError` when the file cannot be opened.
     convenience init(at offset: Int64, of path: String) throws(StoreError) {
         try self.init(at: offset, of: path, flags: 0)
     }
@@ -189,10 +188,7 @@ final class LockedByte: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Tries to become the owner.
-    ///
-    /// - Returns: false when another process (or another object of this one) is the owner.
-    /// - Throws: `StoreError`.
+    /// Tries to become the owner; false when another process (or another object of this one) is.
     func tryLock() throws(StoreError) -> Bool {
         let code = lock_byte(descriptor, offset, true)
         if code == EAGAIN || code == EACCES { return false }
@@ -201,8 +197,6 @@ final class LockedByte: Sendable {
     }
 
     /// Becomes the owner, and blocks its thread until then.
-    ///
-    /// - Throws: `StoreError`.
     func lock() throws(StoreError) { try take(await_byte(descriptor, offset)) }
 
     private func take(_ code: Int32) throws(StoreError) {
@@ -223,8 +217,8 @@ final class LockedByte: Sendable {
     }
 }
 
-/// The one live owner of an upload: a lock among those of all uploads, in `locks` of the data directory. It ends with the
-/// process, however it ends.
+/// The one live owner of an upload: a lock among those of all uploads, in `locks` of the data directory. It ends with
+/// the process, however it ends.
 package final class UploadLock: Sendable {
     private let byte: LockedByte
 
@@ -232,10 +226,7 @@ package final class UploadLock: Sendable {
         self.byte = byte
     }
 
-    /// Tries to become the owner.
-    ///
-    /// - Returns: nil when another process (or another object of this one) is the owner.
-    /// - Throws: `StoreError` when the lock file cannot be made.
+    /// Tries to become the owner; nil when another process (or another object of this one) is.
     package static func acquire(_ uploadID: String, in directory: DataDirectory) throws(StoreError) -> UploadLock? {
         try UploadID.check(uploadID, path: directory.path)
         let byte = try LockedByte(uploadID, of: directory.lockFile("uploads"))
@@ -259,10 +250,6 @@ package final class AdoptionLock: Sendable {
     private static let waiting = DispatchQueue(label: "mediactl.adoption", attributes: .concurrent)
 
     /// Waits for the lock, on a thread that may block. Cancelling the task does not end it.
-    ///
-    /// - Parameter directory: The data directory.
-    /// - Returns: The lock, which is held.
-    /// - Throws: `StoreError`.
     package static func acquire(in directory: DataDirectory) async throws(StoreError) -> AdoptionLock {
         let byte = try LockedByte("adoption", of: directory.lockFile("uploads"))
         let result = await withCheckedContinuation { continuation in
@@ -274,6 +261,5 @@ package final class AdoptionLock: Sendable {
         return AdoptionLock(byte)
     }
 
-    /// Lets the next process acquire the lock.
     package func release() { byte.release() }
 }

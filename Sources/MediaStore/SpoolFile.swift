@@ -14,15 +14,9 @@ public final class SpoolFile: Sendable {
     /// Whether it outlives its object, for an upload that may go on later.
     private let isKept: Mutex<Bool>
 
-    /// Copies a descriptor to its end in bounded memory.
-    ///
-    /// - Parameters:
-    ///   - input: What is read, usually 0.
-    ///   - directory: Where the copy lies.
-    ///   - limit: The largest length worth keeping; a longer input fails.
-    ///   - reserve: Bytes that must stay free on the disk.
-    ///   - isCancelled: Asked between blocks, and five times a second while the input is silent.
-    /// - Throws: `StoreError` (`.full`, `.notWritable`), `SpoolError`. Nothing is left behind on failure.
+    /// Copies a descriptor to its end in bounded memory, `limit` bytes at most; `reserve` bytes stay free on the disk.
+    /// `isCancelled` is asked between blocks, and five times a second while the input is silent. Throws `StoreError`
+    /// (`.full`, `.notWritable`) or `SpoolError`; nothing is left behind then.
     public init(
         copying input: Int32,
         to directory: DataDirectory,
@@ -49,8 +43,8 @@ public final class SpoolFile: Sendable {
 
     deinit { release() }
 
-    /// Removes the file unless it is kept. Also done when the last reference goes; but a thread that has one may still be
-    /// there when a program ends.
+    /// Removes the file unless it is kept. Also done when the last reference goes; but a thread that has one may still
+    /// be there when a program ends.
     public func release() {
         if !isKept.withLock({ $0 }) { remove() }
     }
@@ -60,12 +54,8 @@ public final class SpoolFile: Sendable {
 
     // MARK: Keeping
 
-    /// Keeps the file, synchronised, beyond this object and this process, until it is removed or swept.
-    ///
-    /// - Parameters:
-    ///   - uploadID: The upload that may need it again.
-    ///   - directory: Where it lies.
-    /// - Throws: `StoreError`; the file is then as it was.
+    /// Keeps the file, synchronized, for an upload that may need it again: beyond this object and this process, until
+    /// it is removed or swept. When this fails, the file is as it was.
     public func keep(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
         try UploadID.check(uploadID, path: directory.path)
         guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronize") }
@@ -74,10 +64,7 @@ public final class SpoolFile: Sendable {
         isKept.withLock { $0 = true }
     }
 
-    /// What an earlier process kept for an upload.
-    ///
-    /// - Returns: nil when there is nothing, or another process holds it.
-    /// - Throws: `StoreError`.
+    /// What an earlier process kept for an upload; nil when there is nothing, or another process holds it.
     public static func kept(for uploadID: String, in directory: DataDirectory) throws(StoreError) -> SpoolFile? {
         try UploadID.check(uploadID, path: directory.path)
         for name in try directory.entries(withPrefix: prefix(of: uploadID)) {
@@ -89,12 +76,8 @@ public final class SpoolFile: Sendable {
         return nil
     }
 
-    /// Removes what dead processes left. A file whose process lives is locked and stays, and so does one that is kept for
-    /// an upload that needs it.
-    ///
-    /// - Parameters:
-    ///   - directory: Where they lie.
-    ///   - isNeeded: Whether an upload, by its id, may go on.
+    /// Removes what dead processes left. A file whose process lives is locked and stays, and so does one that is kept
+    /// for an upload that needs it.
     public static func sweep(in directory: DataDirectory, keeping isNeeded: (_ uploadID: String) -> Bool) {
         // What cannot be looked at now is swept another time.
         guard let names = try? directory.entries(withPrefix: prefix) else { return }

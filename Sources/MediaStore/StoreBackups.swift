@@ -10,7 +10,6 @@ import MediaSystem
 /// A copy has every token of its day. Deleting a token therefore changes the copies as well, and deleting and copying lock
 /// each other out: a copy that was begun before a token was deleted would have it still.
 package struct StoreBackups {
-    /// One copy.
     package struct Backup: Sendable, Equatable {
         package var path: String
         package var createdAt: Date
@@ -26,14 +25,11 @@ package struct StoreBackups {
     private let directory: DataDirectory
     private let schema = StoreSchema.tokens
 
-    /// The backups of a data directory.
     package init(in directory: DataDirectory) {
         self.directory = directory
     }
 
     /// All of them, the newest first.
-    ///
-    /// - Throws: `StoreError`.
     package func all() throws(StoreError) -> [Backup] {
         let folder = directory.path(of: .backups)
         guard let status = try FileStatus(at: folder), status.isDirectory else { return [] }
@@ -86,12 +82,6 @@ package struct StoreBackups {
     // MARK: Creating
 
     /// Copies the store and removes the oldest copies.
-    ///
-    /// - Parameters:
-    ///   - store: What to copy. Other processes may write to it meanwhile.
-    ///   - now: Goes into the name.
-    /// - Returns: The copy.
-    /// - Throws: `StoreError`; nothing has changed then.
     package func create(from store: TokenStore, now: Date = Date()) throws(StoreError) -> Backup {
         let lock = try lock()
         defer { lock.remove() }
@@ -102,13 +92,7 @@ package struct StoreBackups {
         return Backup(path: path, createdAt: now, byteCount: size)
     }
 
-    /// Copies the store if its last copy, or the store itself, is of an earlier day.
-    ///
-    /// - Parameters:
-    ///   - store: What to copy.
-    ///   - now: The time; days are those of the local time zone.
-    /// - Returns: The copy; nil if none is due.
-    /// - Throws: `StoreError`.
+    /// Copies the store if its last copy, or the store itself, is of an earlier day (local time); nil if none is due.
     package func createIfDue(from store: TokenStore, now: Date = Date()) throws(StoreError) -> Backup? {
         // A copy of an empty store would replace the copies of one that is missing.
         guard !store.isReadOnly, try isDue(now), try !store.isEmpty() else { return nil }
@@ -131,12 +115,7 @@ package struct StoreBackups {
         return (time.year * 12 + time.month) * 31 + time.day
     }
 
-    /// Copies the store to a file of the user's choice (0600). It is not changed when tokens are deleted.
-    ///
-    /// - Parameters:
-    ///   - store: What to copy. Other processes may write to it meanwhile.
-    ///   - path: A new file.
-    /// - Throws: `StoreError`; `.other` when there is something at the path, which stays as it is.
+    /// Copies the store to a new file of the user's choice (0600). It is not changed when tokens are deleted.
     package static func copy(_ store: TokenStore, to path: String) throws(StoreError) {
         try copy(store, to: path, isReplacing: false)
     }
@@ -167,24 +146,13 @@ package struct StoreBackups {
     // MARK: Deleting
 
     /// Held while copies are created or changed, and until the store has lost what they have lost.
-    ///
-    /// - Throws: `StoreError` `.busy`.
     func lock() throws(StoreError) -> LockedFile {
         let path = directory.lockFile("backups")
-        let deadline = ContinuousClock.now + .seconds(30)
-        while true {
-            if let lock = try LockedFile.openOrCreate(path) { return lock }
-            guard ContinuousClock.now < deadline else {
-                throw StoreError(.busy, path: path, detail: "another process backs the store up")
-            }
-            usleep(2000)
-        }
+        return try LockedFile.waiting(for: path, limit: .seconds(30), "another process backs the store up")
     }
 
-    /// Changes all copies; removed bytes are overwritten. A copy that cannot be changed is removed: what it has may be what
-    /// must go.
-    ///
-    /// - Throws: `StoreError` when it can neither be changed nor removed.
+    /// Changes all copies; removed bytes are overwritten. A copy that cannot be changed is removed: what it has may be
+    /// what must go.
     func change(_ body: (Database) throws -> Void) throws(StoreError) {
         for backup in try all() {
             do {
@@ -204,9 +172,6 @@ package struct StoreBackups {
         }
     }
 
-    /// Removes all copies.
-    ///
-    /// - Throws: `StoreError`.
     func removeAll() throws(StoreError) {
         for backup in try all() { try remove(backup) }
         let folder = directory.path(of: .backups)
@@ -241,8 +206,6 @@ struct DamagedCopies {
     }
 
     /// Overwrites tokens with zeros wherever they are: what is damaged has no rows to delete.
-    ///
-    /// - Throws: `StoreError`.
     func erase(_ secrets: [String]) throws(StoreError) {
         for path in try paths() {
             guard let status = try FileStatus(at: path), status.isRegularFile else { continue }
@@ -278,9 +241,6 @@ struct DamagedCopies {
         }
     }
 
-    /// Removes all of them.
-    ///
-    /// - Throws: `StoreError`.
     func removeAll() throws(StoreError) {
         for path in try paths() {
             guard let status = try FileStatus(at: path), status.isRegularFile else { continue }

@@ -24,15 +24,7 @@ final class StoreConnection: Sendable {
     /// Whether the content was checked, and nothing has failed since.
     private let isWhole = Atomic(false)
 
-    /// Opens or creates the database.
-    ///
-    /// - Parameters:
-    ///   - schema: Which one.
-    ///   - directory: Where it lies.
-    ///   - fileSystem: What that directory is on.
-    ///   - busyLimit: How long another process may hold the database before a call fails.
-    ///   - access: What for.
-    /// - Throws: `StoreError`. What cannot be used is left as it is.
+    /// Opens or creates the database. What cannot be used is left as it is.
     init(
         _ schema: StoreSchema,
         in directory: DataDirectory,
@@ -90,13 +82,11 @@ final class StoreConnection: Sendable {
         }
     }
 
-    /// Where SQLite has its temporary files.
     static var temporaryDirectory: String {
         let wanted = [getenv("SQLITE_TMPDIR"), getenv("TMPDIR")].compactMap { $0.map { String(cString: $0) } }
         return (wanted + ["/var/tmp", "/usr/tmp", "/tmp"]).first { access($0, W_OK | X_OK) == 0 } ?? "."
     }
 
-    /// What SQLite keeps beside a database.
     static let companions = ["-wal", "-shm", "-journal"]
 
     // MARK: Use
@@ -109,8 +99,8 @@ final class StoreConnection: Sendable {
         try read(from: queue, body)
     }
 
-    /// As `read`, but beside a transaction that is being written, of which it sees nothing: in a batch the writer waits for
-    /// the disk most of the time. What was durable before the call is seen.
+    /// As `read`, but beside a transaction that is being written, of which it sees nothing: in a batch the writer waits
+    /// for the disk most of the time. What was durable before the call is seen.
     func readBeside<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         guard journal == .writeAheadLog else { return try read(from: queue, body) }
         let known = reader.withLock { $0 }
@@ -157,9 +147,7 @@ final class StoreConnection: Sendable {
     }
 
     /// Moves everything from the write-ahead log to the database and empties the log, so that no removed byte stays.
-    ///
-    /// - Parameter limit: How long other processes may use the log; nil for the limit of the connection.
-    /// - Throws: `StoreError`; `.busy` when they use it for longer.
+    /// Fails with `.busy` when other processes use the log for longer than the limit, or than that of the connection.
     func truncateLog(limit: Duration? = nil) throws(StoreError) {
         let deadline = ContinuousClock.now + (limit ?? busyLimit)
         while try !tryTruncateLog() {
@@ -254,8 +242,6 @@ final class StoreConnection: Sendable {
     }
 
     /// Makes an empty database in place of what a process that died has left under this name.
-    ///
-    /// - Throws: `StoreError`.
     static func createDraft(
         _ draft: String,
         _ schema: StoreSchema,
@@ -295,14 +281,7 @@ final class StoreConnection: Sendable {
         limit: Duration
     ) throws(StoreError) -> LockedFile {
         let path = directory.lockFile(schema.fileName)
-        let deadline = ContinuousClock.now + limit
-        while true {
-            if let lock = try LockedFile.openOrCreate(path) { return lock }
-            guard ContinuousClock.now < deadline else {
-                throw StoreError(.busy, path: path, detail: "another process is creating the store")
-            }
-            usleep(10_000)
-        }
+        return try LockedFile.waiting(for: path, limit: limit, "another process is creating the store")
     }
 
     static func open(
@@ -395,12 +374,7 @@ final class StoreConnection: Sendable {
 }
 
 extension StoreConnection {
-    /// Copies the database into an empty file.
-    ///
-    /// - Parameters:
-    ///   - file: The file.
-    ///   - path: Its later name, for errors.
-    /// - Throws: `StoreError`, with that name if the file cannot be written.
+    /// Copies the database into an empty file. Errors of that file name its later path.
     func copy(to file: String, named path: String) throws(StoreError) {
         do {
             try queue.writeWithoutTransaction { db in

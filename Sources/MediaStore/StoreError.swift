@@ -61,6 +61,7 @@ extension StoreError {
         case let error as StoreError: self = error
         case let error as DatabaseError:
             self.init(Self.kind(of: error, path: path), path: path, detail: Self.message(of: error))
+        case let error as UnreadableRow: self.init(.corrupt, path: path, detail: error.detail)
         default: self.init(.other, path: path, detail: "\(type(of: error))")
         }
     }

@@ -16,7 +16,6 @@ struct StoreSchema: Sendable {
         case full = 2
     }
 
-    /// Name in the data directory.
     let fileName: String
     /// Marks our databases (`PRAGMA application_id`).
     let applicationID: Int
@@ -25,7 +24,8 @@ struct StoreSchema: Sendable {
     var durability = Durability.full
     /// Whether removed bytes are overwritten, and none get into temporary files.
     var holdsSecrets = true
-    /// The tables that are checked as a whole at every opening; nil for all. Large ones would cost every command seconds.
+    /// The tables that are checked as a whole at every opening; nil for all. Large ones would cost every command
+    /// seconds.
     var checkedTables: [String]?
     /// `quick_check`, or `integrity_check`, which also finds rows that an index lacks.
     var contentCheck = "quick_check"
@@ -52,12 +52,6 @@ struct StoreSchema: Sendable {
     }
 
     /// Refuses what this version did not write.
-    ///
-    /// - Parameters:
-    ///   - db: The open database.
-    ///   - path: Its file, for errors.
-    ///   - isKnownWhole: Whether the content was checked before and has not changed since.
-    /// - Throws: `StoreError`, errors of SQLite.
     func check(_ db: Database, path: String, isKnownWhole: Bool = false) throws {
         let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         guard application == applicationID else {
@@ -82,9 +76,8 @@ struct StoreSchema: Sendable {
         for scope in checkedTables ?? ["1"] { try Self.checkContent(db, scope, with: contentCheck, path: path) }
     }
 
-    /// Refuses rows whose tables are whole but whose values cannot be read, so that every command refuses the same stores.
-    ///
-    /// - Throws: `StoreError`, errors of SQLite.
+    /// Refuses rows whose tables are whole but whose values cannot be read, so that every command refuses the same
+    /// stores.
     func checkRows(_ db: Database, path: String) throws {
         for query in rowChecks {
             guard let finding = try String.fetchOne(db, sql: query) else { continue }

@@ -62,8 +62,6 @@ enum StoredFileRow {
     }
 
     /// Keeps the row of the same file and event.
-    ///
-    /// - Returns: The number of rows that were added.
     static func insert(_ file: StoredFile, createdAt: Int64, _ db: Database) throws -> Int {
         try write("IGNORE", file, createdAt: createdAt, db)
         return db.changesCount
@@ -89,7 +87,7 @@ enum StoredFileRow {
         _ arguments: [(any DatabaseValueConvertible)?]
     ) throws -> [StoredFile] {
         let sql = "SELECT \(columns) FROM stored_files WHERE \(condition) ORDER BY created_at, event_date, org_name"
-        return try Row.fetchAll(db, sql: sql, arguments: StatementArguments(arguments)).map(file)
+        return try files(db.makeStatement(sql: sql), arguments)
     }
 
     /// The files of a page of tokens: `tokens` selects their keys.
@@ -101,30 +99,41 @@ enum StoredFileRow {
         // Stores of 0.1.0 have none.
         let any = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM stored_files)")
         guard try Bool.fetchOne(any) ?? false else { return [] }
-        let qualified = columns.split(separator: ", ").map { "file.\($0)" }.joined(separator: ", ")
         // The page comes first: it is small, and the files are found by their key.
         let sql = """
-            SELECT \(qualified) FROM (\(tokens)) AS page CROSS JOIN stored_files AS file
+            SELECT file.* FROM (\(tokens)) AS page CROSS JOIN stored_files AS file
             ON file.host = page.host AND file.file_id = page.file_id AND file.checksum_sha256 = page.checksum_sha256
             ORDER BY file.created_at, file.event_date, file.org_name
             """
-        let statement = try db.cachedStatement(sql: sql)
-        return try Row.fetchAll(statement, arguments: StatementArguments(arguments)).map(file)
+        return try files(db.cachedStatement(sql: sql), arguments)
+    }
+
+    /// By a cursor: its rows find a column by a dictionary, copies of rows by a search.
+    private static func files(
+        _ statement: Statement,
+        _ arguments: [(any DatabaseValueConvertible)?]
+    ) throws -> [StoredFile] {
+        try Array(Row.fetchCursor(statement, arguments: StatementArguments(arguments)).map(file))
     }
 
     private static func file(_ row: Row) -> StoredFile {
         var facts = StoredFacts()
-        facts.eventDate = text(row[3])
-        facts.orgName = text(row[4])
-        facts.eventID = row[5]
-        facts.eventType = row[6]
-        facts.label = row[7]
-        facts.position = row[8]
-        facts.mimeType = row[9]
-        facts.durationSeconds = row[10]
-        facts.participants = row[11]
-        facts.keywords = row[12]
-        return StoredFile(host: row[0], fileID: row[1], checksumSHA256: row[2], facts: facts)
+        facts.eventDate = text(row["event_date"])
+        facts.orgName = text(row["org_name"])
+        facts.eventID = row["event_id"]
+        facts.eventType = row["event_type"]
+        facts.label = row["label"]
+        facts.position = row["position"]
+        facts.mimeType = row["mime_type"]
+        facts.durationSeconds = row["duration_seconds"]
+        facts.participants = row["participants"]
+        facts.keywords = row["keywords"]
+        return StoredFile(
+            host: row["host"],
+            fileID: row["file_id"],
+            checksumSHA256: row["checksum_sha256"],
+            facts: facts
+        )
     }
 
     private static func text(_ column: String) -> String? { column.isEmpty ? nil : column }

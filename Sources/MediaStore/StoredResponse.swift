@@ -8,41 +8,15 @@ package struct StoredResponse: Sendable {
     package var uploadID: String
     /// The status of the response; nil if the file does not contain one.
     package var status: Int?
-    /// The bytes received.
     package var body: [UInt8]
     /// When the response began; for a file of release 0.1.0, when its last byte was written.
     package var receivedAt: Date
-    /// The file it is stored in.
     package var path: String
     /// Whether the file has the format of a response; others are only listed.
     package var isReadable = true
 
-    private let remove: @Sendable () -> Void
-
-    /// Makes a value.
-    ///
-    /// - Parameters:
-    ///   - uploadID: The upload.
-    ///   - status: The status.
-    ///   - body: The bytes.
-    ///   - receivedAt: When the response began, or its last byte was written.
-    ///   - path: The file.
-    ///   - remove: Removes the response from the disk; it keeps the file locked while it exists.
-    init(
-        uploadID: String,
-        status: Int?,
-        body: [UInt8],
-        receivedAt: Date,
-        path: String,
-        remove: @escaping @Sendable () -> Void
-    ) {
-        self.uploadID = uploadID
-        self.status = status
-        self.body = body
-        self.receivedAt = receivedAt
-        self.path = path
-        self.remove = remove
-    }
+    /// Removes the response from the disk; keeps the file locked while it exists.
+    let remove: @Sendable () -> Void
 
     /// `r-` and eight characters that follow from the content, so that it stays the same.
     package var id: String {
@@ -56,11 +30,8 @@ package struct StoredResponse: Sendable {
 }
 
 extension StoredResponse {
-    /// All responses that ended processes have left, readable ones first. Files without any are removed.
-    ///
-    /// - Parameter directory: The data directory.
-    /// - Returns: The responses, each locked until it is let go.
-    /// - Throws: `StoreError`.
+    /// All responses that ended processes have left, readable ones first, each locked until it is let go. Files without
+    /// any are removed.
     package static func abandoned(in directory: DataDirectory) throws(StoreError) -> [StoredResponse] {
         var responses: [StoredResponse] = []
         var unknown: [StoredResponse] = []
@@ -78,11 +49,8 @@ extension StoredResponse {
         return responses + unknown
     }
 
-    /// Number of responses that ended processes have left. Changes nothing; those are included that the next adoption stores.
-    ///
-    /// - Parameter directory: The data directory, which need not exist.
-    /// - Returns: The number; an unreadable file counts as one.
-    /// - Throws: `StoreError`.
+    /// Number of responses that ended processes have left; an unreadable file counts as one. Changes nothing; those are
+    /// included that the next adoption stores.
     package static func count(in directory: DataDirectory) throws(StoreError) -> Int {
         guard try FileStatus(at: directory.path) != nil else { return 0 }
         var count = 0
@@ -97,10 +65,7 @@ extension StoredResponse {
         return count
     }
 
-    /// The bodies of the responses in a copy of a rescue file.
-    ///
-    /// - Parameter content: The content of the file.
-    /// - Returns: nil if the content is not that of a rescue file.
+    /// The bodies of the responses in the content of a rescue file; nil for other content.
     package static func bodies(in content: [UInt8]) -> [[UInt8]]? {
         guard case .responses(let responses) = RescueFiles.content(of: content) else { return nil }
         return responses.map(\.body)

@@ -98,8 +98,17 @@ public struct TokenEntry: Sendable, Equatable {
     }
 }
 
-/// What remains of a removed entry: its key, without the token.
-struct Tombstone: Sendable {
+/// What remains of a removed entry: its key, without the token. A row of the table `tombstones`.
+struct Tombstone: Sendable, Codable, FetchableRecord, PersistableRecord {
+    static let databaseTableName = "tombstones"
+
+    private enum CodingKeys: String, CodingKey {
+        case host
+        case fileID = "file_id"
+        case checksumSHA256 = "checksum_sha256"
+        case createdAt = "created_at"
+    }
+
     var host: String
     var fileID: Int64
     var checksumSHA256: String
@@ -135,21 +144,14 @@ enum TokenRow {
         return hasOther ? .conflicting : .added
     }
 
-    /// Whether there is a token for the file of an entry.
     static func hasKey(of entry: TokenEntry, _ db: Database) throws -> Bool {
         let statement = try db.cachedStatement(sql: "SELECT 1 FROM tokens WHERE \(hasKey) LIMIT 1")
         return try Row.fetchOne(statement, arguments: StatementArguments(key(entry))) != nil
     }
 
-    /// Stores an entry unless its token is here already, and makes the newest row of its key the primary one.
-    ///
-    /// - Parameters:
-    ///   - entry: What to store.
-    ///   - db: Where.
-    ///   - isRowIDKept: Whether it gets its former row number unless another row has it: of two entries of one moment, the
-    ///     higher number is primary.
-    /// - Returns: Whether a row was added.
-    /// - Throws: Errors of SQLite.
+    /// Stores an entry unless its token is here already, and makes the newest row of its key the primary one. Tells
+    /// whether a row was added. It keeps its former row number unless another row has it: of two entries of one moment,
+    /// the higher one is primary.
     @discardableResult
     static func upsert(_ entry: TokenEntry, _ db: Database, keepingRowID isRowIDKept: Bool = false) throws -> Bool {
         let known = try db.cachedStatement(sql: "SELECT 1 FROM tokens WHERE \(hasKey) AND token = ?4")
@@ -180,7 +182,6 @@ enum TokenRow {
         try bury(Tombstone(entry), db)
     }
 
-    /// Removes the rows of a removed entry.
     static func bury(_ stone: Tombstone, _ db: Database) throws {
         let key: [(any DatabaseValueConvertible)?] = [stone.host, stone.fileID, stone.checksumSHA256]
         let arguments = StatementArguments(key + [stone.createdAt])
@@ -194,13 +195,6 @@ enum TokenRow {
                 ON CONFLICT DO UPDATE SET created_at = max(created_at, excluded.created_at)
                 """
         ).execute(arguments: arguments)
-    }
-
-    /// All removed entries.
-    static func tombstones(_ db: Database) throws -> [Tombstone] {
-        try Row.fetchAll(db, sql: "SELECT host, file_id, checksum_sha256, created_at FROM tombstones").map { row in
-            Tombstone(host: row[0], fileID: row[1], checksumSHA256: row[2], createdAt: row[3])
-        }
     }
 
     static func removeTombstone(of entry: TokenEntry, _ db: Database) throws {
@@ -254,25 +248,29 @@ enum TokenRow {
     }
 
     private static func entry(_ row: Row) throws -> TokenEntry {
-        guard let token = DeleteToken(row[3]) else {
-            throw StoreError(.corrupt, path: "tokens.sqlite", detail: "row \(row[0] as Int64) has no usable token")
+        guard let token = DeleteToken(row["token"]) else {
+            throw StoreError(
+                .corrupt,
+                path: "tokens.sqlite",
+                detail: "row \(row["row_id"] as Int64) has no usable token"
+            )
         }
         return TokenEntry(
-            rowID: row[0],
-            host: row[1],
-            fileID: row[2],
+            rowID: row["row_id"],
+            host: row["host"],
+            fileID: row["file_id"],
             token: token,
-            createdAt: Date(milliseconds: row[4]),
-            eventDate: row[5],
-            orgName: row[6],
-            eventType: row[7],
-            label: row[8],
-            fileName: row[9],
-            fileType: row[10],
-            checksumSHA256: row[11],
-            sizeBytes: row[12],
-            baseURL: row[13],
-            isSuperseded: row[14]
+            createdAt: Date(milliseconds: row["created_at"]),
+            eventDate: row["event_date"],
+            orgName: row["org_name"],
+            eventType: row["event_type"],
+            label: row["label"],
+            fileName: row["file_name"],
+            fileType: row["file_type"],
+            checksumSHA256: row["checksum_sha256"],
+            sizeBytes: row["size_bytes"],
+            baseURL: row["base_url"],
+            isSuperseded: row["superseded"]
         )
     }
 }

@@ -24,14 +24,10 @@ public enum TokenExport {
 
     private static func quoted(_ text: String) -> String { JSONText.quoted(text, isForTerminals: true) }
 
-    /// Reads a whole export. Lines may end with CR LF; empty ones are passed over.
-    ///
-    /// - Parameters:
-    ///   - bytes: The file.
-    ///   - scope: The host that a base URL stands for in the token store, with its port when it is not the scheme's
-    ///     default; nil when it is no server's address.
-    /// - Returns: The entries in order, without row numbers.
-    /// - Throws: `TokenExportError` with the first line that is no entry, or whose base URL does not fit its host.
+    /// Reads a whole export into entries without row numbers. Lines may end with CR LF; empty ones are passed over.
+    /// `scope` returns the host that a base URL stands for in the token store, with its port when it is not the
+    /// scheme's default; nil when it is no server's address. Throws with the first line that is no entry, or whose base
+    /// URL does not fit its host.
     public static func entries(
         in bytes: [UInt8],
         scope: (_ baseURL: String) -> String?
@@ -47,21 +43,14 @@ public enum TokenExport {
         return entries
     }
 
-    /// Reads one line.
-    ///
-    /// - Parameters:
-    ///   - line: Without its end.
-    ///   - number: From 1, for the error.
-    ///   - scope: As above.
-    /// - Returns: The entry, without a row number.
-    /// - Throws: `TokenExportError`.
+    /// Reads one line (without its end; number from 1, for the error) into an entry without a row number.
     package static func entry(
         in line: ArraySlice<UInt8>,
         number: Int,
         scope: (_ baseURL: String) -> String?
     ) throws(TokenExportError) -> TokenEntry {
         do throws(ExportedToken.Problem) {
-            return try ExportedToken.entry(line, scope: scope)
+            return try ExportedToken(line).entry(scope: scope)
         } catch {
             throw TokenExportError(line: number, reason: error.reason)
         }
@@ -74,107 +63,90 @@ public struct TokenExportError: Error, Sendable, Equatable {
     public var line: Int
     /// What is wrong, in words.
     public var reason: String
-
-    package init(line: Int, reason: String) {
-        self.line = line
-        self.reason = reason
-    }
 }
 
 /// A line of an export.
-struct ExportedToken: Decodable {
+struct ExportedToken {
     /// What is wrong with a line, in words that repeat nothing of its values.
     struct Problem: Error {
         let reason: String
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case baseURL = "base_url"
-        case checksumSHA256 = "checksum_sha256"
-        case createdAt = "created_at"
-        case token = "delete_token"
-        case eventDate = "event_date"
-        case eventType = "event_type"
-        case fileID = "file_id"
-        case fileName = "file_name"
-        case fileType = "file_type"
-        case host, label
-        case orgName = "org_name"
-        case schema
-        case sizeBytes = "size_bytes"
-        case isSuperseded = "superseded"
     }
 
     static let schema = "mediactl.token-export/1"
     /// Some ten times the longest line that an upload's limits allow.
     static let longestLine = 64 << 10
 
-    var schema: String
-    var host: String
-    var fileID: Int64
-    var token: String
-    var createdAt: String
-    var eventDate: String
-    var orgName: String
-    var eventType: String
-    var label: String?
-    var fileName: String
-    var fileType: String
-    var checksumSHA256: String
-    var sizeBytes: Int64
-    var baseURL: String
-    var isSuperseded: Bool
+    private let members: [String: JSONValue]
 
-    // MARK: Reading
+    init(_ line: ArraySlice<UInt8>) throws(Problem) {
+        guard line.count <= Self.longestLine else { throw Problem(reason: "longer than \(Self.longestLine) bytes") }
+        guard let members = JSONValue.object(in: line) else { throw Problem(reason: "not a JSON object") }
+        self.members = members
+    }
 
-    static func entry(_ line: ArraySlice<UInt8>, scope: (String) -> String?) throws(Problem) -> TokenEntry {
-        guard line.count <= longestLine else { throw Problem(reason: "longer than \(longestLine) bytes") }
-        let line = try decoded(line)
-        guard line.schema == schema else { throw Problem(reason: "\"schema\" is not \(schema)") }
-        guard let token = DeleteToken(line.token) else { throw Problem(reason: "\"delete_token\" is no token") }
-        guard line.createdAt.hasSuffix("Z"), let createdAt = RFC3339.microseconds(line.createdAt) else {
+    func entry(scope: (String) -> String?) throws(Problem) -> TokenEntry {
+        guard try text("schema") == Self.schema else { throw Problem(reason: "\"schema\" is not \(Self.schema)") }
+        guard let token = DeleteToken(try text("delete_token")) else {
+            throw Problem(reason: "\"delete_token\" is no token")
+        }
+        let time = try text("created_at")
+        guard time.hasSuffix("Z"), let createdAt = RFC3339.microseconds(time) else {
             throw Problem(reason: "\"created_at\" is no time in UTC")
         }
-        guard line.fileID > 0 else { throw Problem(reason: "\"file_id\" is not 1 or more") }
-        guard line.sizeBytes >= 0 else { throw Problem(reason: "\"size_bytes\" is negative") }
-        guard line.checksumSHA256.isEmpty || SHA256Text.isLowerCase(line.checksumSHA256) else {
+        let (fileID, size, checksum) = (try number("file_id"), try number("size_bytes"), try text("checksum_sha256"))
+        guard fileID > 0 else { throw Problem(reason: "\"file_id\" is not 1 or more") }
+        guard size >= 0 else { throw Problem(reason: "\"size_bytes\" is negative") }
+        guard checksum.isEmpty || SHA256Text.isLowerCase(checksum) else {
             throw Problem(reason: "\"checksum_sha256\" is no checksum")
         }
-        guard !line.host.isEmpty, scope(line.baseURL) == line.host else {
+        let (host, baseURL) = (try text("host"), try text("base_url"))
+        guard !host.isEmpty, scope(baseURL) == host else {
             throw Problem(reason: "\"base_url\" does not fit \"host\"")
         }
+        guard case .bool(let isSuperseded)? = members["superseded"] else { throw problem("superseded") }
         return TokenEntry(
-            host: line.host,
-            fileID: line.fileID,
+            host: host,
+            fileID: fileID,
             token: token,
             createdAt: Date(milliseconds: createdAt.flooredDivision(by: 1000).quotient),
-            eventDate: line.eventDate,
-            orgName: line.orgName,
-            eventType: line.eventType,
-            label: line.label,
-            fileName: line.fileName,
-            fileType: line.fileType,
-            checksumSHA256: line.checksumSHA256,
-            sizeBytes: line.sizeBytes,
-            baseURL: line.baseURL,
-            isSuperseded: line.isSuperseded
+            eventDate: try text("event_date"),
+            orgName: try text("org_name"),
+            eventType: try text("event_type"),
+            label: try optionalText("label"),
+            fileName: try text("file_name"),
+            fileType: try text("file_type"),
+            checksumSHA256: checksum,
+            sizeBytes: size,
+            baseURL: baseURL,
+            isSuperseded: isSuperseded
         )
     }
 
-    /// A time of an export.
-    static func text(_ time: Date) -> String { RFC3339.text(milliseconds: time.milliseconds) }
+    private func text(_ key: String) throws(Problem) -> String {
+        guard let text = members[key]?.text else { throw problem(key) }
+        return text
+    }
 
-    private static func decoded(_ line: ArraySlice<UInt8>) throws(Problem) -> ExportedToken {
-        do {
-            return try JSONDecoder().decode(ExportedToken.self, from: Data(line))
-        } catch DecodingError.keyNotFound(let key, _) {
-            throw Problem(reason: "\"\(key.stringValue)\" is missing")
-        } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context) {
-            throw Problem(
-                reason: context.codingPath.last.map { "\"\($0.stringValue)\" is of another type" } ?? "no object"
-            )
-        } catch {
-            throw Problem(reason: "not JSON, or a number that is not whole")
+    private func optionalText(_ key: String) throws(Problem) -> String? {
+        switch members[key] {
+        case nil, .null?: nil
+        default: try text(key)
         }
     }
+
+    private func number(_ key: String) throws(Problem) -> Int64 {
+        switch members[key] {
+        case .integer(let number)?: return number
+        case .double(let number)?:
+            guard let number = Int64(exactly: number) else { throw Problem(reason: "\"\(key)\" is not whole") }
+            return number
+        default: throw problem(key)
+        }
+    }
+
+    private func problem(_ key: String) -> Problem {
+        Problem(reason: members.keys.contains(key) ? "\"\(key)\" is of another type" : "\"\(key)\" is missing")
+    }
+
+    static func text(_ time: Date) -> String { RFC3339.text(milliseconds: time.milliseconds) }
 }

@@ -1,5 +1,6 @@
 extension StoreSchema {
-    /// `tokens.sqlite`. Times are integers, milliseconds since 1970: ten thousand rows are listed without parsing a date.
+    /// `tokens.sqlite`. Times are integers, milliseconds since 1970: ten thousand rows are listed without parsing a
+    /// date.
     static let tokens = StoreSchema(
         fileName: "tokens.sqlite",
         applicationID: 0x4D44_4354,  // "MDCT"

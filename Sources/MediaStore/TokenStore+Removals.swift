@@ -70,8 +70,6 @@ extension TokenStore {
     }
 
     /// Finishes the removals of processes that ended before `finishRemovals`.
-    ///
-    /// - Throws: `StoreError`; the next command that changes the store retries.
     package func finishInterruptedRemovals() throws(StoreError) {
         let names = try DataDirectory.entries(of: directory.lockFolder).filter { $0.hasPrefix(Self.markPrefix) }
         var marks: [LockedFile] = []
@@ -80,7 +78,7 @@ extension TokenStore {
             if let mark = try LockedFile.existing(directory.lockFolder + "/" + name) { marks.append(mark) }
         }
         guard !marks.isEmpty else { return }
-        try removeFromBackups(try connection.read { try TokenRow.tombstones($0) })
+        try removeFromBackups(try connection.read { try Tombstone.fetchAll($0) })
         try emptyLog(marks)
     }
 

@@ -41,14 +41,8 @@ extension TokenStore {
         return outcome == .added || outcome == .conflicting
     }
 
-    /// Adds many entries as `add(_:)` does, all or none.
-    ///
-    /// - Parameters:
-    ///   - entries: What is imported.
-    ///   - isDryRun: Whether to change nothing, and only say what would happen.
-    ///   - stored: The details of the files from their server.
-    /// - Returns: What became of each entry, in their order.
-    /// - Throws: `StoreError`.
+    /// Adds many entries as `add(_:)` does, all or none, with the details of the files from their server; a dry run
+    /// changes nothing. Returns what became of each, in their order.
     public func add(
         _ entries: [TokenEntry],
         isDryRun: Bool = false,
@@ -66,13 +60,9 @@ extension TokenStore {
         }
     }
 
-    /// Adds entries as `add(_:)` does, all or none, without holding more than one page of them in memory.
-    ///
-    /// - Parameters:
-    ///   - isDryRun: Whether to change nothing, and only say what would happen.
-    ///   - nextPage: Returns the next entries, and nil after the last. Called while the store is locked for other writers.
-    /// - Returns: How many entries had each outcome.
-    /// - Throws: `StoreError`, and what `nextPage` throws; nothing is stored then.
+    /// Adds entries as `add(_:)` does, all or none, without holding more than one page of them in memory. `nextPage`
+    /// returns nil after the last, and is called while the store is locked for other writers; when it throws, nothing
+    /// is stored.
     package func addPages(
         isDryRun: Bool = false,
         _ nextPage: () throws -> [TokenEntry]?
@@ -109,17 +99,10 @@ extension TokenStore {
 
     /// All rows, superseded ones included, for an id on a host; newest first.
     public func tokens(host: String, fileID: Int64) throws(StoreError) -> [TokenEntry] {
-        try connection.read { try TokenRow.fetch($0, where: "host = ? AND file_id = ?", [host, fileID]) }
+        try tokens(fileID: fileID, host: host, includeSuperseded: true)
     }
 
-    /// Whether another file of a host has this token. Reads all rows of the host.
-    ///
-    /// - Parameters:
-    ///   - token: The token.
-    ///   - host: The host.
-    ///   - fileID: The server's ID of the file that may have it; nil if it is unknown.
-    /// - Returns: Whether it is the token of another file.
-    /// - Throws: `StoreError`.
+    /// Whether another file of a host than this one has the token. Reads all rows of the host.
     package func hasToken(_ token: DeleteToken, host: String, ofOtherThan fileID: Int64?) throws(StoreError) -> Bool {
         try connection.read { db in
             let sql = "SELECT 1 FROM tokens WHERE host = ? AND token = ? AND file_id IS NOT ? LIMIT 1"
@@ -185,7 +168,6 @@ extension TokenStore {
         }
     }
 
-    /// The hosts that have entries, in order.
     package func tokenHosts() throws(StoreError) -> [String] { try connection.read { try TokenRow.hosts($0) } }
 
     /// The details of one file from its server, one per event; the first event comes first.
@@ -220,15 +202,12 @@ public enum AddOutcome: Sendable, Hashable {
 /// Each page is read in a transaction of its own: a reader that is slow to print keeps nobody from emptying the log. Entries
 /// that are added or removed meanwhile may be missed.
 package struct TokenPages {
-    /// Which entries come first.
     package enum Order: Sendable {
         case newestFirst
         case oldestFirst
     }
 
-    /// One page.
     package struct Page: Sendable {
-        /// In order, at least one.
         package var entries: [TokenEntry]
         /// The details of these files from their servers; the first event of a file comes first.
         package var files: [StoredFile]
@@ -245,13 +224,6 @@ package struct TokenPages {
     private var isAtEnd = false
 
     /// Describes a selection; nothing is read yet.
-    ///
-    /// - Parameters:
-    ///   - store: Where the entries are.
-    ///   - host: Of which host; nil for all.
-    ///   - includesSuperseded: Whether entries that a newer one replaces are included.
-    ///   - includesFiles: Whether pages have the details of the files.
-    ///   - order: Which entries come first.
     package init(
         of store: TokenStore,
         host: String?,
@@ -267,8 +239,6 @@ package struct TokenPages {
     }
 
     /// The next page; nil after the last.
-    ///
-    /// - Throws: `StoreError`.
     package mutating func next() throws(StoreError) -> Page? {
         guard !isAtEnd else { return nil }
         let arguments: [(any DatabaseValueConvertible)?] = [host, last?.createdAt, last?.rowID]
@@ -290,7 +260,8 @@ package struct TokenPages {
         return page
     }
 
-    /// The index that has the order of time; for one host as well, because sorting its entries would need memory for all.
+    /// The index that has the order of time; for one host as well, because sorting its entries would need memory for
+    /// all.
     static let source = "tokens INDEXED BY tokens_by_time"
 
     private var keys: String {

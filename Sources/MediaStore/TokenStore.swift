@@ -37,9 +37,8 @@ public final class TokenStore: Sendable {
     }
 
     /// Opens the store for commands that only read: also if the data directory cannot be written or has no space left.
-    /// Uploads in the write-ahead log are there as well.
-    ///
-    /// - Throws: `StoreError`. Exactly the stores that `init(in:)` refuses as damaged or newer are refused here.
+    /// Uploads in the write-ahead log are there as well. Exactly the stores that `init(in:)` refuses as damaged or
+    /// newer are refused here.
     package init(reading directory: DataDirectory) throws(StoreError) {
         let (connection, warnings) = try Self.openForReading(directory)
         self.directory = directory
@@ -54,8 +53,6 @@ public final class TokenStore: Sendable {
     }
 
     /// Whether the store never had a row, also because it was created again after a loss.
-    ///
-    /// - Throws: `StoreError`.
     package func isEmpty() throws(StoreError) -> Bool { try connection.read(Self.isEmpty) }
 
     /// A deleted token leaves a tombstone.
@@ -94,7 +91,7 @@ extension TokenStore {
     ///
     /// - Throws: `StoreError`; `.other` when the id is taken.
     public func insert(_ record: UploadRecord) throws(StoreError) {
-        try connection.write { try UploadRow.insert(record, $0) }
+        try connection.write { try Stored(record).insert($0) }
     }
 
     /// Changes a row. Fields of `change` that are nil stay as they are.
@@ -107,30 +104,29 @@ extension TokenStore {
     }
 
     /// Waits until all readable data is on the disk, including what a killed process has written.
-    ///
-    /// - Throws: `StoreError`.
     package func synchronize() throws(StoreError) { try connection.synchronizeLogs() }
 
     /// One row.
     public func upload(_ uploadID: String) throws(StoreError) -> UploadRecord? {
-        try connection.read { db in
-            try UploadRow.fetch(db, where: "upload_id = ?", [uploadID]).first
-        }
+        try uploads(where: "upload_id = ?", [uploadID]).first
     }
 
     /// Rows in any of these states, newest first; all states when `states` is empty.
     public func uploads(states: Set<UploadState>, host: String?) throws(StoreError) -> [UploadRecord] {
         let wanted = states.isEmpty ? Set(UploadState.allCases) : states
-        return try connection.read { db in
-            try UploadRow.fetch(db, where: UploadRow.isIn(wanted), [host])
-        }
+        return try uploads(where: UploadRow.isIn(wanted), [host])
+    }
+
+    private func uploads(
+        where condition: String,
+        _ arguments: [(any DatabaseValueConvertible)?]
+    ) throws(StoreError) -> [UploadRecord] {
+        try connection.read { try UploadRow.fetch($0, where: condition, arguments) }
     }
 
     /// Rows with this id on their server, newest first.
     package func uploads(fileID: Int64, host: String?) throws(StoreError) -> [UploadRecord] {
-        try connection.read {
-            try UploadRow.fetch($0, where: "file_id = ?2 AND (?1 IS NULL OR host = ?1)", [host, fileID])
-        }
+        try uploads(where: "file_id = ?2 AND (?1 IS NULL OR host = ?1)", [host, fileID])
     }
 
     /// Rows for exactly this file, unchanged in content and status, on a host; newest first. Tells what was already
@@ -147,14 +143,12 @@ extension TokenStore {
             )
         }
     }
-}
 
-extension TokenStore {
     /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit).
     ///
     /// - Throws: `StoreError`; `.other` when the id is taken.
     public func plan(_ record: UploadRecord) async throws(StoreError) {
-        try await commits.commit { try UploadRow.insert(record, $0) }
+        try await commits.commit { try Stored(record).insert($0) }
     }
 
     /// Changes a row. Fields of `change` that are nil stay as they are. Calls of several tasks share one commit.
@@ -174,45 +168,37 @@ extension TokenStore {
     public func save(_ tus: TusRecord) async throws(StoreError) {
         let path = connection.path
         try await commits.commit { db in
-            guard try UploadRow.exists(tus.uploadID, db) else { throw UploadRow.missing(tus.uploadID, path) }
-            try TusRow.upsert(tus, db)
+            guard try Stored<UploadRecord>.exists(db, key: tus.uploadID) else {
+                throw UploadRow.missing(tus.uploadID, path)
+            }
+            try Stored(tus).upsert(db)
         }
     }
 
     /// The tus side of an upload; nil when it has none.
     public func tusRecord(_ uploadID: String) throws(StoreError) -> TusRecord? {
-        try connection.read { try TusRow.fetch(uploadID, $0) }
+        try connection.read { try Stored<TusRecord>.fetchOne($0, key: uploadID)?.value }
     }
 
     /// What a server gave a guest for an upload; nil when nothing.
     public func guestReceipt(_ uploadID: String) throws(StoreError) -> GuestReceipt? {
-        try connection.read { try GuestRow.fetch(uploadID, $0) }
+        try connection.read { try Stored<GuestReceipt>.fetchOne($0, key: uploadID)?.value }
     }
 
     /// Rows of a host that sent these bytes, newest first.
     public func uploads(checksumSHA256: String, host: String) throws(StoreError) -> [UploadRecord] {
-        try connection.read { try UploadRow.fetch($0, where: UploadRow.hasChecksum, [host, checksumSHA256]) }
+        try uploads(where: UploadRow.hasChecksum, [host, checksumSHA256])
     }
-}
 
-extension TokenStore {
-    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts when `host` is nil.
+    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts when `host` is
+    /// nil.
     public func guestUploads(host: String?) throws(StoreError) -> [UploadRecord] {
-        try connection.read { db in
-            try UploadRow.fetch(
-                db,
-                where: "is_guest = 1 AND file_id IS NOT NULL AND (?1 IS NULL OR host = ?1)",
-                [host]
-            )
-        }
+        try uploads(where: "is_guest = 1 AND file_id IS NOT NULL AND (?1 IS NULL OR host = ?1)", [host])
     }
 
     /// Rows that were sent with an event link and have this id on their server, newest first.
     package func guestUploads(host: String?, fileID: Int64) throws(StoreError) -> [UploadRecord] {
-        try connection.read { db in
-            let condition = "is_guest = 1 AND file_id = ?2 AND (?1 IS NULL OR host = ?1)"
-            return try UploadRow.fetch(db, where: condition, [host, fileID])
-        }
+        try uploads(where: "is_guest = 1 AND file_id = ?2 AND (?1 IS NULL OR host = ?1)", [host, fileID])
     }
 
     /// The last known states of guest uploads, by the ids of the journal.
@@ -222,30 +208,22 @@ extension TokenStore {
 
     /// Notes the state of a guest's upload. Does nothing for an upload without a receipt.
     public func note(_ standing: GuestStanding, of uploadID: String) throws(StoreError) {
-        try connection.write { try GuestRow.note(standing, of: uploadID, $0) }
-    }
-}
-
-extension TokenStore {
-    /// Whether the entry of a stored file was removed here and no token for it has come since.
-    ///
-    /// - Throws: `StoreError`.
-    public func isRemoved(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) -> Bool {
-        try connection.read { db in
-            let statement = try db.cachedStatement(
-                sql: "SELECT 1 FROM tombstones WHERE host = ? AND file_id = ? AND checksum_sha256 = ?"
+        try connection.write {
+            try $0.execute(
+                sql: "UPDATE guest_receipts SET state = ?, state_at = ? WHERE upload_id = ?",
+                arguments: [standing.state, standing.notedAt.milliseconds, uploadID]
             )
-            return try Row.fetchOne(statement, arguments: [host, fileID, checksumSHA256]) != nil
         }
     }
 
-    /// Where the entry of a file was removed here.
-    ///
-    /// - Parameters:
-    ///   - fileID: The server's ID.
-    ///   - host: Only this host; nil for all.
-    /// - Returns: The hosts, in order.
-    /// - Throws: `StoreError`.
+    /// Whether the entry of a stored file was removed here and no token for it has come since.
+    public func isRemoved(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) -> Bool {
+        try connection.read { db in
+            try Tombstone.exists(db, key: ["host": host, "file_id": fileID, "checksum_sha256": checksumSHA256])
+        }
+    }
+
+    /// The hosts where the entry of a file was removed here, in order.
     package func removedHosts(fileID: Int64, host: String?) throws(StoreError) -> [String] {
         try connection.read { db in
             try String.fetchAll(

@@ -1,5 +1,4 @@
 public import Foundation
-import GRDB
 
 /// What the journal knows of an upload's tus side, besides its row: enough to go on after a crash.
 public struct TusRecord: Sendable, Equatable {
@@ -16,33 +15,14 @@ public struct TusRecord: Sendable, Equatable {
         /// When creation was answered; nil if unknown.
         public var createdAt: Date?
         /// The size of all chunks but the last in bytes, where the server counts chunks; nil where chunks may differ. A
-        /// version that does not know this key drops it with its first write, so that a part that still has it was sent in
-        /// chunks of this size only.
+        /// version that does not know this key drops it with its first write, so that a part that still has it was sent
+        /// in chunks of this size only.
         public var chunkBytes: Int64?
         /// The newest proofs of what was sent, oldest first; two are enough.
-        public var proofs: [Proof]
+        public var proofs: [Proof] = []
 
-        /// Makes a part.
-        public init(
-            start: Int64,
-            byteCount: Int64,
-            tusID: String? = nil,
-            expiresAt: Date? = nil,
-            createdAt: Date? = nil,
-            chunkBytes: Int64? = nil,
-            proofs: [Proof] = []
-        ) {
-            self.start = start
-            self.byteCount = byteCount
-            self.tusID = tusID
-            self.expiresAt = expiresAt
-            self.createdAt = createdAt
-            self.chunkBytes = chunkBytes
-            self.proofs = proofs
-        }
-
-        /// Whether the server counts chunks, by the form of its ID (UUID; gighive-d4 contract section 1), and their size is
-        /// not known.
+        /// Whether the server counts chunks, by the form of its ID (UUID; gighive-d4 contract section 1), and their
+        /// size is not known.
         public var needsChunkSize: Bool { chunkBytes == nil && tusID.flatMap { UUID(uuidString: $0) } != nil }
     }
 
@@ -75,25 +55,37 @@ public struct TusRecord: Sendable, Equatable {
 
     /// Whether the last byte may be on such a server, which has then stored the file.
     public var mayBeStored: Bool { isInChunks && parts[0].proofs.last?.offset == parts[0].byteCount }
+}
 
-    /// Makes a record.
-    public init(
-        uploadID: String,
-        parts: [Part],
-        finalTusID: String? = nil,
-        finalizeStartedAt: Date? = nil
-    ) {
-        self.uploadID = uploadID
-        self.parts = parts
-        self.finalTusID = finalTusID
-        self.finalizeStartedAt = finalizeStartedAt
+extension TusRecord {
+    /// Makes a record of an upload whose finalize request was never sent.
+    public init(uploadID: String, parts: [Part]) {
+        self.init(uploadID: uploadID, parts: parts, finalTusID: nil)
     }
 }
 
-/// Rows of the table `tus_uploads`. The parts are one JSON text: they are always read and written together.
+extension TusRecord.Part {
+    /// Makes a part that the server does not have yet.
+    public init(start: Int64, byteCount: Int64) {
+        self.init(start: start, byteCount: byteCount, tusID: nil)
+    }
+}
+
+extension TusRecord: Storable {
+    static let table = "tus_uploads"
+
+    private enum CodingKeys: String, CodingKey {
+        case parts
+        case uploadID = "upload_id"
+        case finalTusID = "final_tus_id"
+        case finalizeStartedAt = "finalize_started_at"
+    }
+}
+
+/// Statements over the table `tus_uploads`. The parts are one JSON text: they are always read and written together.
 enum TusRow {
-    /// Whether a row of `uploads` ended without a file on the server, while a tus server holds bytes of it. Takes the time
-    /// now as the second argument.
+    /// Whether a row of `uploads` ended without a file on the server, while a tus server holds bytes of it. Takes the
+    /// time now as the second argument.
     static let isResumable = """
         state IN (\(UploadRow.names(of: [.failed, .cancelled]))) AND EXISTS (
             SELECT 1 FROM tus_uploads, json_each(tus_uploads.parts) AS part
@@ -101,63 +93,8 @@ enum TusRow {
                 AND coalesce(json_extract(part.value, '$.expiresAt') > ?2, TRUE))
         """
 
-    static func upsert(_ record: TusRecord, _ db: Database) throws {
-        let parts = String(decoding: try encoder.encode(record.parts), as: UTF8.self)
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO tus_uploads (upload_id, parts, final_tus_id, finalize_started_at) VALUES (?, ?, ?, ?)
-                ON CONFLICT (upload_id) DO UPDATE SET parts = excluded.parts, final_tus_id = excluded.final_tus_id,
-                    finalize_started_at = excluded.finalize_started_at
-                """
-        ).execute(arguments: [
-            record.uploadID, parts, record.finalTusID, record.finalizeStartedAt?.milliseconds,
-        ])
-    }
-
-    static func fetch(_ uploadID: String, _ db: Database) throws -> TusRecord? {
-        let row = try Row.fetchOne(
-            db,
-            sql: "SELECT parts, final_tus_id, finalize_started_at FROM tus_uploads WHERE upload_id = ?",
-            arguments: [uploadID]
-        )
-        return try row.map { row in
-            TusRecord(
-                uploadID: uploadID,
-                parts: try parts(row[0], of: uploadID),
-                finalTusID: row[1],
-                finalizeStartedAt: (row[2] as Int64?).map(Date.init(milliseconds:))
-            )
-        }
-    }
-
-    /// Whether a text holds parts that `fetch` can read.
+    /// Whether a text holds parts that a record can have.
     static func isReadable(_ parts: String) -> Bool {
-        (try? decoder.decode([TusRecord.Part].self, from: Data(parts.utf8))) != nil
-    }
-
-    private static func parts(_ json: Data, of uploadID: String) throws -> [TusRecord.Part] {
-        do {
-            return try decoder.decode([TusRecord.Part].self, from: json)
-        } catch {
-            throw StoreError(.corrupt, path: "tokens.sqlite", detail: "upload \(uploadID) has unreadable tus parts")
-        }
-    }
-
-    // Times as in the columns: whole milliseconds, which come back exactly.
-    private static var encoder: JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.dateEncodingStrategy = .custom { date, encoder in
-            var container = encoder.singleValueContainer()
-            try container.encode(date.milliseconds)
-        }
-        return encoder
-    }
-
-    private static var decoder: JSONDecoder {
-        let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .custom { decoder in
-            Date(milliseconds: try decoder.singleValueContainer().decode(Int64.self))
-        }
-        return decoder
+        (try? ColumnJSON.decoder.decode([TusRecord.Part].self, from: Data(parts.utf8))) != nil
     }
 }

@@ -18,7 +18,7 @@ enum UploadID {
 }
 
 /// Where an upload stands in the journal (design: states of an upload).
-public enum UploadState: String, Sendable, CaseIterable {
+public enum UploadState: String, Sendable, CaseIterable, Codable {
     /// Known, nothing sent.
     case planned
     /// Bytes may be on their way. After a crash this is never simply "not sent".
@@ -65,7 +65,7 @@ public enum UploadState: String, Sendable, CaseIterable {
 }
 
 /// How the bytes of an upload go to the server.
-public enum UploadTransport: String, Sendable, CaseIterable {
+public enum UploadTransport: String, Sendable, CaseIterable, Codable {
     /// One `multipart/form-data` request (gighive contract section 2).
     case multipart
     /// tus, then a finalize request (gighive contract section 4).
@@ -87,7 +87,10 @@ public struct UploadRecord: Sendable, Equatable {
     /// Event and label fields as sent, in order.
     public var fields: [UploadField]
     /// The file when the upload began; nil for a spooled standard input.
-    public var identity: FileIdentity?
+    public var identity: FileIdentity? {
+        get { storedIdentity }
+        set { storedIdentity = newValue }
+    }
     /// Length in bytes.
     public var sizeBytes: Int64
     /// SHA-256 of the bytes sent, once known.
@@ -99,7 +102,7 @@ public struct UploadRecord: Sendable, Equatable {
     /// Whether it is sent with an event link instead of a login (gighive contract section 6).
     public var isGuest: Bool
     /// Tries so far.
-    public var attempts: Int
+    public var attempts = 0
     /// Status of the last answer.
     public var httpStatus: Int?
     /// Stable code of the failure that ended it.
@@ -108,6 +111,12 @@ public struct UploadRecord: Sendable, Equatable {
     public var createdAt: Date
     /// When it last changed.
     public var updatedAt: Date
+
+    var device: Int64?
+    var inode: Int64?
+    var fileSize: Int64?
+    var modifiedNanoseconds: Int64?
+    var changedNanoseconds: Int64?
 
     /// Makes a record.
     public init(
@@ -123,9 +132,6 @@ public struct UploadRecord: Sendable, Equatable {
         fileID: Int64? = nil,
         transport: UploadTransport = .multipart,
         isGuest: Bool = false,
-        attempts: Int = 0,
-        httpStatus: Int? = nil,
-        failureCode: String? = nil,
         createdAt: Date,
         updatedAt: Date
     ) {
@@ -135,17 +141,14 @@ public struct UploadRecord: Sendable, Equatable {
         self.host = host
         self.baseURL = baseURL
         self.fields = fields
-        self.identity = identity
         self.sizeBytes = sizeBytes
         self.checksumSHA256 = checksumSHA256
         self.fileID = fileID
         self.transport = transport
         self.isGuest = isGuest
-        self.attempts = attempts
-        self.httpStatus = httpStatus
-        self.failureCode = failureCode
         self.createdAt = createdAt
         self.updatedAt = updatedAt
+        self.identity = identity
     }
 }
 
@@ -212,13 +215,37 @@ public struct UploadChange: Sendable, Equatable {
     }
 }
 
-/// Rows of the table `uploads`.
-enum UploadRow {
-    private static let columns = """
-        upload_id, path, state, host, base_url, fields, device, inode, file_size, modified_ns, changed_ns, size_bytes, \
-        checksum_sha256, file_id, attempts, http_status, failure_code, created_at, updated_at, transport, is_guest
-        """
+extension UploadRecord: Storable, IdentityColumns {
+    static let table = "uploads"
 
+    enum CodingKeys: String, CodingKey {
+        case path, state, host, fields, device, inode, transport, attempts
+        case uploadID = "upload_id"
+        case baseURL = "base_url"
+        case fileSize = "file_size"
+        case modifiedNanoseconds = "modified_ns"
+        case changedNanoseconds = "changed_ns"
+        case sizeBytes = "size_bytes"
+        case checksumSHA256 = "checksum_sha256"
+        case fileID = "file_id"
+        case isGuest = "is_guest"
+        case httpStatus = "http_status"
+        case failureCode = "failure_code"
+        case createdAt = "created_at"
+        case updatedAt = "updated_at"
+    }
+
+    mutating func complete(from row: Row) { failureCode = failureCode.map(OutcomeTable.current) }
+}
+
+extension KeyedEncodingContainer<UploadRecord.CodingKeys> {
+    mutating func encode(_ fields: [UploadField], forKey key: Key) throws {
+        try encode(UploadRow.json(fields), forKey: key)
+    }
+}
+
+/// Statements over the table `uploads`.
+enum UploadRow {
     /// Takes the host, or NULL for every host.
     static func isIn(_ states: Set<UploadState>) -> String {
         "state IN (\(names(of: states))) AND (?1 IS NULL OR host = ?1)"
@@ -236,25 +263,8 @@ enum UploadRow {
         states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")
     }
 
-    static func select(where condition: String) -> String {
-        "SELECT \(columns) FROM uploads WHERE \(condition) ORDER BY created_at DESC, rowid DESC"
-    }
-
-    static func insert(_ record: UploadRecord, _ db: Database) throws {
-        let fields = json(record.fields)
-        let identity = record.identity
-        let arguments: [(any DatabaseValueConvertible)?] = [
-            record.uploadID, Data(record.path), record.state.rawValue, record.host, record.baseURL, fields,
-            identity.map { Int64(bitPattern: $0.device) }, identity.map { Int64(bitPattern: $0.inode) },
-            identity?.size, identity?.modificationNanoseconds, identity?.changeNanoseconds, record.sizeBytes,
-            record.checksumSHA256, record.fileID, record.attempts, record.httpStatus, record.failureCode,
-            record.createdAt.milliseconds, record.updatedAt.milliseconds,
-            record.transport.rawValue, record.isGuest,
-        ]
-        let places = Array(repeating: "?", count: arguments.count).joined(separator: ", ")
-        try db.cachedStatement(sql: "INSERT INTO uploads (\(columns)) VALUES (\(places))")
-            .execute(arguments: StatementArguments(arguments))
-    }
+    /// Newest first.
+    static func newest(_ condition: String) -> String { "\(condition) ORDER BY created_at DESC, rowid DESC" }
 
     /// - Returns: false when there is no such row.
     static func update(_ uploadID: String, _ change: UploadChange, _ db: Database) throws -> Bool {
@@ -276,13 +286,6 @@ enum UploadRow {
         return db.changesCount == 1
     }
 
-    static func exists(_ uploadID: String, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM uploads WHERE upload_id = ?)"),
-            arguments: [uploadID]
-        ) ?? false
-    }
-
     static func missing(_ uploadID: String, _ path: String) -> StoreError {
         StoreError(.other, path: path, detail: "no upload \(uploadID) in the journal")
     }
@@ -292,44 +295,11 @@ enum UploadRow {
         where condition: String,
         _ arguments: [(any DatabaseValueConvertible)?]
     ) throws -> [UploadRecord] {
-        let statement = try db.cachedStatement(sql: select(where: condition))
-        let rows = try Row.fetchCursor(statement, arguments: StatementArguments(arguments))
-        var records: [UploadRecord] = []
-        while let row = try rows.next() { records.append(try record(row)) }
-        return records
-    }
-
-    private static func record(_ row: Row) throws -> UploadRecord {
-        let uploadID: String = row[0]
-        guard let state = UploadState(rawValue: row[2]) else {
-            throw StoreError(.corrupt, path: "tokens.sqlite", detail: "upload \(uploadID) has an unknown state")
-        }
-        guard let transport = UploadTransport(rawValue: row[19]) else {
-            throw StoreError(.corrupt, path: "tokens.sqlite", detail: "upload \(uploadID) has an unknown transport")
-        }
-        return UploadRecord(
-            uploadID: uploadID,
-            path: [UInt8](row[1] as Data),
-            state: state,
-            host: row[3],
-            baseURL: row[4],
-            fields: try JSONDecoder().decode([UploadField].self, from: row[5]),
-            identity: FileIdentity(row, from: 6),
-            sizeBytes: row[11],
-            checksumSHA256: row[12],
-            fileID: row[13],
-            transport: transport,
-            isGuest: row[20],
-            attempts: row[14],
-            httpStatus: row[15],
-            failureCode: (row[16] as String?).map(OutcomeTable.current),
-            createdAt: Date(milliseconds: row[17]),
-            updatedAt: Date(milliseconds: row[18])
-        )
+        try Stored.values(db, where: newest(condition), StatementArguments(arguments))
     }
 
     /// As `JSONEncoder` would write it, which takes longer than all the rest of an insertion.
-    private static func json(_ fields: [UploadField]) -> String {
+    static func json(_ fields: [UploadField]) -> String {
         let members = fields.map { JSONValue.object(["name": .string($0.name), "value": .string($0.value)]) }
         return JSONValue.array(members).json()
     }

@@ -37,9 +37,8 @@ struct WholeMark: Sendable {
         return status.fingerprint
     }
 
-    /// Notes that the database is whole. A failure only costs another check.
-    ///
-    /// - Parameter expected: What `current` was before the check; nothing is noted if it is something else now.
+    /// Notes that the database is whole, unless it is something else than `expected` by now. A failure only costs
+    /// another check.
     func write(unlessChangedFrom expected: String? = nil) {
         guard let text = current, expected == nil || expected == text, !matches else { return }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)

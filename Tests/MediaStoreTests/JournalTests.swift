@@ -176,7 +176,8 @@ struct JournalTests {
     func indexed(condition: String, index: String) throws {
         let store = try fixture.get().store()
         let plan = try store.connection.read { db in
-            let statement = try db.makeStatement(sql: "EXPLAIN QUERY PLAN \(UploadRow.select(where: condition))")
+            let sql = Stored<UploadRecord>.select(where: UploadRow.newest(condition))
+            let statement = try db.makeStatement(sql: "EXPLAIN QUERY PLAN " + sql)
             // The plan does not depend on the values.
             statement.setUncheckedArguments(StatementArguments())
             return try Row.fetchAll(statement).map { $0["detail"] as String }

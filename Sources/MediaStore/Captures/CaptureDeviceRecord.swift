@@ -1,5 +1,4 @@
 public import Foundation
-import GRDB
 
 /// This machine as a capture server knows it, and where its key is.
 public struct CaptureDeviceRecord: Sendable, Equatable {
@@ -52,79 +51,48 @@ public struct CaptureDeviceRecord: Sendable, Equatable {
     }
 }
 
-/// Rows of the table `capture_devices`.
-enum CaptureDeviceRow {
-    private static let columns = "server, device_id, profile, rp_id, level, public_key, key_source, created_at"
+extension CaptureDeviceRecord: Storable {
+    static let table = "capture_devices"
 
-    static let selectByServer = "SELECT \(columns) FROM capture_devices WHERE server = ?"
-
-    static func keep(_ device: CaptureDeviceRecord, _ db: Database) throws {
-        try db.execute(
-            sql: "INSERT OR REPLACE INTO capture_devices (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            arguments: [
-                device.server, device.deviceID, device.profile, device.rpID, device.level, Data(device.publicKey),
-                try KeySourceText(device.keySource).json, device.createdAt.milliseconds,
-            ]
-        )
-    }
-
-    /// - Throws: `StoreError` `.corrupt`, naming the server, for a key source that no version has written.
-    static func device(_ row: Row) throws -> CaptureDeviceRecord {
-        let server: String = row["server"]
-        guard let source = KeySourceText(json: row["key_source"])?.source else {
-            throw StoreError(
-                .corrupt,
-                path: StoreSchema.library.fileName,
-                detail: "the capture device at \(server) has an unknown key source"
-            )
-        }
-        return CaptureDeviceRecord(
-            server: server,
-            deviceID: row["device_id"],
-            profile: row["profile"],
-            rpID: row["rp_id"],
-            level: row["level"],
-            publicKey: [UInt8](row["public_key"] as Data),
-            keySource: source,
-            createdAt: Date(milliseconds: row["created_at"])
-        )
+    private enum CodingKeys: String, CodingKey {
+        case server, profile, level
+        case deviceID = "device_id"
+        case rpID = "rp_id"
+        case publicKey = "public_key"
+        case keySource = "key_source"
+        case createdAt = "created_at"
     }
 }
 
-/// A key source as JSON: `{"file":…}`, `{"provider":…,"uri":…}` or `{"command":[…]}`.
-private struct KeySourceText: Codable {
-    var file: String?
-    var uri: String?
-    var provider: String?
-    var command: [String]?
+/// As JSON: `{"file":…}`, `{"provider":…,"uri":…}` or `{"command":[…]}`.
+extension CaptureDeviceRecord.KeySource: Codable {
+    private enum CodingKeys: CodingKey {
+        case file, uri, provider, command
+    }
 
-    init(_ source: CaptureDeviceRecord.KeySource) {
-        switch source {
-        case .file(let name): file = name
-        case .provider(let uri, let provider): (self.uri, self.provider) = (uri, provider)
-        case .command(let arguments): command = arguments
+    /// - Throws: `DecodingError` for a source that no version has written.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let file = try values.decodeIfPresent(String.self, forKey: .file)
+        let uri = try values.decodeIfPresent(String.self, forKey: .uri)
+        let provider = try values.decodeIfPresent(String.self, forKey: .provider)
+        switch (file, uri, provider, try values.decodeIfPresent([String].self, forKey: .command)) {
+        case (let file?, nil, nil, nil): self = .file(file)
+        case (nil, let uri?, let provider?, nil): self = .provider(uri: uri, provider: provider)
+        case (nil, nil, nil, let command?): self = .command(command)
+        default: throw DecodingError.dataCorruptedError(forKey: .file, in: values, debugDescription: "unknown source")
         }
     }
 
-    init?(json: String) {
-        guard let value = try? JSONDecoder().decode(Self.self, from: Data(json.utf8)) else { return nil }
-        self = value
-    }
-
-    var json: String {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
-        }
-    }
-
-    var source: CaptureDeviceRecord.KeySource? {
-        switch (file, uri, provider, command) {
-        case (let file?, nil, nil, nil): .file(file)
-        case (nil, let uri?, let provider?, nil): .provider(uri: uri, provider: provider)
-        case (nil, nil, nil, let command?): .command(command)
-        default: nil
+    /// Writes the keys of its own case only.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .file(let name): try values.encode(name, forKey: .file)
+        case .provider(let uri, let provider):
+            try values.encode(uri, forKey: .uri)
+            try values.encode(provider, forKey: .provider)
+        case .command(let arguments): try values.encode(arguments, forKey: .command)
         }
     }
 }

@@ -6,21 +6,14 @@ import Outcomes
 package enum CaptureID {
     /// Whether a text is a UUID in its usual form, lower case: 8-4-4-4-12 hexadecimal digits (RFC 9562 section 4).
     package static func isValid(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 36 else { return false }
-        return bytes.enumerated().allSatisfy { place, byte in
-            switch place {
-            case 8, 13, 18, 23: byte == UInt8(ascii: "-")
-            default: (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
-            }
-        }
+        UUID(uuidString: text)?.uuidString.lowercased() == text
     }
 }
 
 /// What this machine keeps about one capture. The media itself lies encrypted in the vault.
 public struct CaptureRecord: Sendable, Equatable {
     /// How far it has got.
-    public enum State: String, Sendable, CaseIterable {
+    public enum State: String, Sendable, CaseIterable, Codable {
         /// Not signed: signing failed, or has not happened yet. Never sent like this.
         case pending
         /// Signed, not sent.
@@ -36,7 +29,7 @@ public struct CaptureRecord: Sendable, Equatable {
     }
 
     /// How a capture is told to a server.
-    public enum Mode: String, Sendable, CaseIterable {
+    public enum Mode: String, Sendable, CaseIterable, Codable {
         /// Hash, depth analysis and what the settings allow; the media stays here.
         case hashOnly = "hash_only"
         /// The media as well.
@@ -52,7 +45,7 @@ public struct CaptureRecord: Sendable, Equatable {
     /// nil in a record of before modes: local only until the user says otherwise (hash-only contract section 8).
     public var mode: Mode?
     /// How far it has got.
-    public var state: State
+    public var state = State.pending
     /// SHA-256 of the media, 64 lower-case hexadecimal characters.
     public var mediaHash: String
     /// `photo` or `video`.
@@ -62,9 +55,9 @@ public struct CaptureRecord: Sendable, Equatable {
     /// Length of the media in bytes; nil when it was not observed.
     public var mediaBytes: Int64?
     /// Whether the media was seen here, and is in the vault; false for a digest that was given.
-    public var isObserved: Bool
+    public var isObserved = false
     /// Whether a depth map is in the vault.
-    public var hasDepth: Bool
+    public var hasDepth = false
     /// The analysis as JSON; nil in a record of before modes.
     public var analysis: String?
     /// The privacy settings in force, as JSON; nil in a record of before modes.
@@ -84,9 +77,9 @@ public struct CaptureRecord: Sendable, Equatable {
     /// Level of the key that signed it.
     public var keyLevel: String?
     /// How often signing has failed; 3 are allowed.
-    public var signingFailures: Int
+    public var signingFailures = 0
     /// How often it has been sent.
-    public var submissions: Int
+    public var submissions = 0
     /// When it was made.
     public var createdAt: Date
     /// When it last changed.
@@ -120,108 +113,41 @@ public struct CaptureRecord: Sendable, Equatable {
         self.server = server
         self.profile = profile
         self.mode = mode
-        state = .pending
         self.mediaHash = mediaHash
         self.mediaType = mediaType
-        isObserved = false
-        hasDepth = false
-        signingFailures = 0
-        submissions = 0
         self.createdAt = createdAt
         updatedAt = createdAt
     }
 }
 
-/// Rows of the table `captures`.
-enum CaptureRow {
-    private static let columns = [
-        "id", "server", "profile", "mode", "state", "media_hash", "media_type", "path", "media_bytes", "is_observed",
-        "has_depth", "analysis", "settings", "unsigned_body", "body", "device_id", "public_key", "rp_id", "counter",
-        "key_level", "signing_failures", "submissions", "created_at", "updated_at", "submitted_at",
-        "server_capture_id", "verification_url", "http_status", "error_code", "error_detail", "analysis_ms",
-    ]
+extension CaptureRecord: Storable {
+    static let table = "captures"
 
-    /// Newest first.
-    static func select(where condition: String) -> String {
-        "SELECT \(columns.joined(separator: ", ")) FROM captures WHERE \(condition) ORDER BY created_at DESC, rowid DESC"
+    private enum CodingKeys: String, CodingKey {
+        case id, server, profile, mode, state, path, analysis, settings, body, counter, submissions
+        case mediaHash = "media_hash"
+        case mediaType = "media_type"
+        case mediaBytes = "media_bytes"
+        case isObserved = "is_observed"
+        case hasDepth = "has_depth"
+        case unsignedBody = "unsigned_body"
+        case deviceID = "device_id"
+        case publicKey = "public_key"
+        case rpID = "rp_id"
+        case keyLevel = "key_level"
+        case signingFailures = "signing_failures"
+        case createdAt = "created_at"
+        case updatedAt = "updated_at"
+        case submittedAt = "submitted_at"
+        case serverCaptureID = "server_capture_id"
+        case verificationURL = "verification_url"
+        case httpStatus = "http_status"
+        case errorCode = "error_code"
+        case errorDetail = "error_detail"
+        case analysisMilliseconds = "analysis_ms"
     }
 
-    /// The row keeps its place among those of the same time.
-    private static let upsert: String = {
-        let places = Array(repeating: "?", count: columns.count).joined(separator: ", ")
-        let changes = columns.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-        return """
-            INSERT INTO captures (\(columns.joined(separator: ", "))) VALUES (\(places))
-            ON CONFLICT (id) DO UPDATE SET \(changes)
-            """
-    }()
-
-    static func keep(_ capture: CaptureRecord, _ db: Database) throws {
-        let arguments: [(any DatabaseValueConvertible)?] = [
-            capture.id, capture.server, capture.profile, capture.mode?.rawValue, capture.state.rawValue,
-            capture.mediaHash, capture.mediaType, capture.path.map { Data($0) }, capture.mediaBytes,
-            capture.isObserved, capture.hasDepth, capture.analysis, capture.settings,
-            capture.unsignedBody.map { Data($0) }, capture.body.map { Data($0) }, capture.deviceID,
-            capture.publicKey.map { Data($0) }, capture.rpID, capture.counter.map { Int64($0) }, capture.keyLevel,
-            capture.signingFailures, capture.submissions, capture.createdAt.milliseconds,
-            capture.updatedAt.milliseconds, capture.submittedAt?.milliseconds, capture.serverCaptureID,
-            capture.verificationURL, capture.httpStatus, capture.errorCode, capture.errorDetail,
-            capture.analysisMilliseconds,
-        ]
-        try db.cachedStatement(sql: upsert).execute(arguments: StatementArguments(arguments))
-    }
-
-    /// - Throws: `StoreError` `.corrupt`, naming the capture, for what no version has written.
-    static func capture(_ row: Row) throws -> CaptureRecord {
-        let id: String = row["id"]
-        let modeText: String? = row["mode"]
-        let mode = try modeText.map { try known(CaptureRecord.Mode(rawValue: $0), "mode", id) }
-        var capture = CaptureRecord(
-            id: id,
-            server: row["server"],
-            profile: row["profile"],
-            mode: mode,
-            mediaHash: row["media_hash"],
-            mediaType: row["media_type"],
-            createdAt: Date(milliseconds: row["created_at"])
-        )
-        capture.state = try known(CaptureRecord.State(rawValue: row["state"]), "state", id)
-        capture.path = bytes(row["path"])
-        capture.mediaBytes = row["media_bytes"]
-        capture.isObserved = row["is_observed"]
-        capture.hasDepth = row["has_depth"]
-        capture.analysis = row["analysis"]
-        capture.settings = row["settings"]
-        capture.unsignedBody = bytes(row["unsigned_body"])
-        capture.body = bytes(row["body"])
-        capture.deviceID = row["device_id"]
-        capture.publicKey = bytes(row["public_key"])
-        capture.rpID = row["rp_id"]
-        capture.counter = try (row["counter"] as Int64?).map { try known(UInt32(exactly: $0), "counter", id) }
-        capture.keyLevel = row["key_level"]
-        capture.signingFailures = row["signing_failures"]
-        capture.submissions = row["submissions"]
-        capture.updatedAt = Date(milliseconds: row["updated_at"])
-        capture.submittedAt = (row["submitted_at"] as Int64?).map(Date.init(milliseconds:))
-        capture.serverCaptureID = row["server_capture_id"]
-        capture.verificationURL = row["verification_url"]
-        capture.httpStatus = row["http_status"]
-        capture.errorCode = (row["error_code"] as String?).map(OutcomeTable.current)
-        capture.errorDetail = row["error_detail"]
-        capture.analysisMilliseconds = row["analysis_ms"]
-        return capture
-    }
-
-    private static func bytes(_ data: Data?) -> [UInt8]? { data.map { [UInt8]($0) } }
-
-    private static func known<Value>(_ value: Value?, _ name: String, _ id: String) throws -> Value {
-        if let value { return value }
-        throw StoreError(
-            .corrupt,
-            path: StoreSchema.library.fileName,
-            detail: "capture \(id) has an unknown \(name)"
-        )
-    }
+    mutating func complete(from row: Row) { errorCode = errorCode.map(OutcomeTable.current) }
 }
 
 extension LibraryStore {
@@ -231,22 +157,16 @@ extension LibraryStore {
     public func capture(_ id: String) throws(StoreError) -> CaptureRecord? { try captures(where: "id = ?", [id]).first }
 
     /// The captures whose id begins with these characters, in either case, newest first.
-    ///
-    /// - Throws: `StoreError`.
     public func captures(idPrefix: String) throws(StoreError) -> [CaptureRecord] {
         try captures(where: "substr(id, 1, length(?1)) = ?1", [idPrefix.lowercased()])
     }
 
     /// The captures of a digest (64 lower-case hexadecimal characters), newest first.
-    ///
-    /// - Throws: `StoreError`.
     public func captures(ofMedia hash: String) throws(StoreError) -> [CaptureRecord] {
         try captures(where: "media_hash = ?", [hash])
     }
 
     /// All captures, newest first.
-    ///
-    /// - Throws: `StoreError`.
     public func captures() throws(StoreError) -> [CaptureRecord] { try captures(where: "true", []) }
 
     private func captures(
@@ -254,8 +174,7 @@ extension LibraryStore {
         _ arguments: StatementArguments
     ) throws(StoreError) -> [CaptureRecord] {
         try connection.readBeside { db in
-            let statement = try db.cachedStatement(sql: CaptureRow.select(where: condition))
-            return try Row.fetchAll(statement, arguments: arguments).map(CaptureRow.capture)
+            try Stored.values(db, where: "\(condition) ORDER BY created_at DESC, rowid DESC", arguments)
         }
     }
 
@@ -267,23 +186,19 @@ extension LibraryStore {
         guard CaptureID.isValid(capture.id) else {
             throw StoreError(.other, path: connection.path, detail: "\"\(capture.id)\" is no id of a capture")
         }
-        try connection.write { db in try CaptureRow.keep(capture, db) }
+        // The row keeps its place among those of the same time.
+        try connection.write { db in try Stored(capture).upsert(db) }
     }
 
     /// This machine at a server; nil when it is not registered there.
     ///
     /// - Throws: `StoreError`; `.corrupt` for a row that no version has written.
     public func captureDevice(for server: String) throws(StoreError) -> CaptureDeviceRecord? {
-        try connection.readBeside { db in
-            try Row.fetchOne(db, sql: CaptureDeviceRow.selectByServer, arguments: [server])
-                .map(CaptureDeviceRow.device)
-        }
+        try connection.readBeside { db in try Stored<CaptureDeviceRecord>.fetchOne(db, key: server)?.value }
     }
 
     /// Keeps a registration, in place of an earlier one at the same server; on the disk when this returns.
-    ///
-    /// - Throws: `StoreError`.
     public func keep(_ device: CaptureDeviceRecord) throws(StoreError) {
-        try connection.write { db in try CaptureDeviceRow.keep(device, db) }
+        try connection.write { db in try Stored(device).insert(db, onConflict: .replace) }
     }
 }

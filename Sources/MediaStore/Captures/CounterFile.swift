@@ -1,4 +1,5 @@
 import Glibc
+import MediaSystem
 import Synchronization
 
 /// The signature counter of one device, in a file of its own that is locked for as long as an exchange with the server
@@ -22,17 +23,9 @@ package final class CounterFile: Sendable {
         state = Mutex(State(lock: lock, last: last))
     }
 
-    /// Opens and locks the counter of a device, waiting for another process, or object, that holds it. No thread waits.
-    ///
-    /// Cancelling ends the waiting with `CancellationError`.
-    ///
-    /// - Parameters:
-    ///   - device: UUID of the device, in either case; checked, since it becomes part of a file's name.
-    ///   - directory: The data directory.
-    ///   - patience: How long another process may hold it.
-    /// - Returns: The counter, locked.
-    /// - Throws: `StoreError`: `.busy` after `patience`; `.corrupt` for a file that holds no counter, which is never
-    ///   reset.
+    /// Opens and locks the counter of a device (UUID in either case), waiting for another process, or object, that
+    /// holds it: `.busy` after `patience`. No thread waits; cancelling ends the waiting. A file that holds no counter
+    /// is `.corrupt`, and never reset.
     package static func lock(
         device: String,
         in directory: DataDirectory,
@@ -60,11 +53,9 @@ package final class CounterFile: Sendable {
         }
     }
 
-    /// Takes the next `count` counters: they are on the disk as used when this returns.
-    ///
-    /// - Returns: The first.
-    /// - Throws: `StoreError`; `.other` when no counter is left below 2³², and after `release`. A counter whose writing
-    ///   failed half-way is not taken again by this object.
+    /// Takes the next `count` counters and returns the first: they are on the disk as used by then. `.other` when none
+    /// is left below 2³², and after `release`. A counter whose writing failed half-way is not taken again by this
+    /// object.
     package func take(_ count: UInt32) throws(StoreError) -> UInt32 {
         let path = path
         let directory = directory
@@ -90,14 +81,13 @@ package final class CounterFile: Sendable {
     /// The last counter taken; 0 before the first.
     package var last: UInt32 { state.withLock { $0.last } }
 
-    /// Lets another exchange begin. Also done when the last reference goes, which may be as early as the last use: a caller
-    /// that must keep others out calls this at the end.
+    /// Lets another exchange begin. Also done when the last reference goes, which may be as early as the last use: a
+    /// caller that must keep others out calls this at the end.
     package func release() {
         state.withLock { $0.lock = nil }
     }
 }
 
-/// The content of a counter's file.
 private enum CounterText {
     /// The counter in a file; 0 when there is none.
     static func read(_ path: String) throws(StoreError) -> UInt32 {
@@ -111,33 +101,25 @@ private enum CounterText {
             throw StoreError(.unsafe, path: path, detail: "not a regular file of this user")
         }
         // A counter has 10 digits at most.
-        var bytes = [UInt8](repeating: 0, count: 12)
-        var count = Glibc.read(descriptor, &bytes, bytes.count)
-        while count < 0, errno == EINTR { count = Glibc.read(descriptor, &bytes, bytes.count) }
-        guard count >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot read") }
-        guard let value = parse(bytes[..<count]) else {
+        guard let bytes = try? FileBytes.read(descriptor, at: 0, count: 12) else {
+            throw StoreError(errno: errno, path: path, action: "cannot read")
+        }
+        guard let value = parse(bytes) else {
             throw StoreError(.corrupt, path: path, detail: "holds no counter, and is not reset: counters only grow")
         }
         return value
     }
 
     /// Strict, so that half a number is not taken for a smaller one.
-    private static func parse(_ bytes: ArraySlice<UInt8>) -> UInt32? {
+    private static func parse(_ bytes: [UInt8]) -> UInt32? {
         guard bytes.last == UInt8(ascii: "\n") else { return nil }
         let text = String(decoding: bytes.dropLast(), as: UTF8.self)
         guard let value = UInt32(text), String(value) == text else { return nil }
         return value
     }
 
-    /// Puts a new file in the place of the old one and waits for the disk. Whatever happens on the way, the file holds the
-    /// old counter or the new one.
-    ///
-    /// - Parameters:
-    ///   - path: The file.
-    ///   - value: The new counter.
-    ///   - directory: Where it lies.
-    ///   - replaced: Called once the file may hold the new counter.
-    /// - Throws: `StoreError`.
+    /// Puts a new file in the place of the old one and waits for the disk. Whatever happens on the way, the file holds
+    /// the old counter or the new one; `replaced` is called once it may hold the new one.
     static func replace(
         _ path: String,
         with value: UInt32,
@@ -166,12 +148,8 @@ private enum CounterText {
         guard fchmod(descriptor, 0o600) == 0 else {
             throw StoreError(errno: errno, path: path, action: "cannot set permissions")
         }
-        let bytes = Array(text.utf8)
-        var count = Glibc.write(descriptor, bytes, bytes.count)
-        while count < 0, errno == EINTR { count = Glibc.write(descriptor, bytes, bytes.count) }
-        guard count == bytes.count else {
-            throw StoreError(errno: count < 0 ? errno : ENOSPC, path: path, action: "cannot write")
-        }
+        let failure = Array(text.utf8).withUnsafeBytes { FileBytes.write($0, to: descriptor, at: 0).failure }
+        if let failure { throw StoreError(errno: failure.code, path: path, action: "cannot write") }
         guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronize") }
     }
 }

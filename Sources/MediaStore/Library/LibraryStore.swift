@@ -61,34 +61,33 @@ public struct Login: Sendable, Equatable, CustomStringConvertible, CustomReflect
     public var customMirror: Mirror { Mirror(self, children: ["server": server]) }
 }
 
-extension LibraryStore {
-    private static let columns = "server, api_key, device_id, device_name, email"
+extension Login: Storable {
+    static let table = "logins"
 
+    private enum CodingKeys: String, CodingKey {
+        case server, email
+        case apiKey = "api_key"
+        case deviceID = "device_id"
+        case deviceName = "device_name"
+    }
+}
+
+extension LibraryStore {
     /// The login of a server; nil when there is none.
     public func login(for server: String) throws(StoreError) -> Login? {
-        try connection.read { db in
-            try Row.fetchOne(db, sql: "SELECT \(Self.columns) FROM logins WHERE server = ?", arguments: [server])
-                .map(Self.login)
-        }
+        try connection.read { db in try Stored<Login>.fetchOne(db, key: server)?.value }
     }
 
     /// All logins, by server.
     public func logins() throws(StoreError) -> [Login] {
-        try connection.read { db in
-            try Row.fetchAll(db, sql: "SELECT \(Self.columns) FROM logins ORDER BY server").map(Self.login)
-        }
+        try connection.read { db in try Stored<Login>.values(db, where: "true ORDER BY server") }
     }
 
     /// Keeps a login, in place of the server's earlier one, whose key is removed from the disk.
     ///
     /// - Throws: `StoreError`; `.busy` also when the login is kept but the log could not be emptied.
     public func keep(_ login: Login) throws(StoreError) {
-        try connection.write { db in
-            try db.execute(
-                sql: "INSERT OR REPLACE INTO logins (\(Self.columns)) VALUES (?, ?, ?, ?, ?)",
-                arguments: [login.server, login.apiKey, login.deviceID, login.deviceName, login.email]
-            )
-        }
+        try connection.write { db in try Stored(login).insert(db, onConflict: .replace) }
         try connection.truncateLog()
     }
 
@@ -98,22 +97,14 @@ extension LibraryStore {
     /// - Returns: Whether there was a login.
     /// - Throws: `StoreError`; `.busy` also when the login is gone but the log could not be emptied.
     public func removeLogin(for server: String) throws(StoreError) -> Bool {
-        let isRemoved = try connection.write { db in
-            try db.execute(sql: "DELETE FROM logins WHERE server = ?", arguments: [server])
-            return db.changesCount == 1
-        }
+        let isRemoved = try connection.write { db in try Stored<Login>.deleteOne(db, key: server) }
         try connection.truncateLog()
         return isRemoved
     }
 
-    /// The token under which this machine is registered at a server; a new one (`mediactl-` and a random UUID) is made and
-    /// kept when there is none.
-    ///
-    /// - Parameters:
-    ///   - server: Address of the server.
-    ///   - isRenewed: Makes a new one in place of the old, which belongs to another user (photosync contract 1.3).
-    /// - Returns: The token. Not a secret as the key is, but whoever sends it is taken for this machine.
-    /// - Throws: `StoreError`.
+    /// The token under which this machine is registered at a server; a new one (`mediactl-` and a random UUID) is made
+    /// and kept when there is none, or in place of one that belongs to another user (photosync contract 1.3). Not a
+    /// secret as the key is, but whoever sends it is taken for this machine.
     public func deviceToken(for server: String, isRenewed: Bool) throws(StoreError) -> String {
         let new = "mediactl-" + UUID().uuidString.lowercased()
         return try connection.write { db in
@@ -129,9 +120,5 @@ extension LibraryStore {
             )
             return new
         }
-    }
-
-    private static func login(_ row: Row) -> Login {
-        Login(server: row[0], apiKey: row[1], deviceID: row[2], deviceName: row[3], email: row[4])
     }
 }

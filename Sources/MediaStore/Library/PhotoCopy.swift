@@ -5,7 +5,7 @@ public import MediaSystem
 /// A file of this machine that is a photo of a server.
 public struct PhotoCopy: Sendable, Equatable {
     /// How far it has got.
-    public enum State: String, Sendable, CaseIterable {
+    public enum State: String, Sendable, CaseIterable, Codable {
         /// The name is taken for a download that has not ended.
         case planned
         /// Downloaded and checked under the temporary name; about to get its own.
@@ -15,7 +15,7 @@ public struct PhotoCopy: Sendable, Equatable {
     }
 
     /// Where a copy came from.
-    public enum Source: String, Sendable, CaseIterable {
+    public enum Source: String, Sendable, CaseIterable, Codable {
         /// The server's file.
         case downloaded
         /// The file that was sent, or was found to be on the server.
@@ -34,17 +34,26 @@ public struct PhotoCopy: Sendable, Equatable {
     public var state: State
     /// Where it came from.
     public var source: Source
-    /// SHA-256 of the local bytes, 64 lower-case hexadecimal characters; nil before they are all there. A server rewrites
-    /// files, so this may differ from `serverSHA256` (photosync contract section 6).
+    /// SHA-256 of the local bytes, 64 lower-case hexadecimal characters; nil before they are all there. A server
+    /// rewrites files, so this may differ from `serverSHA256` (photosync contract section 6).
     public var sha256: String?
     /// SHA-256 that the server tells for the photo.
     public var serverSHA256: String
     /// The local file when it was last known to have these bytes.
-    public var identity: FileIdentity?
+    public var identity: FileIdentity? {
+        get { storedIdentity }
+        set { storedIdentity = newValue }
+    }
     /// What the server said of the file when its download began, for resuming: `Last-Modified`, and the whole length.
     public var lastModified: String?
     /// Length of the server's file in bytes, as the download was told.
     public var totalBytes: Int64?
+
+    var device: Int64?
+    var inode: Int64?
+    var fileSize: Int64?
+    var modifiedNanoseconds: Int64?
+    var changedNanoseconds: Int64?
 
     /// Makes a copy.
     public init(
@@ -68,9 +77,25 @@ public struct PhotoCopy: Sendable, Equatable {
         self.source = source
         self.sha256 = sha256
         self.serverSHA256 = serverSHA256
-        self.identity = identity
         self.lastModified = lastModified
         self.totalBytes = totalBytes
+        self.identity = identity
+    }
+}
+
+extension PhotoCopy: Storable, IdentityColumns {
+    static let table = "photo_copies"
+
+    private enum CodingKeys: String, CodingKey {
+        case server, path, state, source, sha256, device, inode
+        case photoID = "photo_id"
+        case temporaryName = "temporary_name"
+        case serverSHA256 = "server_sha256"
+        case fileSize = "file_size"
+        case modifiedNanoseconds = "modified_ns"
+        case changedNanoseconds = "changed_ns"
+        case lastModified = "last_modified"
+        case totalBytes = "total_bytes"
     }
 }
 
@@ -96,10 +121,7 @@ extension LibraryStore {
         _ server: String
     ) throws(StoreError) -> [PhotoCopy] {
         try connection.readBeside { db in
-            let statement = try db.cachedStatement(sql: CopyRow.select(where: condition))
-            return try Set(keys).flatMap { key in
-                try Row.fetchAll(statement, arguments: [key, server]).map(CopyRow.copy)
-            }
+            try Set(keys).flatMap { key in try Stored<PhotoCopy>.values(db, where: condition, [key, server]) }
         }
     }
 
@@ -111,11 +133,11 @@ extension LibraryStore {
         var last: (path: Data, photoID: String) = (Data(), "")
         while true {
             let block = try connection.readBeside { db in
-                let statement = try db.cachedStatement(
-                    sql: CopyRow.select(where: "server = ? AND (path, photo_id) > (?, ?)")
-                        + " ORDER BY path, photo_id LIMIT 500"
+                try Stored<PhotoCopy>.values(
+                    db,
+                    where: "server = ? AND (path, photo_id) > (?, ?) ORDER BY path, photo_id LIMIT 500",
+                    [server, last.path, last.photoID]
                 )
-                return try Row.fetchAll(statement, arguments: [server, last.path, last.photoID]).map(CopyRow.copy)
             }
             guard let end = block.last else { return }
             last = (Data(end.path), end.photoID)
@@ -130,7 +152,7 @@ extension LibraryStore {
     public func keep(_ copies: [PhotoCopy]) async throws(StoreError) {
         guard !copies.isEmpty else { return }
         try await commits.commit { db in
-            for copy in copies { try CopyRow.upsert(copy, db) }
+            for copy in copies { try Stored(copy).upsert(db) }
         }
     }
 
@@ -138,70 +160,7 @@ extension LibraryStore {
     public func remove(_ copies: [PhotoCopy]) throws(StoreError) {
         guard !copies.isEmpty else { return }
         try connection.write { db in
-            for copy in copies { try CopyRow.remove(copy, db) }
+            for copy in copies { try Stored(copy).delete(db) }
         }
-    }
-}
-
-/// Rows of the table `photo_copies`.
-private enum CopyRow {
-    private static let columns = """
-        server, photo_id, path, temporary_name, state, source, sha256, server_sha256, device, inode, file_size, \
-        modified_ns, changed_ns, last_modified, total_bytes
-        """
-
-    static func select(where condition: String) -> String {
-        "SELECT \(columns) FROM photo_copies WHERE \(condition)"
-    }
-
-    /// Only what changes of a row is written, and so only the indexes of that.
-    static func upsert(_ copy: PhotoCopy, _ db: Database) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT INTO photo_copies (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET
-                    temporary_name = excluded.temporary_name, state = excluded.state, source = excluded.source,
-                    sha256 = excluded.sha256, server_sha256 = excluded.server_sha256, device = excluded.device,
-                    inode = excluded.inode, file_size = excluded.file_size, modified_ns = excluded.modified_ns,
-                    changed_ns = excluded.changed_ns, last_modified = excluded.last_modified,
-                    total_bytes = excluded.total_bytes
-                """
-        )
-        try statement.execute(arguments: [
-            copy.server, copy.photoID, Data(copy.path), copy.temporaryName, copy.state.rawValue, copy.source.rawValue,
-            copy.sha256, copy.serverSHA256, copy.identity.map { Int64(bitPattern: $0.device) },
-            copy.identity.map { Int64(bitPattern: $0.inode) }, copy.identity?.size,
-            copy.identity?.modificationNanoseconds, copy.identity?.changeNanoseconds, copy.lastModified,
-            copy.totalBytes,
-        ])
-    }
-
-    static func remove(_ copy: PhotoCopy, _ db: Database) throws {
-        try db.cachedStatement(sql: "DELETE FROM photo_copies WHERE photo_id = ? AND server = ? AND path = ?")
-            .execute(arguments: [copy.photoID, copy.server, Data(copy.path)])
-    }
-
-    static func copy(_ row: Row) throws -> PhotoCopy {
-        let photoID: String = row[1]
-        guard let state = PhotoCopy.State(rawValue: row[4]), let source = PhotoCopy.Source(rawValue: row[5]) else {
-            throw StoreError(
-                .corrupt,
-                path: StoreSchema.library.fileName,
-                detail: "a copy of photo \(photoID) has an unknown state or source"
-            )
-        }
-        return PhotoCopy(
-            server: row[0],
-            photoID: photoID,
-            path: [UInt8](row[2] as Data),
-            temporaryName: row[3],
-            state: state,
-            source: source,
-            sha256: row[6],
-            serverSHA256: row[7],
-            identity: FileIdentity(row, from: 8),
-            lastModified: row[13],
-            totalBytes: row[14]
-        )
     }
 }

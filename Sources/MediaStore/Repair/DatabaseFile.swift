@@ -9,12 +9,8 @@ final class DatabaseBytes {
     private let pageSize: Int
     private let pageCount: Int
 
-    /// Opens what is there: a file, a log, or both.
-    ///
-    /// The caller must not have the database open by SQLite: closing a file drops all its locks of this process.
-    ///
-    /// - Parameter path: Of the database.
-    /// - Throws: `StoreError` when there is something that cannot be opened.
+    /// Opens what is there: a file, a log, or both. The caller must not have the database open by SQLite: closing a
+    /// file drops all its locks of this process.
     init(_ path: String) throws(StoreError) {
         database = try Self.open(path)
         do throws(StoreError) {
@@ -62,8 +58,6 @@ final class DatabaseBytes {
     }
 
     /// Calls `body` with every row that can be found: those that SQLite would see, and those in the rest of the log.
-    ///
-    /// - Throws: What `body` throws.
     func forEachRow(_ body: (StoredRow) throws -> Void) throws {
         for number in 1...max(pageCount, frames?.pages.keys.max() ?? 0, 1) {
             try rows(of: number, page(number)).forEach(body)
@@ -165,9 +159,7 @@ struct DatabasePage {
         return (StoredRow(rowID: rowID, values: values, isTrusted: true), end)
     }
 
-    /// The bytes of a record, the part in other pages included.
-    ///
-    /// - Returns: The bytes, and where the cell ends on this page.
+    /// The bytes of a record, the part in other pages included, and where the cell ends on this page.
     private func payload(_ size: Int, at start: Int, isTable: Bool) -> ([UInt8], end: Int)? {
         let usable = bytes.count
         let most = isTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
@@ -254,9 +246,7 @@ enum RecordValue: Equatable {
 
 /// Reads records without SQLite, so that a damaged page costs only the rows that it had. No input makes it trap.
 enum DatabaseRecord {
-    /// A variable-length integer: at most nine bytes, seven bits each, eight in the last.
-    ///
-    /// - Returns: nil where the bytes end.
+    /// A variable-length integer: at most nine bytes, seven bits each, eight in the last. nil where the bytes end.
     static func varint(_ bytes: [UInt8], _ position: inout Int) -> Int64? {
         var value: UInt64 = 0
         for index in 0..<9 {
@@ -270,12 +260,7 @@ enum DatabaseRecord {
         return nil
     }
 
-    /// The values of a record.
-    ///
-    /// - Parameters:
-    ///   - bytes: What has it.
-    ///   - range: The whole record: header and values fill it exactly.
-    /// - Returns: nil for bytes that are not a record.
+    /// The values of a record, whose header and values fill the range exactly; nil for other bytes.
     static func values(_ bytes: [UInt8], _ range: Range<Int>) -> [RecordValue]? {
         guard range.lowerBound >= 0, range.upperBound <= bytes.count else { return nil }
         var position = range.lowerBound
@@ -349,11 +334,6 @@ struct LogFrames {
     private(set) var restHasCommit = false
 
     /// Reads a log; one without a single frame is empty.
-    ///
-    /// - Parameters:
-    ///   - descriptor: Open for reading.
-    ///   - size: Of the log in bytes.
-    ///   - pageSize: Of the database.
     init(_ descriptor: Int32, size: Int64, pageSize: Int) {
         guard let header = try? FileBytes.read(descriptor, at: 0, count: Self.headerSize),
             header.count == Self.headerSize
@@ -399,8 +379,8 @@ struct LogFrames {
         restHasCommit = candidates.contains { $0.isCommit }
     }
 
-    /// The salts of a log whose header is damaged: those that two frames in a row have, or the only frame. What an earlier
-    /// use of the log has left comes later.
+    /// The salts of a log whose header is damaged: those that two frames in a row have, or the only frame. What an
+    /// earlier use of the log has left comes later.
     private static func salts(_ descriptor: Int32, _ count: Int, _ frameSize: Int) -> [UInt8]? {
         var previous: [UInt8]?
         for index in 0..<count {

@@ -12,7 +12,7 @@ enum SalvagedRow {
     case tus(uploadID: String, parts: String, finalID: String?, finalizeStartedAt: Int64?)
     case receipt(uploadID: String, GuestReceipt, state: String?, stateAt: Int64?)
     case storedFile(StoredFile, createdAt: Int64)
-    case tombstone(host: String, fileID: Int64, checksumSHA256: String, createdAt: Int64)
+    case tombstone(Tombstone)
 
     /// - Returns: nil for a row of an index, of another table, or with values that no version writes.
     init?(_ row: StoredRow) {
@@ -40,7 +40,6 @@ enum SalvagedRow {
         text.hasPrefix("u-") && text.utf8.count <= 40 && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
     }
 
-    /// A text or nothing.
     private static func optional(_ value: RecordValue) -> String?? { value.isNull ? .some(nil) : value.text.map { $0 } }
 
     private static func number(_ value: RecordValue) -> Int64?? { value.isNull ? .some(nil) : value.integer.map { $0 } }
@@ -79,7 +78,7 @@ enum SalvagedRow {
         guard let uploadID = values[0].text, isUploadID(uploadID), case .blob(let path) = values[1],
             let state = values[2].text.flatMap(UploadState.init), let host = values[3].text, !host.isEmpty,
             let baseURL = values[4].text, let json = values[5].text,
-            let fields = try? JSONDecoder().decode([UploadField].self, from: Data(json.utf8)),
+            let fields = try? ColumnJSON.decoder.decode([UploadField].self, from: Data(json.utf8)),
             let size = values[11].integer, let checksum = optional(values[12]), let fileID = number(values[13]),
             let attempts = values[14].integer, let status = number(values[15]), let failure = optional(values[16]),
             let createdAt = values[17].integer, isTime(createdAt), let updatedAt = values[18].integer, isTime(updatedAt)
@@ -87,40 +86,31 @@ enum SalvagedRow {
         // Rows of 0.1.0 may be from before these columns.
         let name = values.count == 21 ? values[19].text : UploadTransport.multipart.rawValue
         guard let transport = name.flatMap(UploadTransport.init) else { return nil }
-        return .upload(
-            UploadRecord(
-                uploadID: uploadID,
-                path: path,
-                state: state,
-                host: host,
-                baseURL: baseURL,
-                fields: fields,
-                identity: identity(values),
-                sizeBytes: size,
-                checksumSHA256: checksum,
-                fileID: fileID,
-                transport: transport,
-                isGuest: values.count == 21 && values[20].integer == 1,
-                attempts: Int(clamping: attempts),
-                httpStatus: status.map { Int(clamping: $0) },
-                failureCode: failure,
-                createdAt: Date(milliseconds: createdAt),
-                updatedAt: Date(milliseconds: updatedAt)
-            )
+        var record = UploadRecord(
+            uploadID: uploadID,
+            path: path,
+            state: state,
+            host: host,
+            baseURL: baseURL,
+            fields: fields,
+            identity: nil,
+            sizeBytes: size,
+            checksumSHA256: checksum,
+            fileID: fileID,
+            transport: transport,
+            isGuest: values.count == 21 && values[20].integer == 1,
+            createdAt: Date(milliseconds: createdAt),
+            updatedAt: Date(milliseconds: updatedAt)
         )
-    }
-
-    private static func identity(_ values: [RecordValue]) -> FileIdentity? {
-        guard let device = values[6].integer, let inode = values[7].integer, let size = values[8].integer,
-            let modified = values[9].integer, let changed = values[10].integer
-        else { return nil }
-        return FileIdentity(
-            device: UInt64(bitPattern: device),
-            inode: UInt64(bitPattern: inode),
-            size: size,
-            modificationNanoseconds: modified,
-            changeNanoseconds: changed
-        )
+        record.attempts = Int(clamping: attempts)
+        record.httpStatus = status.map { Int(clamping: $0) }
+        record.failureCode = failure
+        let numbers = values[6...10].map(\.integer)
+        if !numbers.contains(nil) {
+            (record.device, record.inode, record.fileSize) = (numbers[0], numbers[1], numbers[2])
+            (record.modifiedNanoseconds, record.changedNanoseconds) = (numbers[3], numbers[4])
+        }
+        return .upload(record)
     }
 
     private static func tus(_ values: [RecordValue]) -> SalvagedRow? {
@@ -163,7 +153,9 @@ enum SalvagedRow {
     private static func tombstone(_ values: [RecordValue]) -> SalvagedRow? {
         // An entry of the index of tokens has a row number in place of the time.
         guard let key = TokenKey(values), isTime(key.last), key.last > TokenKey.largestRowID else { return nil }
-        return .tombstone(host: key.host, fileID: key.fileID, checksumSHA256: key.checksumSHA256, createdAt: key.last)
+        return .tombstone(
+            Tombstone(host: key.host, fileID: key.fileID, checksumSHA256: key.checksumSHA256, createdAt: key.last)
+        )
     }
 }
 
@@ -193,7 +185,6 @@ struct TokenKey {
 struct SalvageSink {
     /// Whether nothing was stored before, so that nothing can be lost by what is found.
     let isFresh: Bool
-    /// Rows that were added.
     private(set) var tokens = 0
     private(set) var uploads = 0
     private(set) var others = 0
@@ -206,7 +197,22 @@ struct SalvageSink {
         self.isFresh = isFresh
     }
 
-    /// - Throws: Errors of SQLite.
+    /// Stores all rows of a file and returns how many there are, and how many of them are tokens.
+    mutating func store(all source: DatabaseBytes, _ db: Database) throws -> (rows: Int, tokens: Int) {
+        var (rows, tokens) = (0, 0)
+        // A part of an upload may come before it.
+        for isSecondPass in [false, true] {
+            try source.forEachRow { row in
+                guard let found = SalvagedRow(row) else { return }
+                if case .tus = found { guard isSecondPass else { return } } else if isSecondPass { return }
+                rows += 1
+                if case .token = found { tokens += 1 }
+                try store(found, db)
+            }
+        }
+        return (rows, tokens)
+    }
+
     mutating func store(_ row: SalvagedRow, _ db: Database) throws {
         switch row {
         case .token(let entry, let isTrusted): try store(entry, isTrusted: isTrusted, db)
@@ -232,7 +238,7 @@ struct SalvageSink {
                 db
             )
         case .storedFile(let file, let createdAt): others += try StoredFileRow.insert(file, createdAt: createdAt, db)
-        case .tombstone(let host, let fileID, let checksum, let createdAt):
+        case .tombstone(let stone):
             others += try insert(
                 """
                 INSERT INTO tombstones (host, file_id, checksum_sha256, created_at)
@@ -240,7 +246,7 @@ struct SalvageSink {
                     SELECT 1 FROM tokens WHERE host = ?1 AND file_id = ?2 AND checksum_sha256 = ?3)
                 ON CONFLICT DO NOTHING
                 """,
-                [host, fileID, checksum, createdAt, isFresh],
+                [stone.host, stone.fileID, stone.checksumSHA256, stone.createdAt, isFresh],
                 db
             )
         }
@@ -274,7 +280,7 @@ struct SalvageSink {
             )
             _ = try UploadRow.update(record.uploadID, change, db)
         } else {
-            try UploadRow.insert(record, db)
+            try Stored(record).insert(db)
             uploads += 1
         }
     }
@@ -321,16 +327,13 @@ struct SalvageSink {
     }
 }
 
-/// What SQLite would drop from a damaged write-ahead log: the transactions behind the first frame that is damaged. After a
-/// power cut, this is at most one transaction of which nobody was told, and storing its tokens does no harm.
+/// What SQLite would drop from a damaged write-ahead log: the transactions behind the first frame that is damaged.
+/// After a power cut, this is at most one transaction of which nobody was told, and storing its tokens does no harm.
 struct LogSalvage {
     private let rows: [SalvagedRow]
     private let path: String
 
-    /// Looks at the log before SQLite does.
-    ///
-    /// - Returns: nil if nothing would be lost.
-    /// - Throws: `StoreError` when the log cannot be opened.
+    /// Looks at the log before SQLite does; nil if nothing would be lost.
     init?(in directory: DataDirectory) throws(StoreError) {
         path = directory.file(StoreSchema.tokens.fileName)
         guard let status = try FileStatus(at: path + "-wal"), status.isRegularFile, status.isOwnedByUser,
@@ -353,10 +356,7 @@ struct LogSalvage {
         self.rows = rows
     }
 
-    /// Stores what the database lacks.
-    ///
-    /// - Returns: What the user should know.
-    /// - Throws: `StoreError`.
+    /// Stores what the database lacks, and returns what the user should know.
     func restore(to connection: StoreConnection) throws(StoreError) -> [String] {
         let added = try connection.write { db in
             var sink = SalvageSink(isFresh: false)

@@ -18,8 +18,6 @@ package struct StoreCheck: Sendable {
     package var findings: [String]
 
     /// Reads the whole store. Changes nothing.
-    ///
-    /// - Throws: `StoreError` for a store that cannot be opened.
     package init(reading directory: DataDirectory) throws(StoreError) {
         let store = try TokenStore(reading: directory)
         path = directory.file(StoreSchema.tokens.fileName)

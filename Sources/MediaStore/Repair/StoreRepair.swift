@@ -14,7 +14,6 @@ package struct StoreRepair {
         package var uploads = 0
         /// Tokens that an index lists and that could not be salvaged, in the order they were found; at most 100.
         package var lost: [LostToken] = []
-        /// How many there are.
         package var lostCount = 0
         /// Whether there is no row that a token store could have, not even that of a deleted token.
         package var isEmpty = false
@@ -29,7 +28,6 @@ package struct StoreRepair {
 
     /// Anything but a file in place of a file of the store.
     package struct Unread: Sendable, Equatable {
-        /// What it is.
         package enum Kind: Sendable, Equatable {
             /// A symbolic link, and the file it points to; nil if that does not exist.
             case symbolicLink(target: String?)
@@ -59,19 +57,12 @@ package struct StoreRepair {
     private let schema = StoreSchema.tokens
     private var path: String { directory.file(schema.fileName) }
 
-    /// Prepares a repair of the store in a directory.
     package init(in directory: DataDirectory) {
         self.directory = directory
     }
 
-    /// Repairs the store.
-    ///
-    /// - Parameters:
-    ///   - isDryRun: Whether to leave everything as it is.
-    ///   - now: Goes into the names of the damaged files.
-    /// - Returns: nil for a store that is not damaged.
-    /// - Throws: `StoreError`: `.busy` while another process uses the store, `.newerVersion` for one that only a newer
-    ///   version understands, and what keeps the new store from being written. The damaged files are left as they are then.
+    /// Repairs the store; nil for one that is not damaged. `.busy` while another process uses it, `.newerVersion` for
+    /// one that only a newer version understands. The damaged files are left as they are then.
     package func run(isDryRun: Bool, now: Date = Date()) throws(StoreError) -> Report? {
         let lock = try StoreConnection.lock(schema, in: directory, limit: Self.busyLimit)
         defer { lock.remove() }
@@ -143,10 +134,8 @@ package struct StoreRepair {
         try String.fetchAll(db, sql: "SELECT sql FROM sqlite_master WHERE type = 'table' ORDER BY name")
     }
 
-    /// Every process that has the store open in WAL mode holds a shared lock on its file; a new one waits for this lock.
-    ///
-    /// - Returns: nil for what is not a regular file.
-    /// - Throws: `StoreError` `.busy`.
+    /// Every process that has the store open in WAL mode holds a shared lock on its file; a new one waits for this
+    /// lock. nil for what is not a regular file.
     private func exclusiveUse() throws(StoreError) -> LockedByte? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
         // The first shared byte of SQLite (os.h: SHARED_FIRST).
@@ -186,18 +175,9 @@ package struct StoreRepair {
         var report = Report(damage: "")
         do {
             try queue.write { db in
-                var count = 0
                 var sink = SalvageSink(isFresh: true)
-                // A part of an upload may come before it.
-                for isSecondPass in [false, true] {
-                    try source.forEachRow { row in
-                        guard let found = SalvagedRow(row), found.dependsOnUpload == isSecondPass else { return }
-                        count += 1
-                        try sink.store(found, db)
-                    }
-                }
+                report.isEmpty = try sink.store(all: source, db).rows == 0
                 try sink.finish(db)
-                report.isEmpty = count == 0
                 report.tokens = try Int.fetchOne(db, sql: "SELECT count(*) FROM tokens") ?? 0
                 report.uploads = sink.uploads
                 try source.forEachRow { try Self.noteLoss($0, db, &report) }
@@ -257,9 +237,4 @@ package struct StoreRepair {
         guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
         try directory.synchronize()
     }
-}
-
-extension SalvagedRow {
-    /// Whether the row can be stored only after that of its upload.
-    var dependsOnUpload: Bool { if case .tus = self { true } else { false } }
 }

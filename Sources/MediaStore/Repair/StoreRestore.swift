@@ -15,16 +15,9 @@ package struct StoreRestore {
         package var tokensInBackup: Int
     }
 
-    /// Restores a backup. What is in the store stays, also where the backup has something else. Rows of a damaged file are
-    /// restored as far as they can be read.
-    ///
-    /// - Parameters:
-    ///   - path: A backup, or another token store that no process uses. It is not changed.
-    ///   - store: Where its rows are added.
-    ///   - isDryRun: Whether to change nothing.
-    /// - Returns: What was added.
-    /// - Throws: `StoreError`: `.notWritable` for a file that cannot be read, `.unsafe` for something else than a file,
-    ///   `.corrupt` for one without a single row of a token store. Nothing is added then.
+    /// Adds the rows of a backup, or of another token store that no process uses, as far as they can be read. What is
+    /// in the store stays, also where the backup has something else. Nothing is added when the file cannot be read
+    /// (`.notWritable`), is something else (`.unsafe`), or has no row of a token store (`.corrupt`).
     package static func run(from path: String, to store: TokenStore, isDryRun: Bool) throws(StoreError) -> Report {
         guard let status = try FileStatus(at: path) else {
             throw StoreError(.notWritable, path: path, detail: "no such file")
@@ -36,24 +29,21 @@ package struct StoreRestore {
         }
         let source = try DatabaseBytes(path)
         var sink = SalvageSink(isFresh: false)
-        var found = 0
-        var rows = 0
+        var found = (rows: 0, tokens: 0)
         try store.connection.write { db in
             try db.inSavepoint {
-                for isSecondPass in [false, true] {
-                    try source.forEachRow { row in
-                        guard let salvaged = SalvagedRow(row), salvaged.dependsOnUpload == isSecondPass else { return }
-                        rows += 1
-                        if case .token = salvaged { found += 1 }
-                        try sink.store(salvaged, db)
-                    }
-                }
+                found = try sink.store(all: source, db)
                 return isDryRun ? .rollback : .commit
             }
         }
-        guard rows > 0 || source.isEmptyStore else {
+        guard found.rows > 0 || source.isEmptyStore else {
             throw StoreError(.corrupt, path: path, detail: "it has no row of a token store")
         }
-        return Report(tokens: sink.tokens, uploads: sink.uploads, removedSince: sink.buried, tokensInBackup: found)
+        return Report(
+            tokens: sink.tokens,
+            uploads: sink.uploads,
+            removedSince: sink.buried,
+            tokensInBackup: found.tokens
+        )
     }
 }

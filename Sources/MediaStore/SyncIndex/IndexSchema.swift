@@ -90,9 +90,9 @@ extension StoreSchema {
     )
 }
 
-/// The indexes over ids and digests. Both have random keys: filled photo by photo they cost ten times what the photo itself
-/// does, so a run that brings more photos than are known drops them, and they are built in one go: ids at its last page,
-/// digests when somebody asks for one.
+/// The indexes over ids and digests. Both have random keys: filled photo by photo they cost ten times what the photo
+/// itself does, so a run that brings more photos than are known drops them, and they are built in one go: ids at its
+/// last page, digests when somebody asks for one.
 struct PhotoIndexes {
     private let db: Database
 
@@ -103,9 +103,7 @@ struct PhotoIndexes {
         self.db = db
     }
 
-    /// To be called before each page.
-    ///
-    /// - Returns: Whether the index over ids is there, and photos can be found by id.
+    /// To be called before each page. Tells whether the index over ids is there, and photos can be found by id.
     func prepareIDs(for run: RunRow) throws -> Bool {
         guard run.pagesSeen == 0 else { return try exists(Self.ids) }
         let expected = try run.totalCount - OriginTable.presentCount(ofServer: run.server, db)
@@ -142,12 +140,12 @@ struct PhotoIndexes {
         let pairs = try Row.fetchCursor(
             db,
             sql: """
-                SELECT server, id, max(number) FROM photos INDEXED BY \(Self.ids)
+                SELECT server, id, max(number) AS newest FROM photos INDEXED BY \(Self.ids)
                 GROUP BY server, id HAVING count(*) > 1
                 """
         )
         var doubles: [(server: Int64, id: DatabaseValue, newest: Int64)] = []
-        while let row = try pairs.next() { doubles.append((row[0], row[1], row[2])) }
+        while let row = try pairs.next() { doubles.append((row["server"], row["id"], row["newest"])) }
         for double in doubles { try removeEarlier(double.server, double.id, than: double.newest) }
     }
 
@@ -160,11 +158,11 @@ struct PhotoIndexes {
             arguments: [server, id, newest]
         )
         for row in earlier {
-            let isGone: Bool = row[2]
-            origins.add(present: isGone ? 0 : -1, gone: isGone ? -1 : 0, to: row[1])
-            try db.execute(sql: "DELETE FROM photos WHERE number = ?", arguments: [row[0] as Int64])
+            let (number, isGone): (Int64, Bool) = (row["number"], row["is_gone"])
+            origins.add(present: isGone ? 0 : -1, gone: isGone ? -1 : 0, to: row["origin"])
+            try db.execute(sql: "DELETE FROM photos WHERE number = ?", arguments: [number])
             // Counted as added both times, or known from before and told differently.
-            let isCountedTwice = try seen.contains(row[0])
+            let isCountedTwice = try seen.contains(number)
             try db.execute(
                 sql: """
                     UPDATE runs SET added = added - 1, photos_seen = photos_seen - ?1, changed = changed + 1 - ?1
@@ -195,8 +193,8 @@ struct PhotoIndexes {
     }
 }
 
-/// Opens the index, and replaces one that is corrupt. Checking all of it would take seconds at every start, so damage may
-/// be found only in use; it is noted beside the file for the next start.
+/// Opens the index, and replaces one that is corrupt. Checking all of it would take seconds at every start, so damage
+/// may be found only in use; it is noted beside the file for the next start.
 struct IndexRepair {
     let directory: DataDirectory
     let fileSystem: FileSystemKind

@@ -11,8 +11,8 @@ struct PhotoReader {
 
     private let statement: RawStatement
 
-    /// Goes through an index, or the table when it is empty. The parameters of the condition are bound in `read`; the ending
-    /// is order and limit.
+    /// Goes through an index, or the table when it is empty. The parameters of the condition are bound in `read`; the
+    /// ending is order and limit.
     init(_ db: Database, index: String, where condition: String, ending: String = "") throws {
         let source = index.isEmpty ? "photos" : "photos INDEXED BY \(index)"
         let sql = "SELECT \(Self.columns) FROM \(source) \(Self.tables) WHERE \(condition) \(ending)"

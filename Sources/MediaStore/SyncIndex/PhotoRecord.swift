@@ -81,9 +81,7 @@ public struct PhotoRecord: Sendable, Hashable {
 
 /// How ids, digests and times are kept: in few bytes where they have their usual form.
 enum PhotoCoding {
-    /// Appends the 16 bytes of a lower-case UUID.
-    ///
-    /// - Returns: false, with nothing appended, when the text is none.
+    /// Appends the 16 bytes of a lower-case UUID; false, with nothing appended, when the text is none.
     static func packUUID(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> Bool {
         guard text.count == 36, text[8] == hyphen, text[13] == hyphen, text[18] == hyphen, text[23] == hyphen else {
             return false
@@ -91,9 +89,8 @@ enum PhotoCoding {
         return pack(text, uuidDigits, &bytes)
     }
 
-    /// Appends the 32 bytes of a SHA-256 digest in lower-case hexadecimal.
-    ///
-    /// - Returns: false, with nothing appended, when the text is none.
+    /// Appends the 32 bytes of a SHA-256 digest in lower-case hexadecimal; false, with nothing appended, when the text
+    /// is none.
     static func packDigest(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> Bool {
         text.count == 64 && pack(text, digestDigits, &bytes)
     }
@@ -172,8 +169,8 @@ struct PackedText {
     }
 }
 
-/// Photos of a page with their texts in the form in which they are kept, so that whoever has a core to spare makes it, and
-/// not the one thread that writes.
+/// Photos of a page with their texts in the form in which they are kept, so that whoever has a core to spare makes it,
+/// and not the one thread that writes.
 package struct EncodedPhotos: Sendable {
     /// Where a text lies.
     private struct Part {

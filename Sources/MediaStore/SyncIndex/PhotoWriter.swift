@@ -42,8 +42,8 @@ final class PhotoWriter {
     /// Photos that are known follow each other, and so do new ones: it is tried first what was true of the last one.
     private var expectsKnown = true
 
-    /// `hasIDs` says whether the index over ids is there. Without it a photo whose `uploadedAt` has changed is stored twice,
-    /// until `PhotoIndexes.finishIDs`.
+    /// `hasIDs` says whether the index over ids is there. Without it a photo whose `uploadedAt` has changed is stored
+    /// twice, until `PhotoIndexes.finishIDs`.
     init(_ db: Database, server: Int64, horizon: Int64, hasIDs: Bool) throws {
         self.server = server
         self.horizon = horizon
@@ -175,10 +175,7 @@ struct RawStatement {
 
     // MARK: Running
 
-    /// Goes to the next row.
-    ///
-    /// - Returns: false at the end.
-    /// - Throws: `DatabaseError`.
+    /// Goes to the next row; false at the end.
     func step() throws -> Bool {
         switch sqlite3_step(statement) {
         case SQLITE_ROW: return true
@@ -190,9 +187,7 @@ struct RawStatement {
         }
     }
 
-    /// Runs a statement that gives no rows.
-    ///
-    /// - Returns: The number of rows it has changed.
+    /// Runs a statement that gives no rows, and returns how many it has changed.
     @discardableResult
     func run() throws -> Int32 {
         reset()
@@ -275,7 +270,10 @@ struct OriginTable {
 
     private func find(_ device: PhotoDevice?) throws -> Int64 {
         let select = try db.cachedStatement(
-            sql: "SELECT number, name IS ?3 AND platform IS ?4 FROM origins WHERE server = ?1 AND device_id IS ?2"
+            sql: """
+                SELECT number, name IS ?3 AND platform IS ?4 AS is_same FROM origins
+                WHERE server = ?1 AND device_id IS ?2
+                """
         )
         let arguments: StatementArguments = [server, device?.id, device?.name, device?.platform]
         guard let row = try Row.fetchOne(select, arguments: arguments) else {
@@ -283,8 +281,8 @@ struct OriginTable {
             try db.cachedStatement(sql: insert).execute(arguments: arguments)
             return db.lastInsertedRowID
         }
-        let number: Int64 = row[0]
-        if !(row[1] as Bool) {
+        let (number, isSame): (Int64, Bool) = (row["number"], row["is_same"])
+        if !isSame {
             try db.cachedStatement(sql: "UPDATE origins SET name = ?, platform = ? WHERE number = ?")
                 .execute(arguments: [device?.name, device?.platform, number])
         }

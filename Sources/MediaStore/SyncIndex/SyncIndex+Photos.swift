@@ -2,14 +2,9 @@ import Foundation
 import GRDB
 
 extension SyncIndex {
-    /// Calls `body` with the photos that match, oldest upload first (by time, then id), a block at a time, so that memory
-    /// stays flat. Writers are not held up, and a block shows what they have written before it.
-    ///
-    /// - Parameters:
-    ///   - server: Address of the server.
-    ///   - filter: Which ones.
-    ///   - body: Takes up to 500 photos; what it throws ends the reading and is rethrown.
-    /// - Throws: `StoreError`, and what `body` throws.
+    /// Calls `body` with the photos that match, oldest upload first (by time, then id), a block of up to 500 at a time,
+    /// so that memory stays flat. Writers are not held up, and a block shows what they have written before it. What
+    /// `body` throws is rethrown.
     public func forEachBlock(
         of server: String,
         where filter: PhotoFilter,
@@ -40,8 +35,8 @@ extension SyncIndex {
         }
     }
 
-    /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone. The first call after
-    /// a large run takes some seconds for a million photos: it builds an index.
+    /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone. The first call
+    /// after a large run takes some seconds for a million photos: it builds an index.
     public func photos(withDigests digests: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
         if try !read({ try PhotoIndexes($0).hasDigests() }) { try write { try PhotoIndexes($0).createDigests() } }
         return try read { db in
@@ -73,13 +68,7 @@ extension SyncIndex {
         }
     }
 
-    /// Records that photos belong to a device now, as claiming them has told.
-    ///
-    /// - Parameters:
-    ///   - device: The device.
-    ///   - ids: The photos; those that are not known are passed over.
-    ///   - server: Address of the server.
-    /// - Throws: `StoreError`.
+    /// Records that photos belong to a device now, as claiming them has told; those that are not known are passed over.
     public func setOrigin(_ device: PhotoDevice, ofPhotos ids: [String], server: String) throws(StoreError) {
         try write { db in
             guard let number = try ServerRow.number(of: server, db) else { return }
@@ -245,9 +234,7 @@ struct GonePhotos {
         self.server = server
     }
 
-    /// - Parameter count: Photos that the run has seen. Each of them is there, so when as many are there, none is gone.
-    /// - Returns: How many were marked.
-    /// - Throws: Errors of SQLite.
+    /// Photos that the run has seen are there, so when as many are there, none is gone. Returns how many were marked.
     func mark(seen count: Int64) throws -> Int64 {
         let presentCount = try OriginTable.presentCount(ofServer: server, db)
         guard presentCount != count else { return 0 }

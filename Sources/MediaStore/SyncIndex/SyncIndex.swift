@@ -76,32 +76,15 @@ public struct SyncState: Sendable, Equatable {
     public var account: String
     /// When a run, of either kind, last came to its end; nil when none has. What was uploaded before is in the index.
     public var lastCompleteAt: Date?
-    /// When the last full run that came to its end was begun: what was deleted before is marked as gone. What was deleted
-    /// while it ran need not be.
+    /// When the last full run that came to its end was begun: what was deleted before is marked as gone. What was
+    /// deleted while it ran need not be.
     public var lastFullAt: Date?
     /// Whether a run has begun and not come to its end.
-    public var hasUnfinishedRun: Bool
+    public var hasUnfinishedRun = false
     /// The latest `uploadedAt` that a complete run has seen; the next incremental run begins before it.
     public var watermark: PhotoTime?
     /// The server's last `totalCount`.
-    public var totalCount: Int64
-
-    /// Makes a state.
-    public init(
-        account: String,
-        lastCompleteAt: Date? = nil,
-        lastFullAt: Date? = nil,
-        hasUnfinishedRun: Bool = false,
-        watermark: PhotoTime? = nil,
-        totalCount: Int64 = 0
-    ) {
-        self.account = account
-        self.lastCompleteAt = lastCompleteAt
-        self.lastFullAt = lastFullAt
-        self.hasUnfinishedRun = hasUnfinishedRun
-        self.watermark = watermark
-        self.totalCount = totalCount
-    }
+    public var totalCount: Int64 = 0
 }
 
 /// Photos of a server by origin.
@@ -181,32 +164,26 @@ extension SyncIndex {
             let row = try Row.fetchOne(
                 db,
                 sql: """
-                    SELECT account, complete_at, full_at, EXISTS (SELECT 1 FROM runs WHERE server = servers.number),
-                        watermark_us, watermark_text, total_count
+                    SELECT *, EXISTS (SELECT 1 FROM runs WHERE server = servers.number) AS has_run
                     FROM servers WHERE address = ?
                     """,
                 arguments: [server]
             )
             return row.map { row in
                 SyncState(
-                    account: row[0],
-                    lastCompleteAt: (row[1] as Int64?).map(Date.init(milliseconds:)),
-                    lastFullAt: (row[2] as Int64?).map(Date.init(milliseconds:)),
-                    hasUnfinishedRun: row[3],
-                    watermark: PhotoTime(row, at: 4),
-                    totalCount: row[6]
+                    account: row["account"],
+                    lastCompleteAt: (row["complete_at"] as Int64?).map(Date.init(milliseconds:)),
+                    lastFullAt: (row["full_at"] as Int64?).map(Date.init(milliseconds:)),
+                    hasUnfinishedRun: row["has_run"],
+                    watermark: PhotoTime(row["watermark_us"], row["watermark_text"]),
+                    totalCount: row["total_count"]
                 )
             }
         }
     }
 
-    /// Photos by origin, without those that are gone. Takes no time: they are counted while they are stored.
-    ///
-    /// - Parameters:
-    ///   - server: Address of the server.
-    ///   - device: The id of this machine's device; nil when it has none, and all devices are others.
-    /// - Returns: The counts; all 0 when the server is not known.
-    /// - Throws: `StoreError`.
+    /// Photos by origin, without those that are gone; all 0 when the server is not known. They are counted while they
+    /// are stored. All devices are others when this machine has none.
     public func counts(of server: String, device: String?) throws(StoreError) -> PhotoCounts {
         try read { db in
             let rows = try Row.fetchCursor(
@@ -219,13 +196,13 @@ extension SyncIndex {
             )
             var counts = PhotoCounts()
             while let row = try rows.next() {
-                let id: String? = row[0]
+                let id: String? = row["device_id"]
                 switch id {
-                case nil: counts.legacy += row[1]
-                case device: counts.thisDevice += row[1]
-                default: counts.otherDevices += row[1]
+                case nil: counts.legacy += row["present"]
+                case device: counts.thisDevice += row["present"]
+                default: counts.otherDevices += row["present"]
                 }
-                counts.gone += row[2]
+                counts.gone += row["gone"]
             }
             return counts
         }
@@ -240,16 +217,11 @@ extension SyncIndex {
 }
 
 extension SyncIndex {
-    /// Whether a server records who uploads a photo, as the latest upload from here has shown (photosync contract 3.5); nil
-    /// when nothing was uploaded, and for a server that was never synchronised.
+    /// Whether a server records who uploads a photo, as the latest upload from here has shown (photosync contract 3.5);
+    /// nil when nothing was uploaded, and for a server that was never synchronised.
     public func ownsUploads(at server: String) throws(StoreError) -> Bool? {
         try read { db in
-            let row = try Row.fetchOne(
-                db,
-                sql: "SELECT owns_uploads FROM servers WHERE address = ?",
-                arguments: [server]
-            )
-            return row?["owns_uploads"]
+            try Bool.fetchOne(db, sql: "SELECT owns_uploads FROM servers WHERE address = ?", arguments: [server])
         }
     }
 

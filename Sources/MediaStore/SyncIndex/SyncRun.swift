@@ -20,38 +20,15 @@ public struct SyncRun: Sendable, Equatable {
     /// Where the next page begins; nil at the start, and when `isAtEnd`.
     public var cursor: String?
     /// Whether the last page has been stored.
-    public var isAtEnd: Bool
+    public var isAtEnd = false
     /// Whether an earlier process has stored pages of it.
-    public var isResumed: Bool
+    public var isResumed = false
     /// Distinct photos that it has stored.
-    public var photosSeen: Int64
+    public var photosSeen: Int64 = 0
     /// Pages that it has stored.
-    public var pagesSeen: Int64
+    public var pagesSeen: Int64 = 0
     /// The server's last `totalCount`.
-    public var totalCount: Int64
-
-    /// Makes a run.
-    public init(
-        number: Int64,
-        server: String,
-        kind: Kind,
-        cursor: String? = nil,
-        isAtEnd: Bool = false,
-        isResumed: Bool = false,
-        photosSeen: Int64 = 0,
-        pagesSeen: Int64 = 0,
-        totalCount: Int64 = 0
-    ) {
-        self.number = number
-        self.server = server
-        self.kind = kind
-        self.cursor = cursor
-        self.isAtEnd = isAtEnd
-        self.isResumed = isResumed
-        self.photosSeen = photosSeen
-        self.pagesSeen = pagesSeen
-        self.totalCount = totalCount
-    }
+    public var totalCount: Int64 = 0
 }
 
 /// What a run changed in the index.
@@ -68,13 +45,29 @@ public struct SyncChanges: Sendable, Equatable {
 }
 
 /// A row of the table `runs`.
-struct RunRow {
-    private(set) var number: Int64
+struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
+    static let databaseTableName = "runs"
+
+    private enum CodingKeys: String, CodingKey {
+        case number, server, cursor, added, changed
+        case begunAt = "begun_at"
+        case sinceMicroseconds = "since_us"
+        case sinceText = "since_text"
+        case isAtEnd = "is_at_end"
+        case photosSeen = "photos_seen"
+        case pagesSeen = "pages_seen"
+        case totalCount = "total_count"
+        case latestMicroseconds = "latest_us"
+        case latestText = "latest_text"
+    }
+
+    /// nil until it is inserted.
+    private var number: Int64?
     let server: Int64
     /// Milliseconds since 1970, by this machine's clock.
     let begunAt: Int64
-    /// nil for a full run.
-    let since: PhotoTime?
+    private let sinceMicroseconds: Int64?
+    private let sinceText: String?
     var cursor: String?
     var isAtEnd = false
     private(set) var photosSeen: Int64 = 0
@@ -82,17 +75,23 @@ struct RunRow {
     var totalCount: Int64 = 0
     private(set) var added: Int64 = 0
     private(set) var changed: Int64 = 0
+    private var latestMicroseconds: Int64?
+    private var latestText: String?
+
+    /// nil for a full run.
+    var since: PhotoTime? { PhotoTime(sinceMicroseconds, sinceText) }
     /// The latest `uploadedAt` of its photos that is not past the horizon.
-    private(set) var latest: PhotoTime?
+    var latest: PhotoTime? { PhotoTime(latestMicroseconds, latestText) }
+
+    mutating func didInsert(_ inserted: InsertionSuccess) { number = inserted.rowID }
 
     // MARK: Rows
 
-    /// The row of a run that is still the server's latest.
-    ///
-    /// - Throws: `StoreError`, `.busy` when it is not; errors of SQLite.
+    /// The row of a run that is still the server's latest; `.busy` when it is not.
     static func current(_ run: SyncRun, _ db: Database) throws -> RunRow {
         let condition = "number = ? AND server = (SELECT number FROM servers WHERE address = ?)"
-        guard let row = try fetch(where: condition, [run.number, run.server], db) else {
+        let request = filter(sql: condition, arguments: [run.number, run.server])
+        guard let row = try request.fetchOne(db) else {
             throw StoreError(
                 .busy,
                 path: StoreSchema.index.fileName,
@@ -103,16 +102,7 @@ struct RunRow {
     }
 
     static func fetch(ofServer server: Int64, _ db: Database) throws -> RunRow? {
-        try fetch(where: "server = ?", [server], db)
-    }
-
-    private static func fetch(
-        where condition: String,
-        _ arguments: StatementArguments,
-        _ db: Database
-    ) throws -> RunRow? {
-        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM runs WHERE \(condition)")
-        return try Row.fetchOne(statement, arguments: arguments).map(RunRow.init)
+        try filter(Column("server") == server).fetchOne(db)
     }
 
     /// A new run. What an earlier one that did not end has changed is in the index, and counts as changed by this one.
@@ -123,18 +113,10 @@ struct RunRow {
         after unfinished: RunRow?,
         _ db: Database
     ) throws -> RunRow {
-        var since: PhotoTime?
-        if case .since(let time) = kind { since = time }
-        try db.execute(
-            sql: "INSERT INTO runs (server, begun_at, since_us, since_text, added, changed) VALUES (?, ?, ?, ?, ?, ?)",
-            arguments: [
-                server, now.milliseconds, since?.microseconds, since?.text, unfinished?.added ?? 0,
-                unfinished?.changed ?? 0,
-            ]
-        )
-        var row = RunRow(number: db.lastInsertedRowID, server: server, begunAt: now.milliseconds, since: since)
+        var row = RunRow(kind, server: server, begunAt: now.milliseconds)
         row.added = unfinished?.added ?? 0
         row.changed = unfinished?.changed ?? 0
+        try row.insert(db)
         return row
     }
 
@@ -144,63 +126,35 @@ struct RunRow {
         try db.execute(sql: "DELETE FROM seen WHERE server = ?", arguments: [server])
     }
 
-    /// Gives the run the next number.
     func renumber(_ db: Database) throws -> RunRow {
-        try db.execute(sql: "DELETE FROM runs WHERE number = ?", arguments: [number])
-        try db.execute(
-            sql: "INSERT INTO runs (server, begun_at, since_us, since_text) VALUES (?, ?, ?, ?)",
-            arguments: [server, begunAt, since?.microseconds, since?.text]
-        )
+        try delete(db)
         var copy = self
-        copy.number = db.lastInsertedRowID
-        try copy.update(db)
+        copy.number = nil
+        try copy.insert(db)
         return copy
     }
 
-    /// Writes what a page changes.
-    func update(_ db: Database) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE runs SET cursor = ?, is_at_end = ?, photos_seen = ?, pages_seen = ?, total_count = ?, added = ?,
-                    changed = ?, latest_us = ?, latest_text = ?
-                WHERE number = ?
-                """
-        ).execute(arguments: [
-            cursor, isAtEnd, photosSeen, pagesSeen, totalCount, added, changed, latest?.microseconds, latest?.text,
-            number,
-        ])
+    func writePage(after before: RunRow, _ db: Database) throws {
+        // The server is in an index, which would be written as well.
+        try updateChanges(db, from: before)
         try db.cachedStatement(sql: "UPDATE servers SET total_count = ?1 WHERE number = ?2 AND total_count <> ?1")
             .execute(arguments: [totalCount, server])
     }
 
-    private static let columns = """
-        number, server, begun_at, since_us, since_text, cursor, is_at_end, photos_seen, pages_seen, total_count, added, \
-        changed, latest_us, latest_text
-        """
-
-    private init(number: Int64, server: Int64, begunAt: Int64, since: PhotoTime?) {
-        self.number = number
+    private init(_ kind: SyncRun.Kind, server: Int64, begunAt: Int64) {
         self.server = server
         self.begunAt = begunAt
-        self.since = since
-    }
-
-    private init(_ row: Row) {
-        self.init(number: row[0], server: row[1], begunAt: row[2], since: PhotoTime(row, at: 3))
-        cursor = row[5]
-        isAtEnd = row[6]
-        photosSeen = row[7]
-        pagesSeen = row[8]
-        totalCount = row[9]
-        added = row[10]
-        changed = row[11]
-        latest = PhotoTime(row, at: 12)
+        if case .since(let time) = kind {
+            (sinceMicroseconds, sinceText) = (time.microseconds, time.text)
+        } else {
+            (sinceMicroseconds, sinceText) = (nil, nil)
+        }
     }
 
     // MARK: Values
 
-    /// Whether this unfinished run can go on as a run of a kind. After a day too much may have been deleted of what it saw
-    /// first, and what it says of itself would not be worth much.
+    /// Whether this unfinished run can go on as a run of a kind. After a day too much may have been deleted of what it
+    /// saw first, and what it says of itself would not be worth much.
     func goesOn(as kind: SyncRun.Kind, now: Date) -> Bool {
         (cursor != nil || isAtEnd) && self.kind == kind
             && abs(now.timeIntervalSince(Date(milliseconds: begunAt))) <= Self.day
@@ -208,8 +162,8 @@ struct RunRow {
 
     private static let day: TimeInterval = 86_400
 
-    /// The latest `uploadedAt` that the next run may go on from, in microseconds. A photo of a later time was stored while
-    /// the server's clock was wrong; whoever went on from it would miss all uploads until then.
+    /// The latest `uploadedAt` that the next run may go on from, in microseconds. A photo of a later time was stored
+    /// while the server's clock was wrong; whoever went on from it would miss all uploads until then.
     var horizon: Int64 { (begunAt + Int64(Self.day) * 1000) * 1000 }
 
     private var kind: SyncRun.Kind { since.map(SyncRun.Kind.since) ?? .full }
@@ -219,12 +173,13 @@ struct RunRow {
         photosSeen += page.seen
         added += page.added
         changed += page.changed
-        latest = [latest, page.latest].compactMap(\.self).max()
+        let latest = [latest, page.latest].compactMap(\.self).max()
+        (latestMicroseconds, latestText) = (latest?.microseconds, latest?.text)
     }
 
     func run(server address: String, isResumed: Bool) -> SyncRun {
         SyncRun(
-            number: number,
+            number: number ?? 0,
             server: address,
             kind: kind,
             cursor: cursor,
@@ -238,25 +193,18 @@ struct RunRow {
 }
 
 extension PhotoTime {
-    /// Two columns, microseconds and text; nil when there is no time.
-    init?(_ row: Row, at column: Int) {
-        guard let microseconds = row[column] as Int64?, let text = row[column + 1] as String? else { return nil }
+    /// Two columns; nil when there is no time.
+    init?(_ microseconds: Int64?, _ text: String?) {
+        guard let microseconds, let text else { return nil }
         self.init(text: text, microseconds: microseconds)
     }
 }
 
 extension SyncIndex {
-    /// Begins a run, or goes on with the one that did not end when it is of the same kind and account, has stored a page and
-    /// was begun not more than a day ago. Either way it gets a new number, and a process that still appends under the old one is refused.
-    ///
-    /// - Parameters:
-    ///   - server: Address of the server, the key of everything here.
-    ///   - account: What tells one user of the server from another (the device id); rows of another account are removed.
-    ///   - kind: What the run asks for.
-    ///   - restarts: Whether an unfinished run is thrown away.
-    ///   - now: The time of this machine.
-    /// - Returns: The run, with the cursor to go on from.
-    /// - Throws: `StoreError`.
+    /// Begins a run, or resumes the one that did not finish when it is of the same kind and account, has stored a page
+    /// and was begun not more than a day ago; never when `restarts`. Either way it gets a new number, and a process
+    /// that still appends under the old one is refused. The account tells one user of the server from another (the
+    /// device id): rows of another account are removed.
     public func begin(
         _ server: String,
         account: String,
@@ -276,15 +224,9 @@ extension SyncIndex {
         }
     }
 
-    /// Stores a page and the cursor behind it, in one transaction.
-    ///
-    /// - Parameters:
-    ///   - photos: The page. A photo that the run has stored already is updated and counts once.
-    ///   - cursor: Where the next page begins; nil after the last one.
-    ///   - totalCount: What the server says it has in all.
-    ///   - run: The run, as `begin` or the page before has returned it.
-    /// - Returns: The run as it stands then.
-    /// - Throws: `StoreError`: `.busy` when another process has begun a run for this server since (its run goes on).
+    /// Stores a page and the cursor behind it (nil after the last page), in one transaction, and returns the run as it
+    /// stands then. A photo that the run has stored already is updated and counts once. `.busy` when another process
+    /// has begun a run for this server since (its run goes on).
     package func append(
         _ photos: EncodedPhotos,
         cursor: String?,
@@ -292,7 +234,8 @@ extension SyncIndex {
         to run: SyncRun
     ) throws(StoreError) -> SyncRun {
         try write { db in
-            var row = try RunRow.current(run, db)
+            let before = try RunRow.current(run, db)
+            var row = before
             row.totalCount = totalCount
             let indexes = PhotoIndexes(db)
             let hasIDs = try indexes.prepareIDs(for: row)
@@ -301,7 +244,7 @@ extension SyncIndex {
             row.add(writer.outcome)
             row.cursor = cursor
             row.isAtEnd = cursor == nil
-            try row.update(db)
+            try row.writePage(after: before, db)
             if row.isAtEnd, try indexes.finishIDs() { row = try RunRow.current(run, db) }
             return row.run(server: run.server, isResumed: run.isResumed)
         }
@@ -317,13 +260,9 @@ extension SyncIndex {
         try append(EncodedPhotos(photos), cursor: cursor, totalCount: totalCount, to: run)
     }
 
-    /// Records that a run has seen everything. A full run marks the rows that it did not see as gone.
-    ///
-    /// - Parameters:
-    ///   - run: The run. Its last page has been stored.
-    ///   - now: The time of this machine; nil when the last page came at some time since the run began.
-    /// - Returns: What changed.
-    /// - Throws: `StoreError`: `.busy` as `append`; `.other` when the last page has not been stored.
+    /// Records that a run has seen everything, at a time that is nil when its last page came at some time since it
+    /// began. A full run marks the rows that it did not see as gone. `.busy` as `append`; `.other` when the last page
+    /// has not been stored.
     public func finish(_ run: SyncRun, now: Date?) throws(StoreError) -> SyncChanges {
         try write { db in
             let row = try RunRow.current(run, db)

@@ -4,7 +4,7 @@ import GRDB
 /// One use of one medium in one tape (tapes contract 1.2). The same original twice in a tape is two clips.
 public struct ClipRecord: Sendable, Equatable {
     /// What it shows.
-    public enum Kind: String, Sendable, CaseIterable {
+    public enum Kind: String, Sendable, CaseIterable, Codable {
         /// A film.
         case video
         /// A still picture.
@@ -48,23 +48,23 @@ public struct ClipRecord: Sendable, Equatable {
     /// nil is unknown, not 0.
     public var durationMilliseconds: Int64?
     /// Cut off at the beginning; videos only.
-    public var trimStartMilliseconds: Int64
+    public var trimStartMilliseconds: Int64 = 0
     /// Cut off at the end; videos only.
-    public var trimEndMilliseconds: Int64
+    public var trimEndMilliseconds: Int64 = 0
     /// 0 to 3, clockwise.
-    public var rotateQuarterTurns: Int
+    public var rotateQuarterTurns = 0
     /// nil is the tape's.
     public var scaleOverride: TapeRecord.ScaleMode?
     /// 0 to 1; nil is full.
     public var volume: Double?
     /// How long a still is shown.
-    public var imageMilliseconds: Int64
+    public var imageMilliseconds: Int64 = 4000
     /// How it stands with the album.
-    public var association: Association
+    public var association = Association.pending
     /// Why it is not in the album.
     public var reason: AssociationReason?
     /// Tries that failed in a row.
-    public var attempts: Int
+    public var attempts = 0
     /// Not tried again of itself before.
     public var nextAttemptAt: Date?
 
@@ -75,18 +75,12 @@ public struct ClipRecord: Sendable, Equatable {
         self.position = position
         self.kind = kind
         self.source = source
-        trimStartMilliseconds = 0
-        trimEndMilliseconds = 0
-        rotateQuarterTurns = 0
-        imageMilliseconds = 4000
-        association = .pending
-        attempts = 0
     }
 }
 
 extension ClipRecord {
-    /// How long it is seen, in milliseconds; nil is unknown. A still as long as it is shown, a live picture as long as its
-    /// video. Trims that would eat a clip leave nothing of it, and never less (tapes contract trap 20). The sums of
+    /// How long it is seen, in milliseconds; nil is unknown. A still as long as it is shown, a live picture as long as
+    /// its video. Trims that would eat a clip leave nothing of it, and never less (tapes contract trap 20). The sums of
     /// `LibraryStore.summaries` say the same in SQL.
     package var shownMilliseconds: Int64? {
         switch kind {
@@ -97,85 +91,43 @@ extension ClipRecord {
     }
 }
 
-/// Rows of the table `clips`.
-///
-/// As with tapes, what only a later version knows is read as what asks for least and stays in the row; but a clip whose very
-/// kind is unknown cannot be used, and makes the clips of its tape unreadable.
-enum ClipRow {
-    private static let names = [
-        "id", "tape_id", "position", "kind", "source", "paired_source", "size", "mtime_ns", "sha1", "sha256",
-        "duration_ms", "trim_start_ms", "trim_end_ms", "rotate_quarter_turns", "scale_override", "volume", "image_ms",
-        "association", "association_reason", "attempts", "next_attempt_at",
-    ]
+/// As with tapes, what only a later version knows is read as what asks for least and stays in the row; but a clip whose
+/// very kind is unknown cannot be used, and makes the clips of its tape unreadable.
+extension ClipRecord: Storable {
+    static let table = "clips"
 
-    /// In the order in which `clip` reads them.
-    private static let columns = names.joined(separator: ", ")
-
-    static func fetch(_ db: Database, where condition: String, _ arguments: StatementArguments) throws -> [ClipRecord] {
-        let sql = "SELECT \(columns) FROM clips WHERE \(condition) ORDER BY tape_id, position"
-        return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments).map(clip)
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case id, position, kind, source, size, sha1, sha256, volume, association, attempts
+        case tapeID = "tape_id"
+        case pairedSource = "paired_source"
+        case modifiedNanoseconds = "mtime_ns"
+        case durationMilliseconds = "duration_ms"
+        case trimStartMilliseconds = "trim_start_ms"
+        case trimEndMilliseconds = "trim_end_ms"
+        case rotateQuarterTurns = "rotate_quarter_turns"
+        case scaleOverride = "scale_override"
+        case imageMilliseconds = "image_ms"
+        case reason = "association_reason"
+        case nextAttemptAt = "next_attempt_at"
     }
 
-    static func fetch(_ db: Database, id: String) throws -> ClipRecord? { try fetch(db, where: "id = ?", [id]).first }
+    mutating func complete(from row: Row) { reason = .stored(row, with: Association(rawValue: row["association"])) }
+}
+
+extension ClipRecord.Association: Extensible {
+    /// Not tried again by this version.
+    static var unknown: Self { .failed }
+}
+
+/// Statements over the table `clips`.
+enum ClipRow {
+    static func fetch(_ db: Database, where condition: String, _ arguments: StatementArguments) throws -> [ClipRecord] {
+        try Stored.values(db, where: "\(condition) ORDER BY tape_id, position", arguments)
+    }
 
     static func count(_ db: Database, of tapeID: String) throws -> Int {
-        try Int.fetchOne(
-            db.cachedStatement(sql: "SELECT count(*) FROM clips WHERE tape_id = ?"),
-            arguments: [tapeID]
-        ) ?? 0
+        try Stored<ClipRecord>.filter(Column("tape_id") == tapeID).fetchCount(db)
     }
-
-    static func stored(_ clip: ClipRecord) -> StoredColumns {
-        StoredColumns([
-            "id": clip.id, "tape_id": clip.tapeID, "position": clip.position, "kind": clip.kind.rawValue,
-            "source": clip.source.map { Data($0) }, "paired_source": clip.pairedSource.map { Data($0) },
-            "size": clip.size, "mtime_ns": clip.modifiedNanoseconds, "sha1": clip.sha1, "sha256": clip.sha256,
-            "duration_ms": clip.durationMilliseconds, "trim_start_ms": clip.trimStartMilliseconds,
-            "trim_end_ms": clip.trimEndMilliseconds, "rotate_quarter_turns": clip.rotateQuarterTurns,
-            "scale_override": clip.scaleOverride?.rawValue, "volume": clip.volume,
-            "image_ms": clip.imageMilliseconds, "association": clip.association.rawValue,
-            "association_reason": clip.reason?.rawValue, "attempts": clip.attempts,
-            "next_attempt_at": clip.nextAttemptAt?.milliseconds,
-        ])
-    }
-
-    /// - Throws: `StoreError` `.corrupt`, naming the clip, for an unknown kind.
-    private static func clip(_ row: Row) throws -> ClipRecord {
-        let id: String = row[0]
-        guard let kind = ClipRecord.Kind(rawValue: row[3]) else {
-            throw StoreError(
-                .corrupt,
-                path: StoreSchema.library.fileName,
-                detail: "clip \(id) has an unknown kind"
-            )
-        }
-        var clip = ClipRecord(id: id, tapeID: row[1], position: row[2], kind: kind, source: bytes(row[4]))
-        clip.pairedSource = bytes(row[5])
-        clip.size = row[6]
-        clip.modifiedNanoseconds = row[7]
-        clip.sha1 = row[8]
-        clip.sha256 = row[9]
-        clip.durationMilliseconds = row[10]
-        clip.trimStartMilliseconds = row[11]
-        clip.trimEndMilliseconds = row[12]
-        clip.rotateQuarterTurns = row[13]
-        clip.scaleOverride = (row[14] as String?).flatMap(TapeRecord.ScaleMode.init)
-        clip.volume = row[15]
-        clip.imageMilliseconds = row[16]
-        if let association = ClipRecord.Association(rawValue: row[17]) {
-            clip.association = association
-            clip.reason = TapeRow.reason(row[18])
-        } else {
-            // Not tried again by us.
-            clip.association = .failed
-            clip.reason = .internalError
-        }
-        clip.attempts = row[19]
-        clip.nextAttemptAt = (row[20] as Int64?).map(Date.init(milliseconds:))
-        return clip
-    }
-
-    private static func bytes(_ data: Data?) -> [UInt8]? { data.map { [UInt8]($0) } }
 
     // MARK: States
 
@@ -191,13 +143,12 @@ enum ClipRow {
 
     /// Copies a clip as it is, whatever this version knows of it, but for its state.
     static func copy(_ db: Database, id: String, as new: String, in tapeID: String) throws {
-        let copied = names.dropFirst(2).filter { !states.contains($0) }.joined(separator: ", ")
+        let own: Set<ClipRecord.CodingKeys> = [.id, .tapeID, .association, .reason, .attempts, .nextAttemptAt]
+        let copied = ClipRecord.CodingKeys.allCases.filter { !own.contains($0) }.map(\.rawValue).joined(separator: ", ")
         try db.cachedStatement(
             sql: "INSERT INTO clips (id, tape_id, \(copied)) SELECT ?, ?, \(copied) FROM clips WHERE id = ?"
         ).execute(arguments: [new, tapeID, id])
     }
-
-    private static let states: Set = ["association", "association_reason", "attempts", "next_attempt_at"]
 
     // MARK: Positions
 
@@ -259,22 +210,14 @@ enum ClipRow {
 /// failed, `.internalError`: not tried again by this version.
 extension LibraryStore {
     /// The clips of a tape in their order.
-    ///
-    /// - Throws: `StoreError`.
     public func clips(of tapeID: String) throws(StoreError) -> [ClipRecord] {
         try connection.readBeside { db in try ClipRow.fetch(db, where: "tape_id = ?", [tapeID]) }
     }
 
-    /// Commits new clips with the state `pending`: the tape has received content, and is `pendingAssociation` unless
-    /// associated already (rule R2.2).
-    ///
-    /// - Parameters:
-    ///   - clips: Their `tapeID`, `position` and state are set here. None changes nothing.
-    ///   - tapeID: The tape.
-    ///   - position: Clamped to 0…count; nil is the end.
-    ///   - now: Becomes `updatedAt`.
-    /// - Returns: The clips as kept; nil when the tape is gone.
-    /// - Throws: `StoreError`; `.other` for an id that is no UUID in lower case, or that there is already.
+    /// Commits new clips with the state `pending`, at a position that is clamped to 0…count (nil is the end): the tape
+    /// has received content, and is `pendingAssociation` unless associated already (rule R2.2). Their `tapeID`,
+    /// `position` and state are set here. Returns the clips as kept; nil when the tape is gone. `.other` for an id that
+    /// is no UUID in lower case, or that there is already.
     public func addClips(
         _ clips: [ClipRecord],
         to tapeID: String,
@@ -283,7 +226,7 @@ extension LibraryStore {
     ) throws(StoreError) -> [ClipRecord]? {
         for clip in clips { try checkID(clip.id, of: "clip") }
         return try connection.write { db in
-            guard try TapeRow.exists(db, id: tapeID) else { return nil }
+            guard try TapeRecord.exists(db, id: tapeID) else { return nil }
             guard !clips.isEmpty else { return [] }
             let count = try ClipRow.count(db, of: tapeID)
             let start = min(max(position ?? count, 0), count)
@@ -297,7 +240,7 @@ extension LibraryStore {
                 new.reason = nil
                 new.attempts = 0
                 new.nextAttemptAt = nil
-                try ClipRow.stored(new).insert(into: "clips", db)
+                try Stored(new).insert(db)
                 kept.append(new)
             }
             try db.execute(
@@ -313,14 +256,8 @@ extension LibraryStore {
         }
     }
 
-    /// Removes clips of a tape and closes the gaps.
-    ///
-    /// - Parameters:
-    ///   - ids: The clips.
-    ///   - tapeID: Their tape; clips of others stay.
-    ///   - now: Becomes `updatedAt` if there was any.
-    /// - Returns: The clips that were removed, in their order; an id that is not there is left out.
-    /// - Throws: `StoreError`.
+    /// Removes clips of a tape, closes the gaps, and returns the removed clips in their order. An id that is not there,
+    /// or is in another tape, is left out.
     public func removeClips(_ ids: [String], of tapeID: String, now: Date) throws(StoreError) -> [ClipRecord] {
         try connection.write { db in
             var removed: [ClipRecord] = []
@@ -331,20 +268,12 @@ extension LibraryStore {
             }
             guard !removed.isEmpty else { return [] }
             try ClipRow.close(db, of: tapeID)
-            try TapeRow.touch(db, id: tapeID, now)
+            try TapeRecord.touch(db, id: tapeID, now)
             return removed.sorted { $0.position < $1.position }
         }
     }
 
-    /// Moves a clip; the position is clamped.
-    ///
-    /// - Parameters:
-    ///   - id: The clip.
-    ///   - tapeID: Its tape.
-    ///   - position: Where it is to be afterwards, from 0.
-    ///   - now: Becomes `updatedAt` if it was elsewhere.
-    /// - Returns: Its position; nil when it is gone.
-    /// - Throws: `StoreError`.
+    /// Moves a clip to a position from 0, which is clamped, and returns it; nil when the clip is gone.
     public func moveClip(_ id: String, of tapeID: String, to position: Int, now: Date) throws(StoreError) -> Int? {
         try connection.write { db in
             guard let clip = try ClipRow.fetch(db, where: "id = ? AND tape_id = ?", [id, tapeID]).first else {
@@ -353,23 +282,15 @@ extension LibraryStore {
             let place = min(max(position, 0), try ClipRow.count(db, of: tapeID) - 1)
             guard place != clip.position else { return place }
             try ClipRow.move(db, clip, to: place)
-            try TapeRow.touch(db, id: tapeID, now)
+            try TapeRecord.touch(db, id: tapeID, now)
             return place
         }
     }
 
     /// Changes clips as they are by now, all in one transaction: everything but id, tape, position and association.
-    /// `updatedAt` of the tapes of those that differ afterwards moves.
-    ///
-    /// A clip that is given another source is pending again and its assets are forgotten: libraries name originals by their
-    /// path, too.
-    ///
-    /// - Parameters:
-    ///   - ids: The clips.
-    ///   - now: Becomes `updatedAt`.
-    ///   - change: Called with each clip that is there.
-    /// - Returns: The clips as they are now; one that is gone is left out.
-    /// - Throws: `StoreError`.
+    /// `updatedAt` of the tapes of those that differ afterwards moves. Returns the clips as they are now; one that is
+    /// gone is left out. A clip that is given another source is pending again and its assets are forgotten: libraries
+    /// name originals by their path, too.
     @discardableResult
     public func changeClips(
         _ ids: [String],
@@ -380,16 +301,14 @@ extension LibraryStore {
             var clips: [ClipRecord] = []
             var changed: Set<String> = []
             for id in ids {
-                guard let old = try ClipRow.fetch(db, id: id) else { continue }
+                guard let old = try Stored<ClipRecord>.fetchOne(db, key: id)?.value else { continue }
                 var new = old
                 change(&new)
                 try Self.complete(&new, from: old, db)
-                if try ClipRow.stored(new).update("clips", id: id, from: ClipRow.stored(old), db) {
-                    changed.insert(old.tapeID)
-                }
+                if try Stored(new).updateChanges(db, from: Stored(old)) { changed.insert(old.tapeID) }
                 clips.append(new)
             }
-            for tapeID in changed { try TapeRow.touch(db, id: tapeID, now) }
+            for tapeID in changed { try TapeRecord.touch(db, id: tapeID, now) }
             return clips
         }
     }
@@ -408,10 +327,8 @@ extension LibraryStore {
         new.nextAttemptAt = isMoved ? nil : old.nextAttemptAt
     }
 
-    /// Keeps checksums, size and time that were found out; nothing else changes, `updatedAt` neither. A clip that is gone, or
-    /// has another source by now, is left out.
-    ///
-    /// - Throws: `StoreError`.
+    /// Keeps checksums, size and time that were found out; nothing else changes, `updatedAt` neither. A clip that is
+    /// gone, or has another source by now, is left out.
     public func keepChecksums(of clips: [ClipRecord]) throws(StoreError) {
         guard !clips.isEmpty else { return }
         try connection.write { db in
@@ -426,8 +343,6 @@ extension LibraryStore {
     }
 
     /// All clips of all tapes that have a source, for relinking; those of an unknown kind are left out.
-    ///
-    /// - Throws: `StoreError`.
     public func clipsWithSources() throws(StoreError) -> [ClipRecord] {
         let kinds = ClipRecord.Kind.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         return try connection.readBeside { db in
@@ -435,8 +350,6 @@ extension LibraryStore {
         }
     }
     /// Paths of all originals of all tapes, the videos of live pictures too, whatever the kind of their clips.
-    ///
-    /// - Throws: `StoreError`.
     public func originalPaths() throws(StoreError) -> [[UInt8]] {
         try connection.readBeside { db in
             try Data.fetchAll(

@@ -2,23 +2,23 @@ public import Foundation
 import GRDB
 import Synchronization
 
-/// Links, intents, tombstones and libraries of albums (tapes contract 1.3). Every change is one transaction, on the disk when
-/// the method returns.
+/// Links, intents, tombstones and libraries of albums (tapes contract 1.3). Every change is one transaction, on the
+/// disk when the method returns.
 extension LibraryStore {
     // MARK: Links
 
     /// The albums of a tape, in all libraries, the oldest first.
-    ///
-    /// - Throws: `StoreError`.
     public func albumLinks(of tapeID: String) throws(StoreError) -> [AlbumLink] {
-        try connection.readBeside { db in try AlbumRow.links(db, where: "tape_id = ?", [tapeID]) }
+        try connection.readBeside { db in try Self.links(db, where: "tape_id = ?", [tapeID]) }
     }
 
     /// All links to albums of a library, the oldest first.
-    ///
-    /// - Throws: `StoreError`.
     public func albumLinks(in libraryID: String) throws(StoreError) -> [AlbumLink] {
-        try connection.readBeside { db in try AlbumRow.links(db, where: "library_id = ?", [libraryID]) }
+        try connection.readBeside { db in try Self.links(db, where: "library_id = ?", [libraryID]) }
+    }
+
+    static func links(_ db: Database, where condition: String, _ arguments: StatementArguments) throws -> [AlbumLink] {
+        try Stored.values(db, where: "\(condition) ORDER BY created_at, tape_id, library_id", arguments)
     }
 
     /// Keeps the identifier of an album, in place of an earlier one of the same library, ends the intent, and makes the
@@ -33,19 +33,16 @@ extension LibraryStore {
     @discardableResult
     public func keep(_ link: AlbumLink) throws(StoreError) -> Bool {
         try connection.write { db in
-            guard try TapeRow.exists(db, id: link.tapeID) else { return false }
-            let known = try AlbumRow.links(
-                db,
-                where: "tape_id = ? AND library_id = ?",
-                [link.tapeID, link.libraryID]
-            )
+            guard try TapeRecord.exists(db, id: link.tapeID) else { return false }
+            let known = try Stored<AlbumLink>.fetchOne(db, key: Self.key(link.tapeID, link.libraryID))?.value
             let clipsLibrary = try Self.clipsLibrary(db, link.tapeID)
-            if known.first?.albumID != link.albumID || clipsLibrary != link.libraryID {
+            if known?.albumID != link.albumID || clipsLibrary != link.libraryID {
                 try ClipRow.makePending(db, of: link.tapeID)
             }
-            try AlbumRow.keep(link, db)
-            try Self.removeIntent(db, of: link.tapeID, in: link.libraryID)
-            try AlbumRow.removeTombstone(db, of: link.albumID, in: link.libraryID)
+            // Columns that this version does not know stay.
+            try Stored(link).save(db)
+            try Stored<AlbumIntent>.deleteOne(db, key: Self.key(link.tapeID, link.libraryID))
+            try Stored<AlbumTombstone>.deleteOne(db, key: ["library_id": link.libraryID, "album_id": link.albumID])
             try db.execute(
                 sql: """
                     UPDATE tapes SET association = 'associated', association_reason = NULL, clips_library_id = ?
@@ -59,15 +56,10 @@ extension LibraryStore {
 
     /// Forgets the album of a tape in a library. Where its clips were last worked on with that library, they are pending
     /// again and so is the tape, never tried; one without clips has no association.
-    ///
-    /// - Throws: `StoreError`.
     public func removeAlbumLink(of tapeID: String, in libraryID: String) throws(StoreError) {
         try connection.write { db in
-            try db.execute(
-                sql: "DELETE FROM album_links WHERE tape_id = ? AND library_id = ?",
-                arguments: [tapeID, libraryID]
-            )
-            guard db.changesCount == 1, try Self.clipsLibrary(db, tapeID) == libraryID else { return }
+            let isRemoved = try Stored<AlbumLink>.deleteOne(db, key: Self.key(tapeID, libraryID))
+            guard isRemoved, try Self.clipsLibrary(db, tapeID) == libraryID else { return }
             try ClipRow.makePending(db, of: tapeID)
             let hasClips = try ClipRow.count(db, of: tapeID) > 0
             try db.execute(
@@ -83,12 +75,6 @@ extension LibraryStore {
     }
 
     /// Commits what became of clips in a library; one that is gone is left out.
-    ///
-    /// - Parameters:
-    ///   - clips: What became of them.
-    ///   - libraryID: The library.
-    ///   - now: When the assets were linked.
-    /// - Throws: `StoreError`.
     public func settle(
         _ clips: [ClipSettlement],
         in libraryID: String,
@@ -118,8 +104,6 @@ extension LibraryStore {
     }
 
     /// The assets of the clips of a tape, by clip.
-    ///
-    /// - Throws: `StoreError`.
     public func clipAssets(of tapeID: String, in libraryID: String) throws(StoreError) -> [String: [UInt8]] {
         try connection.readBeside { db in
             let rows = try Row.fetchAll(
@@ -130,7 +114,7 @@ extension LibraryStore {
                     """,
                 arguments: [tapeID, libraryID]
             )
-            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], [UInt8]($0[1] as Data)) })
+            return Dictionary(uniqueKeysWithValues: rows.map { ($0["clip_id"], [UInt8]($0["asset_id"] as Data)) })
         }
     }
 
@@ -141,22 +125,9 @@ extension LibraryStore {
     // MARK: Intents
 
     /// The creation in flight; nil when there is none.
-    ///
-    /// - Throws: `StoreError`.
     public func albumIntent(of tapeID: String, in libraryID: String) throws(StoreError) -> AlbumIntent? {
         try connection.readBeside { db in
-            try Row.fetchOne(
-                db,
-                sql: "SELECT title, started_at FROM album_intents WHERE tape_id = ? AND library_id = ?",
-                arguments: [tapeID, libraryID]
-            ).map {
-                AlbumIntent(
-                    tapeID: tapeID,
-                    libraryID: libraryID,
-                    title: $0[0],
-                    startedAt: Date(milliseconds: $0[1])
-                )
-            }
+            try Stored<AlbumIntent>.fetchOne(db, key: Self.key(tapeID, libraryID))?.value
         }
     }
 
@@ -164,110 +135,62 @@ extension LibraryStore {
     ///
     /// - Throws: `StoreError`; `.other` when the tape is gone.
     public func keep(_ intent: AlbumIntent) throws(StoreError) {
-        try connection.write { db in try AlbumRow.keep(intent, db) }
+        try connection.write { db in try Stored(intent).save(db) }
     }
 
     /// Ends an intent without an album: the library has said that it made none.
-    ///
-    /// - Throws: `StoreError`.
     public func removeAlbumIntent(of tapeID: String, in libraryID: String) throws(StoreError) {
-        try connection.write { db in try Self.removeIntent(db, of: tapeID, in: libraryID) }
+        _ = try connection.write { db in try Stored<AlbumIntent>.deleteOne(db, key: Self.key(tapeID, libraryID)) }
     }
 
-    private static func removeIntent(_ db: Database, of tapeID: String, in libraryID: String) throws {
-        try db.execute(
-            sql: "DELETE FROM album_intents WHERE tape_id = ? AND library_id = ?",
-            arguments: [tapeID, libraryID]
-        )
+    private static func key(_ tapeID: String, _ libraryID: String) -> [String: (any DatabaseValueConvertible)?] {
+        ["tape_id": tapeID, "library_id": libraryID]
     }
 
     // MARK: Tombstones
 
     /// All deletions owed, the oldest first.
-    ///
-    /// - Throws: `StoreError`.
     public func albumTombstones() throws(StoreError) -> [AlbumTombstone] {
-        try connection.readBeside { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT library_id, album_id, tape_title, attempts, last_error FROM album_tombstones ORDER BY rowid
-                    """
-            ).map {
-                AlbumTombstone(
-                    libraryID: $0[0],
-                    albumID: $0[1],
-                    tapeTitle: $0[2],
-                    attempts: $0[3],
-                    lastError: $0[4]
-                )
-            }
-        }
+        try connection.readBeside { db in try Stored.values(db, where: "true ORDER BY rowid") }
     }
 
     /// Keeps a tombstone, in place of an earlier state.
     ///
     /// - Throws: `StoreError`; `.other` for an identifier that is empty.
     public func keep(_ tombstone: AlbumTombstone) throws(StoreError) {
-        try connection.write { db in try AlbumRow.keep(tombstone, db) }
+        try connection.write { db in try Stored(tombstone).save(db) }
     }
 
     /// The album is gone.
-    ///
-    /// - Throws: `StoreError`.
     public func removeAlbumTombstone(_ albumID: String, in libraryID: String) throws(StoreError) {
-        try connection.write { db in try AlbumRow.removeTombstone(db, of: albumID, in: libraryID) }
+        _ = try connection.write { db in
+            try Stored<AlbumTombstone>.deleteOne(db, key: ["library_id": libraryID, "album_id": albumID])
+        }
     }
 
     // MARK: Libraries
 
     /// What was last found at an address; nil when it was never used.
-    ///
-    /// - Throws: `StoreError`.
     public func albumLibrary(kind: String, address: String) throws(StoreError) -> AlbumLibraryRecord? {
         try connection.readBeside { db in
-            try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT library_id, account_id, key_id, refused_fingerprint, updated_at FROM album_libraries
-                    WHERE kind = ? AND address = ?
-                    """,
-                arguments: [kind, address]
-            ).map {
-                AlbumLibraryRecord(
-                    kind: kind,
-                    address: address,
-                    libraryID: $0[0],
-                    accountID: $0[1],
-                    keyID: $0[2],
-                    refusedFingerprint: $0[3],
-                    updatedAt: Date(milliseconds: $0[4])
-                )
-            }
+            try Stored<AlbumLibraryRecord>.fetchOne(db, key: ["kind": kind, "address": address])?.value
         }
     }
 
     /// Keeps what was found at an address.
-    ///
-    /// - Throws: `StoreError`.
     public func keep(_ library: AlbumLibraryRecord) throws(StoreError) {
-        try connection.write { db in try AlbumRow.keep(library, db) }
+        try connection.write { db in try Stored(library).save(db) }
     }
 }
 
 /// What the work on albums asks of many tapes or clips at once.
 extension LibraryStore {
-    /// Tapes that have clips and are not wholly in an album of a library. Clips that were refused for good do not count.
-    ///
-    /// The one that was tried least comes first, then the one that was not changed for the longest time: tapes that never
-    /// succeed must not keep the others from their turn.
-    ///
-    /// - Parameter libraryID: nil counts every tape that has clips.
-    /// - Returns: The tapes.
-    /// - Throws: `StoreError`.
+    /// Tapes that have clips and are not wholly in an album of a library; nil counts every tape that has clips. Clips
+    /// that were refused for good do not count. The one that was tried least comes first, then the one that was not
+    /// changed for the longest time: tapes that never succeed must not keep the others from their turn.
     public func tapesToAssociate(in libraryID: String?) throws(StoreError) -> [TapeRecord] {
         try connection.readBeside { db in
-            try TapeRow.fetch(
+            try Stored.values(
                 db,
                 where: """
                     EXISTS (SELECT 1 FROM clips WHERE tape_id = tapes.id) AND (
@@ -284,8 +207,6 @@ extension LibraryStore {
     }
 
     /// The ids of the clips of a tape, the one that was added first first.
-    ///
-    /// - Throws: `StoreError`.
     public func clipIDsByAge(of tapeID: String) throws(StoreError) -> [String] {
         try connection.readBeside { db in
             try String.fetchAll(db, sql: "SELECT id FROM clips WHERE tape_id = ? ORDER BY rowid", arguments: [tapeID])
@@ -320,15 +241,8 @@ package final class AlbumLock: Sendable {
         self.byte = byte
     }
 
-    /// Becomes the owner. Whoever waits does so on a thread of its own, without asking again and again.
-    ///
-    /// Cancelling ends the waiting with `CancellationError`.
-    ///
-    /// - Parameters:
-    ///   - subject: What to lock.
-    ///   - directory: The data directory.
-    /// - Returns: The lock, until it is released.
-    /// - Throws: `StoreError` when the lock file cannot be made; `CancellationError`.
+    /// Becomes the owner. Whoever waits does so on a thread of its own, without asking again and again; cancelling ends
+    /// the waiting.
     package static func acquire(_ subject: Subject, in directory: DataDirectory) async throws -> AlbumLock {
         try Task.checkCancellation()
         let place = subject.place
@@ -338,13 +252,13 @@ package final class AlbumLock: Sendable {
         return AlbumLock(byte)
     }
 
-    /// Lets another become the owner. Also done when the last reference goes; a caller that must not lose the lock earlier
-    /// keeps the object by calling this at the end.
+    /// Lets another become the owner. Also done when the last reference goes; a caller that must not lose the lock
+    /// earlier keeps the object by calling this at the end.
     package func release() { byte.release() }
 }
 
-/// One wait for a lock. The system call cannot be called off: a wait that was cancelled goes on without anybody, and gives
-/// the lock back as soon as it gets it.
+/// One wait for a lock. The system call cannot be called off: a wait that was cancelled goes on without anybody, and
+/// gives the lock back as soon as it gets it.
 private final class AlbumLockWait: Sendable {
     private enum State {
         case idle

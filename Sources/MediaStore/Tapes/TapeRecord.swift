@@ -52,17 +52,17 @@ public struct TapeRecord: Sendable, Equatable {
     /// When title, clips or settings last changed; kept to the millisecond.
     public var updatedAt: Date
     /// Set by the first committed clip, never cleared.
-    public var hasReceivedFirstContent: Bool
+    public var hasReceivedFirstContent = false
     /// Shape of the picture.
-    public var orientation: Orientation
+    public var orientation = Orientation.portrait
     /// Of clips without their own.
-    public var scaleMode: ScaleMode
+    public var scaleMode = ScaleMode.fit
     /// Between two clips.
-    public var transition: Transition
+    public var transition = Transition.none
     /// 100 to 2000.
-    public var transitionMilliseconds: Int
+    public var transitionMilliseconds: Int = 500
     /// How it stands with its album.
-    public var association: Association
+    public var association = Association.none
     /// nil unless pending.
     public var reason: AssociationReason?
 
@@ -75,12 +75,6 @@ public struct TapeRecord: Sendable, Equatable {
         self.title = title
         self.createdAt = createdAt
         updatedAt = createdAt
-        hasReceivedFirstContent = false
-        orientation = .portrait
-        scaleMode = .fit
-        transition = .none
-        transitionMilliseconds = 500
-        association = .none
     }
 }
 
@@ -126,86 +120,51 @@ public struct TapeSummary: Sendable, Equatable {
     public var durationMilliseconds: Int64
     /// Whether every duration is known.
     public var isDurationKnown: Bool
-
-    /// Makes a summary.
-    public init(
-        tape: TapeRecord,
-        clipCount: Int,
-        pendingClipCount: Int,
-        durationMilliseconds: Int64,
-        isDurationKnown: Bool
-    ) {
-        self.tape = tape
-        self.clipCount = clipCount
-        self.pendingClipCount = pendingClipCount
-        self.durationMilliseconds = durationMilliseconds
-        self.isDurationKnown = isDurationKnown
-    }
 }
 
-/// Rows of the table `tapes`.
-///
-/// A setting or state that only a later version knows is read as the one that asks for least, so that one such row hides
-/// neither its tape nor the others; it stays in the row until that very setting is changed.
-enum TapeRow {
-    /// In the order in which `tape` reads them.
-    static let columns = [
-        "id", "title", "created_at", "updated_at", "received_first_content", "orientation", "scale_mode", "transition",
-        "transition_ms", "association", "association_reason",
-    ].map { "tapes.\($0)" }.joined(separator: ", ")
+extension TapeRecord: Storable {
+    static let table = "tapes"
 
-    static func fetch(_ db: Database, where condition: String, _ arguments: StatementArguments) throws -> [TapeRecord] {
-        try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT \(columns) FROM tapes WHERE \(condition)"),
-            arguments: arguments
-        ).map(tape)
+    private enum CodingKeys: String, CodingKey {
+        case id, title, orientation, transition, association
+        case createdAt = "created_at"
+        case updatedAt = "updated_at"
+        case hasReceivedFirstContent = "received_first_content"
+        case scaleMode = "scale_mode"
+        case transitionMilliseconds = "transition_ms"
+        case reason = "association_reason"
     }
 
-    static func fetch(_ db: Database, id: String) throws -> TapeRecord? { try fetch(db, where: "id = ?", [id]).first }
+    mutating func complete(from row: Row) { reason = .stored(row, with: Association(rawValue: row["association"])) }
 
-    static func exists(_ db: Database, id: String) throws -> Bool {
-        try Bool.fetchOne(
-            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM tapes WHERE id = ?)"),
-            arguments: [id]
-        ) ?? false
-    }
+    static func exists(_ db: Database, id: String) throws -> Bool { try Stored<Self>.exists(db, key: id) }
 
     static func touch(_ db: Database, id: String, _ now: Date) throws {
         try db.cachedStatement(sql: "UPDATE tapes SET updated_at = ? WHERE id = ?")
             .execute(arguments: [now.milliseconds, id])
     }
+}
 
-    static func stored(_ tape: TapeRecord) -> StoredColumns {
-        StoredColumns([
-            "id": tape.id, "title": tape.title, "created_at": tape.createdAt.milliseconds,
-            "updated_at": tape.updatedAt.milliseconds, "received_first_content": tape.hasReceivedFirstContent,
-            "orientation": tape.orientation.rawValue, "scale_mode": tape.scaleMode.rawValue,
-            "transition": tape.transition.rawValue, "transition_ms": tape.transitionMilliseconds,
-            "association": tape.association.rawValue, "association_reason": tape.reason?.rawValue,
-        ])
-    }
+// A setting or state that only a later version knows is read as the one that asks for least, so that one such row hides
+// neither its tape nor the others; it stays in the row until that very setting is changed.
 
-    static func tape(_ row: Row) -> TapeRecord {
-        var tape = TapeRecord(id: row[0], title: row[1], createdAt: Date(milliseconds: row[2]))
-        tape.updatedAt = Date(milliseconds: row[3])
-        tape.hasReceivedFirstContent = row[4]
-        tape.orientation = TapeRecord.Orientation(rawValue: row[5]) ?? tape.orientation
-        tape.scaleMode = TapeRecord.ScaleMode(rawValue: row[6]) ?? tape.scaleMode
-        tape.transition = TapeRecord.Transition(rawValue: row[7]) ?? tape.transition
-        tape.transitionMilliseconds = row[8]
-        if let association = TapeRecord.Association(rawValue: row[9]) {
-            tape.association = association
-            tape.reason = reason(row[10])
-        } else {
-            tape.association = .pending
-            tape.reason = .internalError
-        }
-        return tape
-    }
+extension TapeRecord.Orientation: Extensible { static var unknown: Self { .portrait } }
 
-    /// A reason that is not known here is still a reason.
-    static func reason(_ text: String?) -> AssociationReason? {
-        text.map { AssociationReason(rawValue: $0) ?? .internalError }
+extension TapeRecord.ScaleMode: Extensible { static var unknown: Self { .fit } }
+
+extension TapeRecord.Transition: Extensible { static var unknown: Self { .none } }
+
+extension TapeRecord.Association: Extensible { static var unknown: Self { .pending } }
+
+extension AssociationReason: Extensible {
+    static var unknown: Self { .internalError }
+}
+
+extension AssociationReason? {
+    /// A reason that is not known here is still a reason, and a state that is not known has one.
+    static func stored(_ row: Row, with state: (some Any)?) -> AssociationReason? {
+        guard state != nil else { return .internalError }
+        return (row["association_reason"] as String?).map { AssociationReason(rawValue: $0) ?? .unknown }
     }
 }
 
@@ -215,25 +174,25 @@ enum TapeRow {
 /// stays in the row until that very setting is changed: tapes contract 1.3.
 extension LibraryStore {
     /// All tapes, the one last changed first, in one query that reads no clip but only an index of them.
-    ///
-    /// - Throws: `StoreError`.
     public func tapeSummaries() throws(StoreError) -> [TapeSummary] {
         try connection.readBeside { db in
-            try Row.fetchAll(db.cachedStatement(sql: Self.summaries)).map { row in
+            let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.summaries)).map { row in
                 TapeSummary(
-                    tape: TapeRow.tape(row),
+                    tape: try Stored(row: row).value,
                     clipCount: row["clip_count"],
                     pendingClipCount: row["pending_count"],
                     durationMilliseconds: row["duration"],
                     isDurationKnown: row["unknown_count"] == 0
                 )
             }
+            return try Array(rows)
         }
     }
 
-    /// Lengths as `ClipRecord.shownMilliseconds` has them; a live picture always has its video. `total` cannot overflow, as `sum` can.
+    /// Lengths as `ClipRecord.shownMilliseconds` has them; a live picture always has its video. `total` cannot
+    /// overflow, as `sum` can.
     static let summaries = """
-        SELECT \(TapeRow.columns), coalesce(clip_count, 0) AS clip_count, coalesce(pending_count, 0) AS pending_count,
+        SELECT tapes.*, coalesce(clip_count, 0) AS clip_count, coalesce(pending_count, 0) AS pending_count,
             coalesce(duration, 0) AS duration, coalesce(unknown_count, 0) AS unknown_count
         FROM tapes LEFT JOIN (
             SELECT tape_id, count(*) AS clip_count, sum(association <> 'linked') AS pending_count,
@@ -246,22 +205,18 @@ extension LibraryStore {
         """
 
     /// A tape; nil when there is none.
-    ///
-    /// - Throws: `StoreError`.
     public func tape(_ id: String) throws(StoreError) -> TapeRecord? {
-        try connection.readBeside { db in try TapeRow.fetch(db, id: id) }
+        try connection.readBeside { db in try Stored<TapeRecord>.fetchOne(db, key: id)?.value }
     }
 
-    /// The tapes that a user may mean: the one of this id; else those whose id begins with it (4 characters at least, in
-    /// either case) and those of exactly this title. Both, since a title may look like the beginning of an id, and the wrong
-    /// tape must not be taken for it.
-    ///
-    /// - Throws: `StoreError`.
+    /// The tapes that a user may mean: the one of this id; else those whose id begins with it (4 characters at least,
+    /// in either case) and those of exactly this title. Both, since a title may look like the beginning of an id, and
+    /// the wrong tape must not be taken for it.
     public func tapes(named name: String) throws(StoreError) -> [TapeRecord] {
         let id = name.lowercased()
         return try connection.readBeside { db in
-            if let tape = try TapeRow.fetch(db, id: id) { return [tape] }
-            return try TapeRow.fetch(
+            if let tape = try Stored<TapeRecord>.fetchOne(db, key: id) { return [tape.value] }
+            return try Stored.values(
                 db,
                 where: """
                     (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1) OR title = ?2 ORDER BY created_at, rowid
@@ -276,24 +231,18 @@ extension LibraryStore {
     /// - Throws: `StoreError`; `.other` for an id that is no UUID in lower case, or that there is already.
     public func create(_ tape: TapeRecord) throws(StoreError) {
         try checkID(tape.id, of: "tape")
-        try connection.write { db in try TapeRow.stored(tape).insert(into: "tapes", db) }
+        try connection.write { db in try Stored(tape).insert(db) }
     }
 
-    /// Changes title and settings of a tape, and `updatedAt` if anything differs. Its association is left alone.
-    ///
-    /// - Parameters:
-    ///   - id: The tape.
-    ///   - now: Becomes `updatedAt`.
-    ///   - change: What is to change; id, times, association and first content stay as they are.
-    /// - Returns: The tape; nil when it is gone.
-    /// - Throws: `StoreError`.
+    /// Changes title and settings of a tape, and `updatedAt` if anything differs: not id, times, association and first
+    /// content. nil when it is gone.
     public func changeTape(
         _ id: String,
         at now: Date,
         _ change: (inout TapeRecord) -> Void
     ) throws(StoreError) -> TapeRecord? {
         try connection.write { db in
-            guard let old = try TapeRow.fetch(db, id: id) else { return nil }
+            guard let old = try Stored<TapeRecord>.fetchOne(db, key: id)?.value else { return nil }
             var wanted = old
             change(&wanted)
             var tape = old
@@ -304,14 +253,12 @@ extension LibraryStore {
             tape.transitionMilliseconds = wanted.transitionMilliseconds
             guard tape != old else { return old }
             tape.updatedAt = Date(milliseconds: now.milliseconds)
-            _ = try TapeRow.stored(tape).update("tapes", id: id, from: TapeRow.stored(old), db)
+            try Stored(tape).updateChanges(db, from: Stored(old))
             return tape
         }
     }
 
     /// Changes how a tape stands with its album, and nothing else.
-    ///
-    /// - Throws: `StoreError`.
     public func settleTape(
         _ id: String,
         _ association: TapeRecord.Association,
@@ -323,16 +270,11 @@ extension LibraryStore {
         }
     }
 
-    /// Copies a tape with its clips under new ids: title with ` Copy`, no link, no intent, every clip pending (rule R17).
-    ///
-    /// - Parameters:
-    ///   - id: The tape.
-    ///   - now: When the copy is made.
-    /// - Returns: The copy, pending (never tried) when it has clips; nil when the tape is gone.
-    /// - Throws: `StoreError`.
+    /// Copies a tape with its clips under new ids: title with ` Copy`, no link, no intent, every clip pending (rule
+    /// R17). The copy is pending (never tried) when it has clips; nil when the tape is gone.
     public func duplicateTape(_ id: String, at now: Date) throws(StoreError) -> TapeRecord? {
         try connection.write { db in
-            guard let old = try TapeRow.fetch(db, id: id) else { return nil }
+            guard try TapeRecord.exists(db, id: id) else { return nil }
             let clips = try String.fetchAll(
                 db,
                 sql: "SELECT id FROM clips WHERE tape_id = ? ORDER BY position",
@@ -349,41 +291,35 @@ extension LibraryStore {
                 arguments: [
                     new, now.milliseconds, !clips.isEmpty,
                     (clips.isEmpty ? TapeRecord.Association.none : .pending).rawValue,
-                    clips.isEmpty ? nil : AssociationReason.neverTried.rawValue, old.id,
+                    clips.isEmpty ? nil : AssociationReason.neverTried.rawValue, id,
                 ]
             )
             for clip in clips { try ClipRow.copy(db, id: clip, as: UUID().uuidString.lowercased(), in: new) }
-            return try TapeRow.fetch(db, id: new)
+            return try Stored<TapeRecord>.fetchOne(db, key: new)?.value
         }
     }
 
-    /// Removes a tape with everything of it, and writes the tombstones of its albums, in one transaction (rule R11). An
-    /// album that another tape holds gets no tombstone.
-    ///
-    /// - Parameters:
-    ///   - id: The tape.
-    ///   - isDeletionOwed: Whether its albums are to go too; without, no tombstone is written.
-    /// - Returns: The tombstones that were written; nil when the tape was gone.
-    /// - Throws: `StoreError`.
+    /// Removes a tape with everything of it, and writes and returns the tombstones of its albums if they are to go too,
+    /// in one transaction (rule R11). An album that another tape holds gets no tombstone. nil when the tape was gone.
     public func deleteTape(_ id: String, owing isDeletionOwed: Bool) throws(StoreError) -> [AlbumTombstone]? {
         try connection.write { db in
-            guard let tape = try TapeRow.fetch(db, id: id) else { return nil }
-            let links = isDeletionOwed ? try AlbumRow.links(db, where: "tape_id = ?", [id]) : []
+            guard let tape = try Stored<TapeRecord>.fetchOne(db, key: id)?.value else { return nil }
+            let links = isDeletionOwed ? try Self.links(db, where: "tape_id = ?", [id]) : []
             // Clips, links, intents and assets go with it.
-            try db.execute(sql: "DELETE FROM tapes WHERE id = ?", arguments: [id])
+            try Stored<TapeRecord>.deleteOne(db, key: id)
             return try links.compactMap { link in
-                guard try AlbumRow.links(db, to: link.albumID, in: link.libraryID).isEmpty else { return nil }
+                let key: StatementArguments = [link.libraryID, link.albumID]
+                guard try Stored<AlbumLink>.filter(sql: "library_id = ? AND album_id = ?", arguments: key).isEmpty(db)
+                else { return nil }
                 let stone = AlbumTombstone(libraryID: link.libraryID, albumID: link.albumID, tapeTitle: tape.title)
-                try AlbumRow.keep(stone, db)
+                try Stored(stone).save(db)
                 return stone
             }
         }
     }
 
     /// Marks tapes that have clips, no link and no association as pending, never tried: one statement (rule R13).
-    ///
-    /// - Returns: How many.
-    /// - Throws: `StoreError`.
+    /// Returns how many.
     @discardableResult
     public func markUntriedTapes() throws(StoreError) -> Int {
         try connection.write { db in

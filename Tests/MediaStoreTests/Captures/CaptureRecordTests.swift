@@ -79,7 +79,7 @@ struct CaptureRecordTests {
     func index() throws {
         let store = try library()
         let plan = try store.connection.read { db in
-            let sql = "EXPLAIN QUERY PLAN " + CaptureRow.select(where: "media_hash = ?")
+            let sql = "EXPLAIN QUERY PLAN " + Stored<CaptureRecord>.select(where: "media_hash = ?")
             return try Row.fetchAll(db, sql: sql, arguments: ["a"]).map { $0["detail"] as String }
         }
         #expect(plan.contains { $0.contains("captures_by_media") })

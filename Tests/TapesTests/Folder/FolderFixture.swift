@@ -62,14 +62,9 @@ struct FolderFixture {
     /// Keeps in the store which library is there, as the album service does.
     func remember() async throws {
         let identity = try await library.identity()
-        try store.keep(
-            AlbumLibraryRecord(
-                kind: library.kind,
-                address: library.address,
-                libraryID: identity.libraryID,
-                updatedAt: Date()
-            )
-        )
+        var record = AlbumLibraryRecord(kind: library.kind, address: library.address, updatedAt: Date())
+        record.libraryID = identity.libraryID
+        try store.keep(record)
     }
 
     var pictures: String { temporary.file("Pictures") }

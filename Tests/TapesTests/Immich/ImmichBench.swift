@@ -89,16 +89,12 @@ struct ImmichBench {
 
     /// Remembers who the library is, as the service does after a success.
     func remember(_ identity: AlbumLibraryIdentity, at library: ImmichLibrary) throws {
-        try store.keep(
-            AlbumLibraryRecord(
-                kind: library.kind,
-                address: library.address,
-                libraryID: identity.libraryID,
-                accountID: identity.accountID,
-                keyID: identity.keyID,
-                updatedAt: Date(timeIntervalSince1970: 0)
-            )
-        )
+        let date = Date(timeIntervalSince1970: 0)
+        var record = AlbumLibraryRecord(kind: library.kind, address: library.address, updatedAt: date)
+        record.libraryID = identity.libraryID
+        record.accountID = identity.accountID
+        record.keyID = identity.keyID
+        try store.keep(record)
     }
 }
 
