@@ -76,7 +76,7 @@ struct ExportedToken {
     /// Some ten times the longest line that an upload's limits allow.
     static let longestLine = 64 << 10
 
-    private let members: [String: JSONValue]
+    private let members: JSONObject
 
     init(_ line: ArraySlice<UInt8>) throws(Problem) {
         guard line.count <= Self.longestLine else { throw Problem(reason: "longer than \(Self.longestLine) bytes") }
