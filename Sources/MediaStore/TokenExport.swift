@@ -145,7 +145,7 @@ struct ExportedToken {
     }
 
     private func problem(_ key: String) -> Problem {
-        Problem(reason: members.keys.contains(key) ? "\"\(key)\" is of another type" : "\"\(key)\" is missing")
+        Problem(reason: members[key] != nil ? "\"\(key)\" is of another type" : "\"\(key)\" is missing")
     }
 
     static func text(_ time: Date) -> String { RFC3339.text(milliseconds: time.milliseconds) }
