@@ -37,7 +37,7 @@ struct MediactlCommand: ParsableCommand {
 
     // Declared here so that these flags are also accepted before the command's name.
     @OptionGroup(visibility: .hidden) var global: GlobalOptions
-    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: UploadConnectionOptions<ConnectionOptions>
 }
 
 /// What `--version` says: the program, then the libraries that it runs with, each with its version on a line.

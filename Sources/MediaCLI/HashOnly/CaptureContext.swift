@@ -100,12 +100,11 @@ struct CaptureContext: Sendable {
 
     /// The one record whose id begins like this.
     ///
-    /// - Throws: `StoreError`; `CaptureError` when there is none, or more than one.
+    /// - Throws: `StoreError`; `CaptureError` when there is none; `Diagnosis` when there are several.
     func record(_ idPrefix: String) throws -> CaptureRecord {
         let found = try library.captures(idPrefix: idPrefix.lowercased())
-        guard let record = found.first, found.count == 1 else {
-            let detail = found.isEmpty ? "" : "\(found.count) begin so"
-            throw CaptureError(.captureUnknown, detail: detail, value: idPrefix)
+        guard let record = try found.named(idPrefix, "capture", \.id) else {
+            throw CaptureError(.captureUnknown, value: idPrefix)
         }
         return record
     }

@@ -19,7 +19,7 @@ struct Sync: ParsableCommand {
               mediactl sync
               mediactl sync --full
               mediactl sync push Pictures
-              mediactl sync download --missing --to Pictures
+              mediactl sync download --missing --output Pictures
               mediactl sync verify
             """,
         subcommands: [
@@ -27,21 +27,6 @@ struct Sync: ParsableCommand {
         ],
         defaultSubcommand: SyncPull.self
     )
-}
-
-/// Which photo server, and how it is talked to. Its users are known by their keys.
-struct PhotoConnectionOptions: ParsableArguments, ConnectionFlags {
-    @OptionGroup var choice: ServerOptions
-    @OptionGroup var network: NetworkOptions
-
-    var flags: SettingsFlags { network.adding(to: choice.flags) }
-}
-
-/// Which photo server, for commands that ask none.
-struct PhotoServerOptions: ParsableArguments, ConnectionFlags {
-    @OptionGroup var choice: ServerOptions
-
-    var flags: SettingsFlags { choice.flags }
 }
 
 /// A point in time on the command line.

@@ -82,7 +82,7 @@ struct TapesAlbumLink: ContextCommand {
     @Argument(help: ArgumentHelp("The library's id of the album.", valueName: "album"))
     var album: String
 
-    @Flag(help: "Only say what would be linked. No library is asked.")
+    @Flag(name: .dryRun, help: "Show what would be linked, without linking it or querying the library.")
     var dryRun = false
 
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
@@ -132,7 +132,7 @@ struct TapesAlbumUnlink: ContextCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Flag(help: "Only say what would be forgotten.")
+    @Flag(name: .dryRun, help: "Show what would be unlinked, without unlinking it.")
     var dryRun = false
 
     @OptionGroup(title: "Library options") var connection: TapeLibraryOptions

@@ -21,12 +21,12 @@ struct JournalSelection: Sendable {
         }
     }
 
-    /// The uploads with these ids, each once.
+    /// The uploads with these IDs, or unique prefixes of them, each once.
     ///
     /// - Throws: `Diagnosis` for an id that the journal does not know; `StoreError`.
     func named(_ ids: [String]) throws -> [UploadRecord] {
-        return try ids.uniqued { $0 }.map { id in
-            guard let record = try store.store.upload(id), host == nil || record.host == host else {
+        try ids.map { id in
+            guard let record = try store.store.upload(named: id), host == nil || record.host == host else {
                 throw Diagnosis(
                     "unknown_upload",
                     "no upload \(ErrorCatalogue.quoted(id)) in the journal"
@@ -37,6 +37,7 @@ struct JournalSelection: Sendable {
             }
             return record
         }
+        .uniqued { $0.uploadID }
     }
 
     /// The uploads that can go on, oldest first; only one unless `all`.
@@ -71,6 +72,15 @@ struct JournalSelection: Sendable {
         guard let lock = try UploadLock.acquire(record.uploadID, in: store.directory) else { return true }
         lock.release()
         return false
+    }
+}
+
+extension TokenStore {
+    /// The upload with this ID, or whose ID begins like this.
+    ///
+    /// - Throws: `Diagnosis` for several; `StoreError`.
+    func upload(named id: String) throws -> UploadRecord? {
+        try upload(id) ?? uploads(states: [], host: nil).named(id, "upload", \.uploadID)
     }
 }
 
