@@ -140,7 +140,7 @@ export XDG_DATA_HOME=$work/laptop/data XDG_CACHE_HOME=$work/laptop/cache
 mediactl login --api-key-file key.txt --device-name laptop
 mediactl sync
 mediactl sync list
-mediactl sync download --missing --to Fetched
+mediactl sync download --missing --output Fetched
 mediactl sync verify
 fetched=$(find Fetched -type f | wc -l)
 [ "$fetched" = 2 ] || fail "expected 2 photos in Fetched"

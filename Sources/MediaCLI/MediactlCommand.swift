@@ -36,7 +36,7 @@ struct MediactlCommand: ParsableCommand {
 
     // Declared here so that these flags are also accepted before the command's name.
     @OptionGroup(visibility: .hidden) var global: GlobalOptions
-    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: UploadConnectionOptions<ConnectionOptions>
 }
 
 /// The output of `--version`: the program, then the libraries in use, one per line.

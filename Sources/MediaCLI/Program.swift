@@ -33,6 +33,9 @@ public enum Program {
         guard var runnable = command as? any ContextCommand else {
             return runBuiltIn(command, arguments: arguments, in: context)
         }
+        if let failure = ParseFailure.unusedOption(of: runnable, arguments: arguments) {
+            return report(failure, in: context)
+        }
         var context = context
         context.arguments = arguments
         return await run(&runnable, in: context)

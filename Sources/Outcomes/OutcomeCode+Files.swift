@@ -132,7 +132,7 @@ extension OutcomeCode {
         11,
         "the server now has another file under this ID; nothing was deleted",
         "the server has another file with the ID {id}; nothing was deleted{said}",
-        hint: "remove all local entries of the host with: mediactl uploads clear --host HOST"
+        hint: "remove all local entries of the server with: mediactl uploads clear --server URL"
     )
     public static let notDeleted = OutcomeCode(
         "not_deleted",

@@ -100,12 +100,12 @@ import Testing
     @Test(
         arguments: [
             (["delete", "18"], "Delete it?"), (["delete", "18", "19"], "Delete them?"),
-            (["clear", "--all-hosts"], "Remove the tokens?"), (["delete", "18", "--no-input"], "Delete it?"),
+            (["clear", "--all"], "Remove the tokens?"), (["delete", "18", "--no-input"], "Delete it?"),
         ] as [([String], String)]
     )
     func destructionNeedsAYesWhereNobodyCanBeAsked(arguments: [String], question: String) async throws {
         let result = try await BinaryRunner()
-            .run(["uploads"] + arguments + ["--server", "http://127.0.0.1:9"], input: "yes\n")
+            .run(["uploads"] + arguments, input: "yes\n", extra: ["MEDIACTL_SERVER": "http://127.0.0.1:9"])
         #expect(result.exitCode == 2)
         #expect(
             result.errors == """
@@ -118,22 +118,22 @@ import Testing
 
     @Test func clearAsksOnATerminal() async throws {
         let runner = try BinaryRunner()
-        let no = try runner.start(["uploads", "clear", "--all-hosts"], streams: .terminal(columns: 80))
+        let no = try runner.start(["uploads", "clear", "--all"], streams: .terminal(columns: 80))
         try await no.wait(for: "Remove the tokens? [y/N] ")
         no.write("\n")
         #expect(try await no.finish().exitCode == 1)
-        let yes = try runner.start(["uploads", "clear", "--all-hosts"], streams: .terminal(columns: 80))
+        let yes = try runner.start(["uploads", "clear", "--all"], streams: .terminal(columns: 80))
         try await yes.wait(for: "Remove the tokens? [y/N] ")
         yes.write("maybe\ny\n")
         let result = try await yes.finish()
         #expect(result.exitCode == 0)
-        #expect(result.output.contains("removed 0 delete tokens for all hosts"))
+        #expect(result.output.contains("removed 0 delete tokens for all servers"))
     }
 
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func signalAtAQuestionEndsAtOnce(signal: Int32, exitCode: Int32) async throws {
         let child = try BinaryRunner().start(
-            ["uploads", "clear", "--all-hosts", "--json"],
+            ["uploads", "clear", "--all", "--json"],
             streams: .terminal(columns: 80)
         )
         try await child.wait(for: "Remove the tokens?")

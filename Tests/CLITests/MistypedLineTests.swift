@@ -46,7 +46,7 @@ import Testing
         Slip("sync --ful", "unknown option --ful", "did you mean: --full"),
         Slip("hash-only a.jpg --location-lvl none", "unknown option --location-lvl", "did you mean: --location-level"),
         // For a command group, the subcommand that has the option is suggested.
-        Slip("uploads --all", "unknown option --all", "did you mean: mediactl uploads resume --all"),
+        Slip("uploads --last", "unknown option --last", "did you mean: mediactl uploads delete --last"),
         // An option that weakens security is suggested only for a typo.
         Slip("upload a --all", "unknown option --all", "see mediactl upload --help"),
         Slip("upload a --allow", "unknown option --allow", "see mediactl upload --help"),
@@ -71,9 +71,9 @@ import Testing
         // Also where something is missing as well.
         Slip("upload --files-form=list.txt", "unknown option --files-form", "did you mean: --files-from"),
         Slip("uploads delete --lats --yes", "unknown option --lats", "did you mean: --last"),
-        Slip("sync download --misssing --to x", "unknown option --misssing", "did you mean: --missing"),
+        Slip("sync download --misssing --output x", "unknown option --misssing", "did you mean: --missing"),
         // Never an option that weakens security, nor the word itself.
-        Slip("uploads list --all", "unknown option --all", "did you mean: --all-hosts"),
+        Slip("uploads list --alll", "unknown option --alll", "did you mean: --all"),
         Slip("uploads status --all", "unknown option --all", "see mediactl uploads status --help"),
         Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),
         Slip("uploads list -x", "unknown option -x", "see mediactl uploads list --help"),
@@ -107,8 +107,12 @@ import Testing
         Slip("uploads show x", #"<id>: "x" is not a number"#, "see mediactl uploads show --help"),
         // What is missing, or too much.
         Slip("uploads show", "missing <id>", "see mediactl uploads show --help"),
-        Slip("sync download --missing", "missing --to <dir>", "see mediactl sync download --help"),
-        Slip("uploads list --host", "missing value for --host <host>", "see mediactl uploads list --help"),
+        Slip(
+            "sync download --missing",
+            "specify a directory with --output DIR",
+            "see mediactl sync download --help"
+        ),
+        Slip("uploads list --server", "missing value for --server", "see mediactl uploads list --help"),
         Slip("uploads list more", #"unexpected argument "more""#, "see mediactl uploads list --help"),
         Slip("uploads list a b", #"2 unexpected arguments: "a", "b""#, "see mediactl uploads list --help"),
         Slip(

@@ -15,7 +15,7 @@ import Testing
                 "--dry-run", "b.mp4", "--user", "uploader",
                 "--server", "https://h", "--profile", "p", "--pinned-key", "sha256//x",
                 "--insecure", "--allow-http", "--http2", "--connect-timeout", "5s", "--stall-timeout", "6s",
-                "--response-timeout", "7s", "--finish-timeout", "8s", "--settle-timeout", "9s", "--limit-rate", "1M",
+                "--response-timeout", "7s", "--limit-rate", "1M",
                 "--retries", "0",
                 "--password-file", "pw", "--json", "--progress-events", "-vv", "--color", "never", "--no-input",
                 "--config", "c.yaml", "--data-dir", "d",
@@ -42,7 +42,7 @@ import Testing
                     [
                         .server: "https://h", .user: "uploader", .pinnedKey: "sha256//x", .insecure: "true",
                         .allowHTTP: "true", .http2: "true", .connectTimeout: "5s", .stallTimeout: "6s",
-                        .responseTimeout: "7s", .finishTimeout: "8s", .settleTimeout: "9s", .limitRate: "1M",
+                        .responseTimeout: "7s", .limitRate: "1M",
                         .retries: "0", .color: "never", .orgName: "Tus", .eventType: "wedding", .jobs: "8",
                         .transport: "multipart", .chunkSize: "1M",
                     ],
@@ -56,7 +56,7 @@ import Testing
             try MediactlCommand.parseAsRoot(["--json", "--server", "h", "upload", "a"]) as? Upload
         )
         #expect(command.global.json)
-        #expect(command.connection.choice.server == "h")
+        #expect(command.connection.base.choice.server == "h")
     }
 
     @Test func flagsBehindTwoDashesAreFileNames() throws {
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["uploads", "list", "--host", "h:8080", "--show-token"], ["uploads", "list", "--all-hosts"],
+        ["uploads", "list", "--server", "h:8080", "--show-token"], ["uploads", "list", "--all"],
         [
             "uploads", "list", "--event-date", "2026-03-01", "--org-name", "o", "--event-type", "band", "--label", "l",
             "--since", "2026-03-01", "--limit", "3",
@@ -81,8 +81,8 @@ import Testing
         ["uploads", "import", "--web", "t.json", "--server", "https://h", "--user", "u", "--password-file", "p"],
         ["uploads", "export", "-o", "-"], ["upload", "a", "--any-extension", "--again", "-j2"],
         ["sync", "push", "d", "-j2"],
-        ["uploads", "show", "18", "--host", "h", "--show-token"],
-        ["uploads", "delete", "18", "19", "--yes", "--host", "h", "--on-invalid-token", "remove", "--as-admin"],
+        ["uploads", "show", "18", "--server", "h", "--show-token"],
+        ["uploads", "delete", "18", "19", "-y", "--server", "h", "--on-invalid-token", "remove", "--as-admin"],
         ["uploads", "delete", "--last", "--dry-run"], ["uploads", "delete", "--as-admin", "--file", "a.mp4"],
         ["uploads", "delete", "18", "--as-admin", "--sha256", String(repeating: "0a", count: 32)],
         ["media", "list", "--event-date", "2026-03-01", "--org-name", "A", "--event-type", "band", "--details"],
@@ -90,8 +90,8 @@ import Testing
         ["media", "show", "18"], ["media", "find", "--file", "a.mp4"],
         ["media", "find", "--sha256", String(repeating: "0A", count: 32)],
         ["media", "delete", "18", "19", "-y"], ["media", "delete", "--label", "x", "-n"],
-        ["uploads", "clear", "--all-hosts", "--yes", "--dry-run"], ["uploads", "clear", "--host", "h"],
-        ["uploads", "status", "--host", "h", "--dry-run"], ["config", "show", "--server", "h"],
+        ["uploads", "clear", "--all", "-y", "-n"], ["uploads", "clear", "--server", "h"],
+        ["uploads", "status", "--server", "h", "-n"], ["config", "show", "--server", "h"],
         ["help", "exit-codes"], ["upload", "-", "--stdin-name", "a.mp4"],
         [
             "upload", "in", "-r", "--include", "*.mp4", "--include", "*.mov", "--exclude", "old", "--shard", "1/4",
@@ -103,8 +103,9 @@ import Testing
         ["upload", "a", "--event-link-file", "l", "--accept-terms", "--display-name", "Ann", "--transport", "tus"],
         ["upload", "a", "--event-link", "ask"], ["upload", "a", "--upload-token-file", "t"],
         ["uploads", "resume"], ["uploads", "resume", "u-1", "--label", "x"],
-        ["uploads", "resume", "--all", "--host", "h"],
-        ["uploads", "discard", "u-1", "u-2", "--yes", "--even-unreachable", "--dry-run"],
+        ["uploads", "resume", "--all", "--server", "h", "-n"],
+        ["uploads", "responses", "--discard", "r-5", "-y", "-n"],
+        ["uploads", "discard", "u-1", "u-2", "-y", "--even-unreachable", "-n"],
     ])
     func everyCommandParses(arguments: [String]) throws {
         let command = try MediactlCommand.parseAsRoot(arguments + ["--json"])
@@ -160,13 +161,13 @@ import Testing
             ["upload", "a", "--event-link-file", "l", "--transport", "multipart"],
             "event links require tus: omit --transport multipart"
         ),
-        (["uploads", "resume", "u-1", "--all"], "--all and ids exclude each other"),
+        (["uploads", "resume", "u-1", "--all"], "--all cannot be combined with IDs"),
         (["uploads", "delete"], "specify an ID, --sha256, --file or --last"),
         (["uploads", "delete", "1", "--last"], "--last cannot be combined with IDs, --sha256 or --file"),
         (["uploads", "delete", "0"], "an ID must be 1 or more"),
         (["media", "delete", "1", "--label", "x"], "IDs cannot be combined with --file or filters"),
-        (["uploads", "clear"], "specify --host HOST or --all-hosts"),
-        (["uploads", "list", "--host", "h", "--all-hosts"], "--host cannot be combined with --all-hosts"),
+        (["uploads", "clear"], "specify --server URL or --all"),
+        (["uploads", "list", "--host", "h", "--all-hosts"], "--server cannot be combined with --all"),
         (["uplaod", "a"], "unknown command \"uplaod\""),
         (["nonsense", "--help"], "unknown command \"nonsense\""),
         (["--json", "upload", "a", "-q", "-v"], "--quiet cannot be combined with --verbose"),

@@ -13,7 +13,23 @@ import Testing
     }
 
     /// Command and option of 0.1.0, as in `options.txt`, and the replacement. The note is that of CHANGELOG.md.
-    static let changes: [String: Change] = [:]
+    static let changes: [String: Change] = {
+        let connection = [
+            "--allow-http", "--answer-timeout=", "--cacert=", "--connect-timeout=", "--finish-timeout=", "--http2",
+            "--insecure", "--limit-rate=", "--pinned-key=", "--retries=", "--settle-timeout=", "--stall-timeout=",
+            "--user=",
+        ]
+        let local = ["uploads list", "uploads show", "uploads export", "uploads clear"].flatMap { command in
+            connection.map { "\(command): \($0)" }
+        }
+        let rate = [
+            "claim-legacy", "doctor", "hash-only register", "hash-only retry", "hash-only verify", "login",
+            "sync download", "sync pull", "sync status", "sync verify", "uploads delete", "uploads discard",
+            "uploads import", "uploads status",
+        ].map { "\($0): --limit-rate=" }
+        let note = "Options that a command does not use are refused"
+        return Dictionary(uniqueKeysWithValues: (local + rate).map { ($0, Change.removed(note: note)) })
+    }()
 
     @Test func everyOptionOf010IsAcceptedOrListed() async throws {
         let old = try Self.options(in: String(contentsOfFile: Guarded.fixtures + "/options.txt", encoding: .utf8))

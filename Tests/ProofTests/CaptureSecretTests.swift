@@ -30,7 +30,7 @@ import Testing
             let id = try #require(try bench.records().first?.id)
             try await run(["show", id] + options)
             try await run(["verify", photo] + options)
-            try await run(["export", id, "--to", copy] + options)
+            try await run(["export", id, "--output", copy] + options)
             try await run(["export", id, "--bundle", copy + ".json"] + options)
             for (step, fault) in ["status=500", "status=401", "html"].enumerated() {
                 try await sandbox.addFaults("capture:\(fault)")

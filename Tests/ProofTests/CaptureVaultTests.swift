@@ -114,7 +114,7 @@ import Testing
             #expect(verify.exitCode == 8, what)
             let failed = verify.items.filter { $0["status"] as? String == "failed" }
             #expect(failed.map { $0["name"] as? String } == ["vault"], what)
-            let export = try await bench.run(["export", ids[number], "--to", target])
+            let export = try await bench.run(["export", ids[number], "--output", target])
             #expect(export.exitCode == 8 && export.errors.contains("the media in the vault"), "\(export.errors)")
             #expect(
                 try FileManager.default.contentsOfDirectory(atPath: bench.runner.home.path).allSatisfy {
@@ -140,7 +140,7 @@ import Testing
         try await expectFound(0, "its own depth map")
         for number in 0..<2 { try write(originals[number], number) }
         try await bench.succeed("verify", photos[0])
-        try await bench.succeed("export", ids[1], "--to", target)
+        try await bench.succeed("export", ids[1], "--output", target)
     }
 
     @Test func changedRecordsAreFound() async throws {
@@ -171,7 +171,7 @@ import Testing
         // Another hash: no record is of this file, and the media is not that of the record.
         try await edit(bench, "media_hash = '\(String(repeating: "0", count: 64))'")
         #expect(try await bench.run(["verify", photo, "--offline"]).exitCode == 5)
-        try await bench.fail(["export", id, "--to", bench.runner.home.file("out")], 8, naming: "the hashes differ")
+        try await bench.fail(["export", id, "--output", bench.runner.home.file("out")], 8, naming: "the hashes differ")
         try await edit(bench, nil)
         try await bench.succeed("verify", photo)
         try await bench.succeed("export", id, "--bundle", bench.runner.home.file("bundle.json"))

@@ -45,7 +45,7 @@ import Testing
             #expect(id <= 4 || files(with: token, in: bench).count { $0.contains("/backups/") } == 2)
         }
         #expect(bench.leftovers().allSatisfy { !$0.contains("removals-") })
-        #expect(try await bench.runner.run(["uploads", "clear", "--all-hosts", "--yes"]).exitCode == 0)
+        #expect(try await bench.runner.run(["uploads", "clear", "--all", "--yes"]).exitCode == 0)
         for token in tokens.values {
             #expect(files(with: token, in: bench).isEmpty)
         }

@@ -53,7 +53,7 @@ import Testing
             let result = try await bench.runner.run(command)
             #expect([5, 6, 7].contains(result.exitCode), "\(command): \(result.output) \(result.errors)")
         }
-        let download = try await bench.runner.run(["sync", "download", "--missing", "--to", bench.target])
+        let download = try await bench.runner.run(["sync", "download", "--missing", "--output", bench.target])
         if !mayRead {
             #expect([6, 7, 8].contains(download.exitCode), "\(download.output) \(download.errors)")
         }
@@ -86,7 +86,7 @@ import Testing
         let target = bench.runner.home.file("deep/er")
         let before = try Tree(bench.runner.home.path)
 
-        for command in [["sync", "list"], ["sync", "download", "--missing", "--to", target]] {
+        for command in [["sync", "list"], ["sync", "download", "--missing", "--output", target]] {
             let dry = command.contains("download") ? ["--dry-run"] : []
             expectNothingRaw(try await bench.runner.run(command + dry, streams: .terminal(columns: 200)).output)
             let shown = try await bench.runner.run(command, streams: .terminal(columns: 200))
@@ -159,7 +159,7 @@ import Testing
         try await bench.sandbox.agePhotos()
         try await bench.succeed("sync")
         try await bench.sandbox.addFaults("photos-download:truncate=2000000,times=1")
-        let command = ["sync", "download", "--missing", "--to", bench.target]
+        let command = ["sync", "download", "--missing", "--output", bench.target]
         #expect(try await bench.runner.run(command).exitCode == 6)
         let parts = try Tree(bench.target).files
         #expect(parts.count == 1 && parts.values.first?.content.isEmpty == false)
@@ -189,7 +189,7 @@ import Testing
         try await bench.sandbox.addFaults("devices:redirect=\(address)", "login:redirect=\(address)")
         let key = ["MEDIACTL_API_KEY": SandboxProcess.aliceKey]
         let push = ["sync", "push", bench.pictures]
-        let download = ["sync", "download", "--missing", "--to", bench.target]
+        let download = ["sync", "download", "--missing", "--output", bench.target]
         for command in Self.commands + [push, download, ["login"]] {
             let result = try await bench.runner.run(command, extra: key)
             #expect(result.exitCode == 1, "\(command): \(result.output) \(result.errors)")
@@ -226,7 +226,7 @@ import Testing
         try await bench.sandbox.photoSync("PATCH", "users/alice@example.test", #"{"apiKey":"\#(other)"}"#)
         let before = try await bench.sandbox.requests().count
         let push = ["sync", "push", bench.pictures]
-        let download = ["sync", "download", "--missing", "--to", bench.target]
+        let download = ["sync", "download", "--missing", "--output", bench.target]
         let commands = Self.commands + [push, download]
         for command in commands {
             let result = try await bench.runner.run(command, extra: ["MEDIACTL_RETRIES": "3"])

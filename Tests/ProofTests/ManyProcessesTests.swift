@@ -20,8 +20,8 @@ import Testing
         let late = try (0..<12).map { try bench.movie(5000, seed: 100 + $0, name: "late-\($0).mp4") }
         var commands = stride(from: 0, to: 12, by: 2).map { ["upload"] + late[$0..<$0 + 2] + bench.login }
         commands += (1...4).map { ["uploads", "delete", "\($0)", "--yes"] + bench.login }
-        commands += Array(repeating: ["uploads", "clear", "--host", otherHost, "--yes"], count: 2)
-        commands += Array(repeating: ["uploads", "list", "--all-hosts", "--json"], count: 4)
+        commands += Array(repeating: ["uploads", "clear", "--server", otherHost, "--yes"], count: 2)
+        commands += Array(repeating: ["uploads", "list", "--all", "--json"], count: 4)
         #expect(commands.count == 16)
         let children = try commands.map { try runner.start($0) }
         for (child, command) in zip(children, commands) {

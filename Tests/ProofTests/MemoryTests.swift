@@ -62,7 +62,7 @@ import Testing
     @Test func manyTokensNeedNoMoreThanAFew() async throws {
         let commands = [
             ["list"], ["list", "--json"], ["export", "--output", "EXPORT"], ["show", "18"],
-            ["delete", "18", "--dry-run", "--host", "media.example"], ["clear", "--all-hosts", "--yes"],
+            ["delete", "18", "--dry-run", "--server", "media.example"], ["clear", "--all", "--yes"],
             ["import", "EXPORT"],
         ]
         func peaks(_ count: Int) async throws -> [Int] {

@@ -52,7 +52,7 @@ import Testing
         let wrong = ["MEDIACTL_API_KEY": Self.wrongKey]
         let login = ["login", "--email", "carol@example.test", "--yes"]
         let push = ["sync", "push", bench.pictures]
-        let download = ["sync", "download", "--missing", "--to", bench.target]
+        let download = ["sync", "download", "--missing", "--output", bench.target]
         var newKeys: [String] = []
 
         for options in [["-vv"], ["--json", "-vv", "--progress-events"]] {

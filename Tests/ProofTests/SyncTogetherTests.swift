@@ -61,7 +61,7 @@ import Testing
             )
         }
         try await bench.succeed("sync")
-        let command = ["sync", "download", "--missing", "--to", bench.target]
+        let command = ["sync", "download", "--missing", "--output", bench.target]
         let results = try await together(2, command + ["--json"], bench)
         for result in results {
             #expect([0, 3, 10].contains(result.exitCode), "\(result.output)")

@@ -60,7 +60,7 @@ import Testing
         }
         expectSafe(try await bench.runner.run(["up\(Self.hostile)"]))
         expectSafe(try await bench.runner.run(["uploads", "list", "--data-dir", "/proc/x\(Self.hostile)"]))
-        expectSafe(try await bench.runner.run(["uploads", "list", "--host", "x\(Self.hostile)"]))
+        expectSafe(try await bench.runner.run(["uploads", "list", "--server", "x\(Self.hostile)"]))
         expectSafe(try await bench.runner.run(["upload", file, "--server", "http://\(Self.hostile)"]))
         expectSafe(try await bench.runner.run(["config", "show", "--user", Self.hostile]))
     }

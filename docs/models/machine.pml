@@ -56,7 +56,7 @@ byte ended;
 
 #define ENDED(q) (work[q] == unsent || work[q] == over)
 #define NO_REQUEST_RUNS (ENDED(0) && ENDED(1) && ENDED(REQUESTS - 1))
-/* The time in which a server may work on a request without a client has passed (--settle-timeout). */
+/* The time in which a server may work on a request without a client has passed (settle_timeout). */
 #define QUIET_FOR(q) (ENDED(q) || waiting[q] != NOBODY)
 #define QUIET (QUIET_FOR(0) && QUIET_FOR(1) && QUIET_FOR(REQUESTS - 1))
 #define HELD(q) (linked[q] && kept[q] == withToken)

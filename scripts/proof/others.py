@@ -119,7 +119,7 @@ class Download(Scenario):
         machine.run("login", "--api-key-file", key, "--device-name", "proof")
         machine.run("sync")
 
-    commands = [["sync", "download", "--missing", "--to", "out"]]
+    commands = [["sync", "download", "--missing", "--output", "out"]]
 
     def roots(self, machine):
         return [machine.data, machine.out]

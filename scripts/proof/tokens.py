@@ -228,7 +228,7 @@ class Clear(TokenScenario):
     name = "clear"
     file_count = 5
     set_up = TokenScenario.upload_all
-    commands = [["uploads", "clear", "--all-hosts", "--yes"]]
+    commands = [["uploads", "clear", "--all", "--yes"]]
 
     def given_up(self, case):
         return set(self.kept_before)

@@ -180,7 +180,7 @@ class Download(Operation):
         machine = self.machine()
         shutil.rmtree(machine.path)
         shutil.copytree(self.path / "kept", machine.path)
-        words = ("sync", "download", "--missing", "--to", "out")
+        words = ("sync", "download", "--missing", "--output", "out")
         run = machine.run(*words, "--retries", "1", limit=LIMIT_SECONDS, **environment)
         found = self.found(machine)
         if None in found.values():

@@ -24,7 +24,7 @@ struct ConfigShow: ContextCommand {
             """
     )
 
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: UploadConnectionOptions<ConnectionOptions>
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

@@ -24,7 +24,7 @@ struct Smoke: ContextCommand {
 
     @OptionGroup(title: "Checks") var checks: CheckOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: UploadConnectionOptions<ConnectionOptions>
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     enum SmokeTransport: String, ExpressibleByArgument, CaseIterable {

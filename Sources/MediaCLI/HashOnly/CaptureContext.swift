@@ -91,12 +91,13 @@ struct CaptureContext: Sendable {
         }
     }
 
-    /// - Throws: `StoreError`; `CaptureError` if no record or several have this prefix.
+    /// The only record whose ID begins with a prefix.
+    ///
+    /// - Throws: `StoreError`; `CaptureError` if there is none; `Diagnosis` if there are several.
     func record(_ idPrefix: String) throws -> CaptureRecord {
         let found = try library.captures(idPrefix: idPrefix.lowercased())
-        guard let record = found.first, found.count == 1 else {
-            let detail = found.isEmpty ? "" : "\(found.count) begin so"
-            throw CaptureError(.captureUnknown, detail: detail, value: idPrefix)
+        guard let record = try found.named(idPrefix, "capture", \.id) else {
+            throw CaptureError(.captureUnknown, value: idPrefix)
         }
         return record
     }

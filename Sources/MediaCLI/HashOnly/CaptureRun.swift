@@ -192,6 +192,13 @@ struct CaptureItem: Sendable {
         notices = preview.notices
     }
 
+    /// A record that would be retried.
+    init(planned record: CaptureRecord) {
+        path = record.path
+        self.record = record
+        state = .planned
+    }
+
     init(failure: any Error, path: [UInt8]?, record: CaptureRecord? = nil) {
         let diagnosis = ErrorCatalogue.diagnosis(of: failure)
         self.path = path
@@ -336,7 +343,8 @@ extension TextRenderer {
                 "  goes on with: mediactl hash-only retry \(id)\(item.needsResend ? " --resend" : "")",
             ]
         case .rejected: return ["\(item.resultName): rejected; kept as \(id)"]
-        case .planned, .failed, .cancelled: return []
+        case .planned: return ["\(item.resultName): \(words(for: record.state)); \(id) would be retried"]
+        case .failed, .cancelled: return []
         }
     }
 

@@ -22,15 +22,20 @@ struct HashOnlyExport: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Its id, or the first characters of it.", valueName: "id"))
+    @Argument(help: ArgumentHelp("ID of the capture, or a unique prefix of it.", valueName: "id"))
     var id: String
 
     @Option(
-        name: [.customShort("o"), .customLong("output"), .long],
+        name: .shortAndLong,
         help: ArgumentHelp("Write the media to this new file.", valueName: "file"),
         completion: .file()
     )
+    var output: String?
+
+    @Option(help: .hidden, completion: .file())
     var to: String?
+
+    private var media: String? { output ?? to }
 
     @Option(
         help: ArgumentHelp(
@@ -47,25 +52,27 @@ struct HashOnlyExport: ContextCommand {
     )
     var bundle: String?
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard to != nil || bundle != nil else { throw ValidationError("Name a file with --output or --bundle.") }
-        guard depthTo == nil || to != nil else { throw ValidationError("--depth-to goes with --output.") }
-        let targets = [to, depthTo, bundle].compactMap { $0 }
+        guard output == nil || to == nil else { throw ValidationError("--to is the old name of --output.") }
+        guard media != nil || bundle != nil else { throw ValidationError("Specify a file with --output or --bundle.") }
+        guard depthTo == nil || media != nil else { throw ValidationError("--depth-to requires --output.") }
+        let targets = [media, depthTo, bundle].compactMap { $0 }
         guard !targets.contains("") else { throw ValidationError("An empty path.") }
         guard Set(targets).count == targets.count else { throw ValidationError("Each needs a file of its own.") }
     }
 
     func run(in console: Console) async throws -> ExitCode {
+        if to != nil { console.note(Deprecated.note("--to", use: "--output")) }
         let context = try await CaptureContext.open(console, global, connection)
         let record = try context.record(id)
         try refuseExistingTargets()
         try console.requireOutput()
-        if let to {
+        if let media {
             let session = try context.session(for: record)
-            let (target, depth) = (RawArguments.bytes(of: to), depthTo.map { RawArguments.bytes(of: $0) })
+            let (target, depth) = (RawArguments.bytes(of: media), depthTo.map { RawArguments.bytes(of: $0) })
             _ = try await console.context.interruption.cancelling {
                 try await session.export(record.id, to: target, depthTo: depth)
             }
@@ -87,7 +94,7 @@ struct HashOnlyExport: ContextCommand {
             console.text(["exported \(TerminalText.escaped(target)): anybody can check it"])
         }
         console.summary([
-            "capture_id": .string(record.id), "media_hash": .string(record.mediaHash), "output": JSONValue(to),
+            "capture_id": .string(record.id), "media_hash": .string(record.mediaHash), "output": JSONValue(media),
             "depth_to": JSONValue(depthTo), "bundle": JSONValue(bundle), "exit_code": 0,
         ])
         return console.exitCode(.success)
@@ -95,7 +102,7 @@ struct HashOnlyExport: ContextCommand {
 
     /// Checks all targets first, so that no export stops halfway. Each is checked again when the file gets its name.
     private func refuseExistingTargets() throws(CaptureError) {
-        for target in [to, depthTo, bundle].compactMap({ $0 }) {
+        for target in [media, depthTo, bundle].compactMap({ $0 }) {
             let path = RawArguments.bytes(of: target)
             var status = stat()
             if lstat(path.cString, &status) == 0 {

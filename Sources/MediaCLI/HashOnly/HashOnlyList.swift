@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import MediaCore
 internal import MediaStore
+internal import MediaTransport
 
 struct HashOnlyList: ContextCommand {
     static let schema = "mediactl.hash-only-list/1"
@@ -16,15 +17,16 @@ struct HashOnlyList: ContextCommand {
             """
     )
 
-    @Flag(help: "Only captures that are not settled: retry goes on with them.")
+    @Flag(help: "Only unfinished captures, which retry resumes.")
     var open = false
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Server") var connection: ServerOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
         let context = try await CaptureContext.open(console, global, connection)
-        let records = try context.library.captures().filter { !open || $0.isOpen }
+        let scope = try connection.scope
+        let records = try context.library.captures().filter { (!open || $0.isOpen) && $0.isAt(scope) }
         for record in records {
             console.record(.item, JSONRenderer.captureRow(record))
         }
@@ -37,7 +39,7 @@ struct HashOnlyList: ContextCommand {
             )
         )
         if records.isEmpty {
-            console.note(open ? "every capture is settled" : "no capture is kept here")
+            console.note(open ? "no unfinished captures" : "no captures")
         }
         console.summary(["items": JSONValue(records.count), "exit_code": 0])
         return .success
@@ -45,6 +47,12 @@ struct HashOnlyList: ContextCommand {
 }
 
 extension CaptureRecord {
+    /// Whether it is for the server with this host; nil stands for all.
+    func isAt(_ scope: String?) -> Bool {
+        guard let scope else { return true }
+        return (try? ServerURL(server, allowingPath: true))?.scope == scope
+    }
+
     /// Whether `retry` may advance it. One without a mode needs `--as-hash-only` first.
     var isOpen: Bool {
         guard mode != nil else { return false }

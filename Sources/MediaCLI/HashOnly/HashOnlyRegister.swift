@@ -44,7 +44,7 @@ struct HashOnlyRegister: ContextCommand {
     @Flag(help: "Take the place of an earlier registration at this server.")
     var replace = false
 
-    @Flag(help: "Only say what would be registered. Nothing is made or sent.")
+    @Flag(name: .dryRun, help: "Show what would be registered, without creating a key or sending anything.")
     var dryRun = false
 
     @OptionGroup(title: "Connection options") var connection: CaptureConnectionOptions

@@ -8,7 +8,7 @@ struct HashOnlyRetry: ContextCommand {
     static let schema = "mediactl.hash-only-retry/1"
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Go on with captures that are not settled: sign, send, or ask.",
+        abstract: "Resume unfinished captures: sign, submit, or query the server.",
         discussion: """
             What could not be signed is signed, three failures at most; what could not be sent is sent; where an answer was \
             lost the server is asked. Each goes to the server it was made for.
@@ -18,34 +18,38 @@ struct HashOnlyRetry: ContextCommand {
             Examples:
               mediactl hash-only retry --all
               mediactl hash-only retry 5f0c2a91 --resend
-            """
+            """,
+        aliases: ["resume"]
     )
 
-    @Argument(help: ArgumentHelp("Ids, or the first characters of them.", valueName: "id"))
+    @Argument(help: ArgumentHelp("IDs of captures, or unique prefixes of them.", valueName: "id"))
     var ids: [String] = []
 
-    @Flag(help: "All captures that are not settled.")
+    @Flag(help: "Retry all unfinished captures.")
     var all = false
 
-    @Flag(help: "Send once more what is probably there already.")
+    @Flag(help: "Send again what is probably already on the server.")
     var resend = false
 
     @Flag(help: "Send the hash of a capture that was kept before there were modes.")
     var asHashOnly = false
 
-    @OptionGroup(title: "Connection options") var connection: NetworkConnectionOptions
+    @Flag(name: .dryRun, help: "Show what would be retried, without retrying it.")
+    var dryRun = false
+
+    @OptionGroup(title: "Connection options") var connection: ServerConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
         guard ids.isEmpty == all else {
-            throw ValidationError(all ? "Name captures, or --all." : "Name a capture, or take --all.")
+            throw ValidationError(all ? "--all cannot be combined with IDs." : "Specify an ID, or --all.")
         }
-        guard !ids.contains("") else { throw ValidationError("An empty id.") }
+        guard !ids.contains("") else { throw ValidationError("An empty ID.") }
         guard !all || (!resend && !asHashOnly) else {
-            throw ValidationError("--resend and --as-hash-only are for captures that are named.")
+            throw ValidationError("--resend and --as-hash-only require IDs.")
         }
         guard !resend || !asHashOnly else {
-            throw ValidationError("--resend and --as-hash-only exclude each other.")
+            throw ValidationError("--resend cannot be combined with --as-hash-only.")
         }
     }
 
@@ -53,6 +57,7 @@ struct HashOnlyRetry: ContextCommand {
         let context = try await CaptureContext.open(console, global, connection)
         let run = RetryRun(
             context: context,
+            isDryRun: dryRun,
             choice: resend ? .resend : asHashOnly ? .adoptAsHashOnly : .ordinary,
             writesProgressRecords: global.progressEvents
         )
@@ -60,8 +65,15 @@ struct HashOnlyRetry: ContextCommand {
     }
 
     private func records(_ context: CaptureContext) throws -> [CaptureRecord] {
-        guard all else { return try ids.map { try context.record($0) } }
-        let records = try context.library.captures()
+        let scope = try connection.choice.scope
+        guard all else {
+            return try ids.map { id in
+                let record = try context.record(id)
+                guard record.isAt(scope) else { throw CaptureError(.captureUnknown, value: id) }
+                return record
+            }
+        }
+        let records = try context.library.captures().filter { $0.isAt(scope) }
         let silent = records.count { $0.mode == nil }
         if silent > 0 {
             context.console.note(
@@ -75,6 +87,7 @@ struct HashOnlyRetry: ContextCommand {
 
 struct RetryRun: Sendable {
     let context: CaptureContext
+    let isDryRun: Bool
     let choice: CaptureSession.RetryChoice
     let writesProgressRecords: Bool
 
@@ -82,14 +95,15 @@ struct RetryRun: Sendable {
 
     /// - Throws: `Diagnosis`.
     func run(_ records: [CaptureRecord]) async throws -> ExitCode {
-        console.record(.start, ["items": JSONValue(records.count)])
+        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()
         if records.isEmpty {
-            console.note("every capture is settled")
+            console.note("no unfinished captures")
         }
         let run = CaptureRun(context.settings, writesRecords: writesProgressRecords)
         let jobs = records.map { record in
-            CaptureRun.Job(path: record.path, readsMedia: false) { [context, choice] control, _ in
+            CaptureRun.Job(path: record.path, readsMedia: false) { [context, choice, isDryRun] control, _ in
+                guard !isDryRun else { return CaptureItem(planned: record) }
                 do {
                     let session = try context.confidential(try context.session(for: record))
                     return CaptureItem(try await session.retry(record.id, choice, control: control), path: record.path)

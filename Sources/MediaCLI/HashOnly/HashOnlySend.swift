@@ -37,10 +37,10 @@ struct HashOnlySend: ContextCommand {
     @Flag(help: "Send the media itself as well: an ordinary upload. Refused while privacy mode is on.")
     var sendMedia = false
 
-    @Flag(help: "Only show what would be sent, and what becomes public. No counter and no key is used.")
+    @Flag(name: .dryRun, help: "Show what would be sent and published, without using the key or the counter.")
     var dryRun = false
 
-    @OptionGroup(title: "Connection options") var connection: CaptureConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: UploadConnectionOptions<CaptureConnectionOptions>
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {

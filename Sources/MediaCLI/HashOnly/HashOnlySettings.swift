@@ -31,7 +31,7 @@ struct HashOnlySettingsShow: ContextCommand {
             """
     )
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
@@ -66,10 +66,10 @@ struct HashOnlySettingsSet: ContextCommand {
     @Argument(help: ArgumentHelp("One of the values above.", valueName: "value"))
     var value: String
 
-    @Flag(help: "Only say what would be kept.")
+    @Flag(name: .dryRun, help: "Show what would be stored, without storing it.")
     var dryRun = false
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

@@ -15,13 +15,13 @@ struct HashOnlyShow: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Its id, or the first characters of it.", valueName: "id"))
+    @Argument(help: ArgumentHelp("ID of the capture, or a unique prefix of it.", valueName: "id"))
     var id: String
 
     @Flag(help: "Show the body as it was sent last, signature, time and place included.")
     var showBody = false
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
@@ -61,10 +61,10 @@ extension TextRenderer {
             ("mode", record.mode?.rawValue ?? "none; local only"), ("state", words(for: record.state)),
             ("last error", record.state == .accepted ? nil : failure),
             ("file", record.path.map { TerminalText.escaped($0) }),
-            ("media", "\(record.mediaType), \(record.mediaBytes.map { "\($0) bytes" } ?? "length not known")"),
+            ("media", "\(record.mediaType), \(record.mediaBytes.map { Formats.bytes($0) } ?? "unknown size")"),
             ("copy", seen), ("sha-256", record.mediaHash), ("level", record.keyLevel ?? "-"),
             ("device", record.deviceID ?? "-"), ("counter", record.counter.map { "\($0)" } ?? "-"),
-            ("body", (record.body ?? record.unsignedBody).map { "\($0.count) bytes" } ?? "-"),
+            ("body", (record.body ?? record.unsignedBody).map { Formats.bytes(Int64($0.count)) } ?? "-"),
             ("made", time(record.createdAt, now: now)),
             ("sent", record.submittedAt.map { time($0, now: now) } ?? "-"),
             ("times sent", "\(record.submissions)"), ("server's id", record.serverCaptureID ?? "-"),

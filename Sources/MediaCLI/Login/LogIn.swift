@@ -35,16 +35,16 @@ struct LogIn: ContextCommand {
     @Option(help: ArgumentHelp("Name of this machine on the server (default: its host name).", valueName: "name"))
     var deviceName: String?
 
-    @Flag(help: "Replace the user's API key without confirmation.")
+    @Flag(name: .shortAndLong, help: "Replace the user's API key without confirmation.")
     var yes = false
 
-    @Flag(help: "Show what would be done, without doing it. An API key is still checked.")
+    @Flag(name: .dryRun, help: "Show what would be done, without doing it. An API key is still checked.")
     var dryRun = false
 
     @OptionGroup(title: "Upload server") var identity: UserOptions
     @OptionGroup(title: "Photo server, with a key") var key: KeyOptions
     @OptionGroup(title: "With a password") var mail: MailOptions
-    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: ServerConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     struct MailOptions: ParsableArguments {

@@ -19,7 +19,7 @@ struct LogInStatus: ContextCommand {
             """
     )
 
-    @OptionGroup(title: "Connection options") var connection: PhotoServerOptions
+    @OptionGroup(title: "Connection options") var connection: ServerOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

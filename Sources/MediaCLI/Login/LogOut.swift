@@ -22,10 +22,10 @@ struct LogOut: ContextCommand {
     @Flag(help: "Delete the logins of all servers.")
     var all = false
 
-    @Flag(help: "Show what would be deleted, without deleting it.")
+    @Flag(name: .dryRun, help: "Show what would be deleted, without deleting it.")
     var dryRun = false
 
-    @OptionGroup(title: "Connection options") var connection: PhotoServerOptions
+    @OptionGroup(title: "Connection options") var connection: ServerOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     /// The addresses of one server in the two stores.
@@ -37,7 +37,7 @@ struct LogOut: ContextCommand {
     }
 
     func validate() throws {
-        guard !all || connection.choice.server == nil && connection.choice.named.profile == nil else {
+        guard !all || connection.server == nil && connection.named.profile == nil else {
             throw ValidationError("--all cannot be combined with --server or --profile.")
         }
     }

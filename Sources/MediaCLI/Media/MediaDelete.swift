@@ -35,7 +35,7 @@ struct MediaDelete: ContextCommand {
     @Flag(name: .shortAndLong, help: "Delete without confirmation.")
     var yes = false
 
-    @Flag(name: [.customShort("n"), .long], help: "Show what would be deleted, without deleting it.")
+    @Flag(name: .dryRun, help: "Show what would be deleted, without deleting it.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions

@@ -26,7 +26,7 @@ struct StoreBackup: ContextCommand {
     )
     var file: String?
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {

@@ -19,10 +19,10 @@ struct StoreRepairCommand: ContextCommand {
             """
     )
 
-    @Flag(help: "Show what would be salvaged, without changing the store.")
+    @Flag(name: .dryRun, help: "Show what would be salvaged, without changing the store.")
     var dryRun = false
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

@@ -25,10 +25,10 @@ struct StoreRestoreCommand: ContextCommand {
     )
     var file: String
 
-    @Flag(help: "Show what would be restored, without changing the store.")
+    @Flag(name: .dryRun, help: "Show what would be restored, without changing the store.")
     var dryRun = false
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {

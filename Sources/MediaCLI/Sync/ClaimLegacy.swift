@@ -39,14 +39,14 @@ struct ClaimLegacy: ContextCommand {
     )
     var idsFile: String?
 
-    @Flag(help: "Do not ask.")
+    @Flag(name: .shortAndLong, help: "Claim without confirmation.")
     var yes = false
 
-    @Flag(help: "Only say what would be claimed.")
+    @Flag(name: .dryRun, help: "Show what would be claimed, without claiming it.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: ServerConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {

@@ -18,7 +18,7 @@ struct Sync: ParsableCommand {
               mediactl sync
               mediactl sync --full
               mediactl sync push Pictures
-              mediactl sync download --missing --to Pictures
+              mediactl sync download --missing --output Pictures
               mediactl sync verify
             """,
         subcommands: [
@@ -26,21 +26,6 @@ struct Sync: ParsableCommand {
         ],
         defaultSubcommand: SyncPull.self
     )
-}
-
-/// Has no user option: photo servers identify users by their keys.
-struct PhotoConnectionOptions: ParsableArguments, ConnectionFlags {
-    @OptionGroup var choice: ServerOptions
-    @OptionGroup var network: NetworkOptions
-
-    var flags: SettingsFlags { network.adding(to: choice.flags) }
-}
-
-/// For commands that query no photo server.
-struct PhotoServerOptions: ParsableArguments, ConnectionFlags {
-    @OptionGroup var choice: ServerOptions
-
-    var flags: SettingsFlags { choice.flags }
 }
 
 enum PointInTime {

@@ -13,9 +13,9 @@ struct SyncDownload: ContextCommand {
             is there is replaced. The index tells which photos there are: run mediactl sync before.
 
             Examples:
-              mediactl sync download --missing --to Pictures
-              mediactl sync download --since 2026-05-01 --to Pictures --dry-run
-              mediactl sync download 4ad8a4cc-3164-4b56-b986-11cd9f6d52da --to Pictures
+              mediactl sync download --missing --output Pictures
+              mediactl sync download --since 2026-05-01 --output Pictures --dry-run
+              mediactl sync download 4ad8a4cc-3164-4b56-b986-11cd9f6d52da --output Pictures
             """
     )
 
@@ -34,27 +34,35 @@ struct SyncDownload: ContextCommand {
     var since: String?
 
     @Option(
-        name: .customLong("to"),
-        help: ArgumentHelp("Where to write them.", valueName: "dir"),
+        name: .shortAndLong,
+        help: ArgumentHelp("Save the photos in this directory.", valueName: "dir"),
         completion: .directory
     )
-    var target: String
+    var output: String?
 
-    @Flag(help: "Only say what would be downloaded.")
+    @Option(help: .hidden, completion: .directory)
+    var to: String?
+
+    /// The directory.
+    var target: String { output ?? to ?? "" }
+
+    @Flag(name: .dryRun, help: "Show what would be downloaded, without downloading it.")
     var dryRun = false
 
     @Option(
-        name: [.customShort("j", allowingJoined: true), .long],
-        help: ArgumentHelp("Photos on their way at a time, 1 to 16; 4 by default.", valueName: "n")
+        name: .jobs,
+        help: ArgumentHelp("Number of parallel downloads, 1 to 16 (default: 4).", valueName: "n")
     )
     var jobs: String?
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: ServerConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !target.isEmpty else { throw ValidationError("--to: an empty path.") }
+        guard output == nil || to == nil else { throw ValidationError("--to is the old name of --output.") }
+        guard output != nil || to != nil else { throw ValidationError("Specify a directory with --output DIR.") }
+        guard !target.isEmpty else { throw ValidationError("--output: an empty path.") }
         guard ids.isEmpty || !(missing || since != nil) else {
             throw ValidationError("Ids, and --missing or --since, exclude each other.")
         }
@@ -68,6 +76,7 @@ struct SyncDownload: ContextCommand {
         let selection = try selection()
         // The setting of the same name is for uploads.
         let jobs = try FlagValue.read(jobs, "--jobs", SettingValue.jobs) ?? 4
+        if to != nil { console.note(Deprecated.note("--to", use: "--output")) }
         let session = try await SyncSession.open(console, global, connection)
         let account = try await session.account(key)
         let run = DownloadRun(

@@ -33,7 +33,7 @@ struct SyncList: ContextCommand {
     @Flag(help: "List what is no longer on the server instead.")
     var gone = false
 
-    @OptionGroup(title: "Connection options") var connection: PhotoServerOptions
+    @OptionGroup(title: "Connection options") var connection: ServerOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {

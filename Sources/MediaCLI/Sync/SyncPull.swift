@@ -23,11 +23,11 @@ struct SyncPull: ContextCommand {
     @Flag(help: "List everything anew.")
     var full = false
 
-    @Flag(help: "Only say what would come, store nothing.")
+    @Flag(name: .dryRun, help: "Show what would be listed, without storing it.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: ServerConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

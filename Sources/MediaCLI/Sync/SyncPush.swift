@@ -33,17 +33,17 @@ struct SyncPush: ContextCommand {
     )
     var exclude: [String] = []
 
-    @Flag(help: "Only say what would be sent. The server is asked, and not changed.")
+    @Flag(name: .dryRun, help: "Show what would be uploaded, without uploading it. The server is queried.")
     var dryRun = false
 
     @Option(
-        name: [.customShort("j", allowingJoined: true), .long],
-        help: ArgumentHelp("Photos on their way at a time, 1 to 16; 2 by default.", valueName: "n")
+        name: .jobs,
+        help: ArgumentHelp("Number of parallel uploads, 1 to 16 (default: 2).", valueName: "n")
     )
     var jobs: String?
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: UploadConnectionOptions<ServerConnectionOptions>
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {

@@ -20,7 +20,7 @@ struct SyncStatusCommand: ContextCommand {
     )
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: ServerConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

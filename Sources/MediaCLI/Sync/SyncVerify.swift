@@ -22,7 +22,7 @@ struct SyncVerify: ContextCommand {
     var readContent = false
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: ServerConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
@@ -81,7 +81,7 @@ struct VerifyRun: Sendable {
             console.note("mediactl sync --full brings the index up to date")
         }
         if has(.copyMissing, .copyUnfinished) {
-            console.note("mediactl sync download --missing --to DIR fetches missing copies again")
+            console.note("mediactl sync download --missing --output DIR fetches missing copies again")
         }
     }
 

@@ -139,7 +139,7 @@ struct TapeAddingOptions: ParsableArguments {
     @Flag(help: "Do not read the files for their checksums, by which tapes relink finds them again.")
     var noChecksum = false
 
-    @Flag(help: "Only say what would be added.")
+    @Flag(name: .dryRun, help: "Show what would be added, without adding it.")
     var dryRun = false
 
     func validate() throws {

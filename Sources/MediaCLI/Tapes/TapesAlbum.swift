@@ -79,7 +79,7 @@ struct TapesAlbumLink: ContextCommand {
     @Argument(help: ArgumentHelp("The library's id of the album.", valueName: "album"))
     var album: String
 
-    @Flag(help: "Only say what would be linked. No library is asked.")
+    @Flag(name: .dryRun, help: "Show what would be linked, without linking it or querying the library.")
     var dryRun = false
 
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
@@ -128,7 +128,7 @@ struct TapesAlbumUnlink: ContextCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Flag(help: "Only say what would be forgotten.")
+    @Flag(name: .dryRun, help: "Show what would be unlinked, without unlinking it.")
     var dryRun = false
 
     @OptionGroup(title: "Library options") var connection: TapeLibraryOptions

@@ -75,6 +75,7 @@ struct TapeConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: TapeLibraryOptions
     @OptionGroup var key: KeyOptions
     @OptionGroup var network: NetworkOptions
+    @OptionGroup var rate: RateOptions
 
-    var flags: SettingsFlags { network.adding(to: choice.flags) }
+    var flags: SettingsFlags { rate.adding(to: network.adding(to: choice.flags)) }
 }

@@ -20,10 +20,10 @@ struct TapesCreate: ContextCommand {
     )
     var title: String?
 
-    @Flag(help: "Only say what would be made.")
+    @Flag(name: .dryRun, help: "Show what would be created, without creating it.")
     var dryRun = false
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

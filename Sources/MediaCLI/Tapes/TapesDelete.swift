@@ -27,10 +27,10 @@ struct TapesDelete: ContextCommand {
     @Flag(help: "Keep the albums this time, whatever the settings say.")
     var keepAlbum = false
 
-    @Flag(help: "Do not ask.")
+    @Flag(name: .shortAndLong, help: "Delete without confirmation.")
     var yes = false
 
-    @Flag(help: "Only say what would be deleted.")
+    @Flag(name: .dryRun, help: "Show what would be deleted, without deleting it.")
     var dryRun = false
 
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions

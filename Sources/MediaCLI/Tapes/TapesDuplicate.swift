@@ -20,7 +20,7 @@ struct TapesDuplicate: ContextCommand {
     @Flag(help: "Make no album now; the copy waits for its next add or for tapes reconcile.")
     var noAlbum = false
 
-    @Flag(help: "Only say what would be made.")
+    @Flag(name: .dryRun, help: "Show what would be created, without creating it.")
     var dryRun = false
 
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions

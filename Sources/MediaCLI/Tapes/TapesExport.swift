@@ -58,7 +58,7 @@ struct TapesExport: ContextCommand {
     @Flag(help: "Leave the album alone.")
     var noAlbum = false
 
-    @Flag(help: "Only say what would be written.")
+    @Flag(name: .dryRun, help: "Show what would be written, without writing it.")
     var dryRun = false
 
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions

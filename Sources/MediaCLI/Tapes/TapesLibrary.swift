@@ -60,7 +60,7 @@ struct TapesLibraryInit: ContextCommand {
             """
     )
 
-    @Flag(help: "Only say what would be done. With a key, it is tried.")
+    @Flag(name: .dryRun, help: "Show what would be done, without doing it. An API key is still checked.")
     var dryRun = false
 
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions

@@ -16,7 +16,7 @@ struct TapesList: ContextCommand {
             """
     )
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

@@ -27,7 +27,7 @@ struct TapesMove: ContextCommand {
     )
     var to: Int
 
-    @Flag(help: "Only say what would be moved.")
+    @Flag(name: .dryRun, help: "Show what would be moved, without moving it.")
     var dryRun = false
 
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions

@@ -18,10 +18,13 @@ struct TapesReconcile: ContextCommand {
             """
     )
 
-    @Flag(help: "Do it.")
+    @Flag(help: "Apply the pending album updates.")
     var apply = false
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Tapes at most, 20 by default.", valueName: "n"))
+    @Flag(name: .dryRun, help: "List the pending album updates, without applying them (default).")
+    var dryRun = false
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Maximum number of tapes (default: 20).", valueName: "n"))
     var limit: Int?
 
     @Flag(help: "Ask the library for every stored album, and mark those that are gone.")
@@ -32,6 +35,9 @@ struct TapesReconcile: ContextCommand {
 
     func validate() throws {
         guard !apply || !verify else { throw ValidationError("--apply and --verify exclude each other.") }
+        guard !dryRun || !(apply || verify) else {
+            throw ValidationError("--dry-run cannot be combined with --apply or --verify.")
+        }
         guard limit == nil || apply else { throw ValidationError("--limit is for --apply.") }
         guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit takes a number from 1.") }
     }

@@ -30,10 +30,10 @@ struct TapesRelink: ContextCommand {
     )
     var directories: [String] = []
 
-    @Flag(help: "Only say what was found.")
+    @Flag(name: .dryRun, help: "Show what was found, without changing anything.")
     var dryRun = false
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {

@@ -23,7 +23,7 @@ struct TapesRemove: ContextCommand {
     @Argument(help: TapeHelp.clip)
     var clips: [String]
 
-    @Flag(help: "Only say what would be taken out.")
+    @Flag(name: .dryRun, help: "Show what would be removed, without removing it.")
     var dryRun = false
 
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions

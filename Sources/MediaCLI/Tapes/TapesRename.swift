@@ -20,10 +20,10 @@ struct TapesRename: ContextCommand {
     @Argument(help: ArgumentHelp("Its new title.", valueName: "title"))
     var title: String
 
-    @Flag(help: "Only say what would be changed.")
+    @Flag(name: .dryRun, help: "Show what would be changed, without changing it.")
     var dryRun = false
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

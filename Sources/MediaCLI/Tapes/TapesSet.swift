@@ -30,10 +30,10 @@ struct TapesSet: ContextCommand {
     @Option(help: ArgumentHelp("fit or fill; tape for a clip that is to follow its tape.", valueName: "mode"))
     var scale: ScaleName?
 
-    @Flag(help: "Only say what would be changed.")
+    @Flag(name: .dryRun, help: "Show what would be changed, without changing it.")
     var dryRun = false
 
-    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {

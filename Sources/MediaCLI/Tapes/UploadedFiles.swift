@@ -23,7 +23,7 @@ struct UploadedFiles: Sendable {
                 if let number = Int64(id) {
                     try store.uploads(states: Self.onServer, host: nil).first { $0.fileID == number }
                 } else {
-                    try store.upload(id)
+                    try store.upload(named: id)
                 }
             guard let record else {
                 throw Diagnosis(

@@ -36,7 +36,7 @@ struct Upload: ContextCommand {
     @OptionGroup(title: "Upload options") var sending: SendingOptions
     @OptionGroup(title: "Guests with an event link") var guest: GuestOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: UploadConnectionOptions<ConnectionOptions>
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -56,7 +56,7 @@ struct Upload: ContextCommand {
             ? settings.settings.jobs.value
             : try console.affordableJobs(settings.settings.jobs.value, parts: sending.transfer.parallelParts)
         if sending.force {
-            console.note("--force is deprecated; use --any-extension and --again")
+            console.note(Deprecated.note("--force", use: "--any-extension and --again"))
         }
         let filter = try input.filter()
         let shard = try input.part(environment: console.context.environment)

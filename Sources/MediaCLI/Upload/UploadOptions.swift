@@ -218,7 +218,7 @@ struct SendingOptions: ParsableArguments, Sendable {
         case largestFirst = "largest-first"
     }
 
-    @Flag(help: "Run all local checks and show what would be uploaded, without sending anything.")
+    @Flag(name: .dryRun, help: "Run all local checks and show what would be uploaded, without sending anything.")
     var dryRun = false
 
     @Flag(help: "Also upload files with unknown extensions.")
@@ -236,7 +236,7 @@ struct SendingOptions: ParsableArguments, Sendable {
     var sendsAgain: Bool { again || force }
 
     @Option(
-        name: [.customShort("j", allowingJoined: true), .long],
+        name: .jobs,
         help: ArgumentHelp("Number of parallel uploads, 1 to 16 (default: 4).", valueName: "n")
     )
     var jobs: String?

@@ -17,25 +17,11 @@ struct DeletionPlan: Sendable {
     let store: TokenStore
     /// The configured server.
     let server: ServerURL?
-    /// Whether a flag specifies it. Its scope is then that of the whole command (`requireOneScope`).
-    let isServerNamed: Bool
-    /// `--host`.
+    /// The host of `--server` as a flag, which is that of the whole command.
     let host: String?
 
     /// The scope of all IDs; nil if each ID has its own.
     private var scope: String? { host ?? server?.scope }
-
-    /// Refuses `--host` and `--server` of two servers: a delete token is sent only to the server that issued it.
-    ///
-    /// - Throws: `Diagnosis` (usage).
-    func requireOneScope() throws(Diagnosis) {
-        guard isServerNamed, let host, let server, server.scope != host else { return }
-        let (named, other) = (ErrorCatalogue.clean(host), ErrorCatalogue.clean(server.scope))
-        throw .usage(
-            "--host \(named) and --server \(server) are two servers",
-            hint: "omit --server to delete from \(named), or omit --host to delete from \(other)"
-        )
-    }
 
     /// The newest entry, for `--last`.
     ///
@@ -62,12 +48,11 @@ struct DeletionPlan: Sendable {
                 hint: "an administrator can delete it: mediactl uploads delete --as-admin --sha256 \(checksumSHA256)"
             )
         }
-        let hosts = Set(entries.map(\.host)).sorted()
-        guard hosts.count < 2 else {
-            let names = hosts.map { ErrorCatalogue.clean($0) }
+        let servers = Self.servers(of: entries)
+        guard servers.count < 2 else {
             throw Diagnosis.usage(
-                "several hosts have this file: \(names.joined(separator: ", "))",
-                hint: "mediactl uploads delete --sha256 \(checksumSHA256) --host \(names[0])"
+                "several servers have this file: \(servers.joined(separator: ", "))",
+                hint: "mediactl uploads delete --sha256 \(checksumSHA256) --server \(servers[0])"
             )
         }
         return entries.first
@@ -111,7 +96,7 @@ struct DeletionPlan: Sendable {
             return Target(fileID: fileID, host: scope, server: address)
         }
         guard let entry = entries.first, hosts.count == 1 else {
-            throw hosts.isEmpty ? GigHiveError.withoutToken(fileID, host: nil, in: store) : ambiguous(fileID, hosts)
+            throw hosts.isEmpty ? GigHiveError.withoutToken(fileID, host: nil, in: store) : ambiguous(fileID, entries)
         }
         return Target(fileID: fileID, host: entry.host, server: try ServerURL(entry.baseURL))
     }
@@ -125,12 +110,17 @@ struct DeletionPlan: Sendable {
         return try ServerURL(entry.baseURL)
     }
 
-    private func ambiguous(_ fileID: Int64, _ hosts: [String]) -> any Error {
-        let names = hosts.map { ErrorCatalogue.clean($0) }
+    private func ambiguous(_ fileID: Int64, _ entries: [TokenEntry]) -> any Error {
+        let servers = Self.servers(of: entries)
         return Diagnosis.usage(
-            "several hosts have a file \(fileID): \(names.joined(separator: ", "))",
-            hint: "specify one, for example: mediactl uploads delete \(fileID) --host \(names[0])"
+            "several servers have a file \(fileID): \(servers.joined(separator: ", "))",
+            hint: "specify one, for example: mediactl uploads delete \(fileID) --server \(servers[0])"
         )
+    }
+
+    /// The addresses of the hosts of entries, one for each host.
+    private static func servers(of entries: [TokenEntry]) -> [String] {
+        entries.uniqued { $0.host }.map { ErrorCatalogue.clean($0.baseURL) }.sorted()
     }
 }
 
@@ -231,12 +221,11 @@ extension DeletionPlan {
     ///
     /// - Throws: `StoreError`.
     func guestUpload(for fileID: Int64) throws -> GuestHiding? {
-        let scope = host ?? (isServerNamed ? server?.scope : nil)
-        let guests = try store.guestUploads(host: scope, fileID: fileID).filter(\.isStoredForGuest)
+        let guests = try store.guestUploads(host: host, fileID: fileID).filter(\.isStoredForGuest)
         guard let record = guests.first,
             let upload = KeptUpload(guest: record, try store.guestStandings()[record.uploadID])
         else { return nil }
-        let others = try store.tokens(fileID: fileID, host: scope)
+        let others = try store.tokens(fileID: fileID, host: host)
         // A guest may have received a token too, but has no login to use it with.
         let isNewest = others.allSatisfy {
             $0.host == record.host && ($0.checksumSHA256 == record.checksumSHA256 || $0.createdAt < record.createdAt)

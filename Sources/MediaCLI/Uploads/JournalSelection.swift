@@ -19,12 +19,12 @@ struct JournalSelection: Sendable {
         }
     }
 
-    /// The uploads with these IDs, without duplicates.
+    /// The uploads with these IDs or unique prefixes of IDs, without duplicates.
     ///
     /// - Throws: `Diagnosis` for an unknown ID; `StoreError`.
     func named(_ ids: [String]) throws -> [UploadRecord] {
-        return try ids.uniqued { $0 }.map { id in
-            guard let record = try store.store.upload(id), host == nil || record.host == host else {
+        try ids.map { id in
+            guard let record = try store.store.upload(named: id), host == nil || record.host == host else {
                 throw Diagnosis(
                     .unknownUpload,
                     "no upload \(ErrorCatalogue.quoted(id)) in the journal"
@@ -34,6 +34,7 @@ struct JournalSelection: Sendable {
             }
             return record
         }
+        .uniqued { $0.uploadID }
     }
 
     /// The resumable uploads, oldest first; at most one unless `all`.
@@ -68,6 +69,15 @@ struct JournalSelection: Sendable {
         guard let lock = try UploadLock.acquire(record.uploadID, in: store.directory) else { return true }
         lock.release()
         return false
+    }
+}
+
+extension TokenStore {
+    /// The upload with this ID, or whose ID begins like this.
+    ///
+    /// - Throws: `Diagnosis` for several; `StoreError`.
+    func upload(named id: String) throws -> UploadRecord? {
+        try upload(id) ?? uploads(states: [], host: nil).named(id, "upload", \.uploadID)
     }
 }
 

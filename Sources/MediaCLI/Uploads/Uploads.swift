@@ -18,21 +18,3 @@ struct Uploads: ParsableCommand {
         ]
     )
 }
-
-/// Which of the stored uploads a command applies to.
-struct HostOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only uploads to this host (with :PORT when it is not the default).", valueName: "host"))
-    var host: String?
-
-    @Flag(help: "Uploads to all hosts (default).")
-    var allHosts = false
-
-    func validate() throws {
-        guard host == nil || !allHosts else {
-            throw ValidationError("--host cannot be combined with --all-hosts.")
-        }
-    }
-
-    /// As stored; nil for all hosts.
-    var scope: String? { host?.lowercased() }
-}

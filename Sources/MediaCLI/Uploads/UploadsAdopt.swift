@@ -37,10 +37,10 @@ struct UploadsAdopt: ContextCommand {
     @Flag(help: "Read the token from standard input.")
     var tokenStdin = false
 
-    @Flag(help: "Show what would be stored, without storing it.")
+    @Flag(name: .dryRun, help: "Show what would be stored, without storing it.")
     var dryRun = false
 
-    @OptionGroup(title: "Server") var connection: ServerChoiceOptions
+    @OptionGroup(title: "Server") var connection: ServerOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -56,7 +56,7 @@ struct UploadsAdopt: ContextCommand {
         let session = try await StoreSession.open(settings)
         let run = AdoptRun(console: console, settings: settings, session: session)
         // A default server may be a different one, and would get the token in a deletion.
-        let isNamed = connection.choice.server != nil || connection.choice.named.profile != nil
+        let isNamed = connection.server != nil || connection.named.profile != nil
         return try await run.run(
             response: response,
             fileID: fileID,
@@ -87,7 +87,7 @@ struct AdoptRun: Sendable {
         isDryRun: Bool
     ) async throws -> ExitCode {
         let responses = KeptResponses(store: session.store, directory: session.directory)
-        let source = try response.map { try self.source($0) }
+        let source = try response.map { try self.source($0, among: responses) }
         let token = isTyped ? try await typedToken(readsStandardInput) : nil
         guard let source = source ?? token.map(KeptResponses.Source.token) else {
             throw Self.diagnosis(of: .noToken, named: response)
@@ -117,7 +117,7 @@ struct AdoptRun: Sendable {
         )
         console.text([
             adoption.wasStored ? "\(what) is already stored" : isDryRun ? "would store \(what)" : "stored \(what)",
-            "  to delete: mediactl uploads delete \(entry.fileID) --host \(ErrorCatalogue.clean(entry.host))",
+            "  to delete: mediactl uploads delete \(entry.fileID) --server \(ErrorCatalogue.clean(entry.baseURL))",
         ])
         console.summary(["items": 1, "dry_run": .bool(isDryRun), "exit_code": 0])
         return .success
@@ -126,11 +126,14 @@ struct AdoptRun: Sendable {
     // MARK: Sources
 
     /// An ID, a path in the data directory, or any other file.
-    private func source(_ name: String) throws -> KeptResponses.Source {
+    private func source(_ name: String, among responses: KeptResponses) throws -> KeptResponses.Source {
         if name.wholeMatch(of: /r-[0-9a-f]{8}/) != nil { return .response(name) }
         let path = RawArguments.bytes(of: name)
         let resolved = realpath(name, nil)
         defer { free(resolved) }
+        if resolved == nil, name.wholeMatch(of: /r-[0-9a-f]{1,7}/) != nil {
+            return .response(try responses.named(name).id)
+        }
         if let resolved, String(cString: resolved).hasPrefix(session.directory.path + "/") {
             return .response(String(cString: resolved))
         }

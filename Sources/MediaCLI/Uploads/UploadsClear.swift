@@ -9,58 +9,52 @@ struct UploadsClear: ContextCommand {
         abstract: "Remove stored delete tokens. The files stay on the server and can no longer be deleted.",
         discussion: """
             Examples:
-              mediactl uploads clear --all-hosts --dry-run
-              mediactl uploads clear --host media.example.org
+              mediactl uploads clear --all --dry-run
+              mediactl uploads clear --server https://media.example.org
             """
     )
 
-    @Option(help: ArgumentHelp("Only tokens of this host (with :PORT when it is not the default).", valueName: "host"))
-    var host: String?
-
-    @Flag(help: "Tokens of all hosts.")
-    var allHosts = false
-
-    @Flag(help: "Remove without confirmation.")
+    @Flag(name: .shortAndLong, help: "Remove without confirmation.")
     var yes = false
 
-    @Flag(help: "Show what would be removed, without removing it.")
+    @Flag(name: .dryRun, help: "Show what would be removed, without removing it.")
     var dryRun = false
 
-    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Server") var connection: ServersOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard (host != nil) != allHosts else {
-            throw ValidationError("Specify --host HOST or --all-hosts.")
+        guard connection.isOne || connection.isAll else {
+            throw ValidationError("Specify --server URL or --all.")
         }
     }
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let scope = try connection.scope(console)
         let session = try await StoreSession.open(settings)
-        let scope = host?.lowercased()
         let count = try session.store.tokenCount(host: scope)
         if let scope, count == 0 {
             console.warning(try nothing(of: scope, in: session))
         }
-        let whose = scope.map { "for \(ErrorCatalogue.clean($0))" } ?? "for all hosts"
+        let whose = scope.map { "for \(ErrorCatalogue.clean($0))" } ?? "for all servers"
         let what = "\(Formats.count(count, "delete token")) \(whose)"
         if dryRun {
             console.text(["\(what) would be removed"])
-            return finish(console, removed: 0, matching: count, .success)
+            return finish(console, scope, removed: 0, matching: count, .success)
         }
         guard count > 0 || scope == nil else {
-            return finish(console, removed: 0, matching: 0, .success)
+            return finish(console, scope, removed: 0, matching: 0, .success)
         }
         let question = "This removes \(what); the files stay on the server and can no longer be deleted from here."
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
         guard try await confirmation.ask([question], "Remove the tokens?", on: console) else {
             console.text(["nothing was removed"])
-            return finish(console, removed: 0, matching: count, .failure)
+            return finish(console, scope, removed: 0, matching: count, .failure)
         }
         let removed = try session.store.clear(host: scope)
         console.text(["removed \(Formats.count(removed, "delete token")) \(whose)"])
-        return finish(console, removed: removed, matching: count, .success)
+        return finish(console, scope, removed: removed, matching: count, .success)
     }
 
     /// A mistyped host must not look like success.
@@ -71,9 +65,10 @@ struct UploadsClear: ContextCommand {
             + (hosts.isEmpty ? " or any other host" : "; hosts with stored tokens: \(known)")
     }
 
-    private func finish(_ console: Console, removed: Int, matching: Int, _ code: ExitCode) -> ExitCode {
+    private func finish(_ console: Console, _ scope: String?, removed: Int, matching: Int, _ code: ExitCode) -> ExitCode
+    {
         console.summary([
-            "host": JSONValue(host?.lowercased()), "dry_run": .bool(dryRun), "matching": JSONValue(matching),
+            "host": JSONValue(scope), "dry_run": .bool(dryRun), "matching": JSONValue(matching),
             "removed": JSONValue(removed), "exit_code": JSONRenderer.exitCode(code),
         ])
         return code

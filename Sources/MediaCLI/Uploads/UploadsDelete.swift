@@ -53,10 +53,7 @@ struct UploadsDelete: ContextCommand {
     )
     var file: String?
 
-    @Option(help: ArgumentHelp("Only files on this host (with :PORT when it is not the default).", valueName: "host"))
-    var host: String?
-
-    @Flag(help: "Delete without confirmation.")
+    @Flag(name: .shortAndLong, help: "Delete without confirmation.")
     var yes = false
 
     @Option(
@@ -70,11 +67,12 @@ struct UploadsDelete: ContextCommand {
     @Flag(help: "Delete with admin rights instead of the token, after comparing the checksum.")
     var asAdmin = false
 
-    @Flag(help: "Show what would be deleted, without deleting it.")
+    @Flag(name: .dryRun, help: "Show what would be deleted, without deleting it.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
     @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(visibility: .hidden) var oldHost: OldHostOption
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -103,8 +101,7 @@ struct UploadsDelete: ContextCommand {
         if !dryRun {
             try confirmation.requireSomebody(for: ids.count > 1 ? "Delete them?" : "Delete it?")
         }
-        let scope = host?.lowercased()
-        try plan(settings, store, host: scope).requireOneScope()
+        let scope = try oldHost.scope(connection.choice, console)
         var named = last ? try plan(settings, store, host: scope).last() : nil
         if ids.isEmpty, let checksum {
             named = try plan(settings, store, host: scope).entry(checksumSHA256: checksum, isRequired: !asAdmin)
@@ -136,7 +133,6 @@ struct UploadsDelete: ContextCommand {
         DeletionPlan(
             store: store.store,
             server: try settings.configuredServer,
-            isServerNamed: connection.choice.server != nil,
             host: host
         )
     }

@@ -15,16 +15,16 @@ struct UploadsDiscard: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("IDs of uploads, as shown by mediactl uploads status.", valueName: "id"))
+    @Argument(help: ArgumentHelp("IDs of uploads in mediactl uploads status, or unique prefixes.", valueName: "id"))
     var ids: [String]
 
-    @Flag(help: "Discard without confirmation.")
+    @Flag(name: .shortAndLong, help: "Discard without confirmation.")
     var yes = false
 
     @Flag(help: "Discard even if the server is unreachable; the data on the server is then kept.")
     var evenUnreachable = false
 
-    @Flag(help: "Show what would be discarded, without discarding it.")
+    @Flag(name: .dryRun, help: "Show what would be discarded, without discarding it.")
     var dryRun = false
 
     @OptionGroup(title: "Guests with an event link") var guest: GuestOptions
@@ -39,7 +39,7 @@ struct UploadsDiscard: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let store = try await StoreSession.open(settings)
-        let records = try JournalSelection(store: store, host: nil).named(ids)
+        let records = try JournalSelection(store: store, host: try connection.choice.scope).named(ids)
         let servers = try ServerSession(settings, credentials: credentials)
         let run = DiscardingRun(
             console: console,
@@ -128,7 +128,7 @@ struct DiscardingRun: Sendable {
                 await uploader.discard(record, evenUnreachable: evenUnreachable, control: control) { limit in
                     console.note(
                         "\(ErrorCatalogue.quoted(record.path)): the server still has the upload locked; waiting for up to "
-                            + "\(Formats.span(limit)) (--settle-timeout)"
+                            + "\(Formats.span(limit)) (settle_timeout)"
                     )
                 }
             }

@@ -26,12 +26,10 @@ struct UploadsExport: ContextCommand {
     )
     var output: String?
 
-    @OptionGroup var hosts: HostOptions
-
     @Flag(help: "Allow writing tokens to standard output.")
     var showToken = false
 
-    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Server") var connection: ServersOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -44,9 +42,10 @@ struct UploadsExport: ContextCommand {
             try requireConsent(console)
         }
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let scope = try connection.scope(console)
         let session = try await StoreSession.open(settings, for: .reading)
         // In order of insertion, which an import preserves: of two tokens with the same time the later one is used.
-        var pages = TokenPages(of: session.store, host: hosts.scope, includesSuperseded: true, order: .oldestFirst)
+        var pages = TokenPages(of: session.store, host: scope, includesSuperseded: true, order: .oldestFirst)
         var count = 0
         let nextBytes = { () throws -> [UInt8]? in
             guard let entries = try pages.next()?.entries else { return nil }
@@ -65,14 +64,14 @@ struct UploadsExport: ContextCommand {
         }
         if count == 0 {
             console.warning(
-                "no stored delete tokens" + (hosts.scope.map { " of \(ErrorCatalogue.clean($0))" } ?? "")
+                "no stored delete tokens" + (scope.map { " of \(ErrorCatalogue.clean($0))" } ?? "")
             )
             if try session.store.isEmpty() { console.hintAtBackup(in: session.directory) }
         }
         guard let output = file else { return .success }
         console.text(["exported \(Formats.count(count, "delete token")) to \(TerminalText.escaped(output))"])
         console.summary([
-            "output": .string(output), "host": JSONValue(hosts.scope), "items": JSONValue(count), "exit_code": 0,
+            "output": .string(output), "host": JSONValue(scope), "items": JSONValue(count), "exit_code": 0,
         ])
         return .success
     }

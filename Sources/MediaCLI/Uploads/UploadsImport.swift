@@ -31,7 +31,7 @@ struct UploadsImport: ContextCommand {
     @Flag(help: "The file contains the tokens of the server's upload page (default: detected).")
     var web = false
 
-    @Flag(help: "Show what would be imported, without importing it.")
+    @Flag(name: .dryRun, help: "Show what would be imported, without importing it.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials (for --web)") var credentials: CredentialOptions

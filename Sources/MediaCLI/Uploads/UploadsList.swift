@@ -15,33 +15,33 @@ struct UploadsList: ContextCommand {
             Examples:
               mediactl uploads list
               mediactl uploads list --org-name "The Band" --since 2026-05-01
-              mediactl uploads list --all-hosts --json
+              mediactl uploads list --server https://media.example.org --json
             """
     )
 
-    @OptionGroup var hosts: HostOptions
     @OptionGroup var filter: KeptUploadOptions
 
     @Flag(help: "Show the delete tokens. Anyone who has a token can delete the file.")
     var showToken = false
 
-    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Server") var connection: ServersOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let scope = try connection.scope(console)
         let session = try await StoreSession.open(settings, for: .reading)
         let listing = UploadListing(
             console: console,
             store: session.store,
-            host: hosts.scope,
+            host: scope,
             filter: filter,
             isTokenShown: showToken
         )
         let count = try listing.run()
         if count == 0 {
-            let scope = hosts.scope.map { " for \(ErrorCatalogue.clean($0))" } ?? ""
-            console.note(filter.isNarrowed ? "no stored upload matches\(scope)" : "no stored delete tokens\(scope)")
+            let whose = scope.map { " for \(ErrorCatalogue.clean($0))" } ?? ""
+            console.note(filter.isNarrowed ? "no stored upload matches\(whose)" : "no stored delete tokens\(whose)")
             if try session.store.isEmpty() { console.hintAtBackup(in: session.directory) }
         }
         console.summary(["items": JSONValue(count), "exit_code": 0])

@@ -19,17 +19,22 @@ struct UploadsResponses: ContextCommand {
         aliases: ["replies"]
     )
 
-    @Option(help: ArgumentHelp("Discard this response. A token in it is lost.", valueName: "id"))
+    @Option(help: ArgumentHelp("Discard this response (ID or unique prefix). A token in it is lost.", valueName: "id"))
     var discard: String?
 
-    @Flag(help: "Discard without confirmation.")
+    @Flag(name: .shortAndLong, help: "Discard without confirmation.")
     var yes = false
 
-    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @Flag(name: .dryRun, help: "Show what would be discarded, without discarding it.")
+    var dryRun = false
+
+    @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !yes || discard != nil else { throw ValidationError("--yes requires --discard.") }
+        guard discard != nil || !(yes || dryRun) else {
+            throw ValidationError("--yes and --dry-run require --discard.")
+        }
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -61,13 +66,17 @@ struct UploadsResponses: ContextCommand {
         _ confirmation: Confirmation,
         _ console: Console
     ) async throws -> ExitCode {
-        guard let response = try responses.list().first(where: { $0.id == id }) else {
-            throw AdoptRun.diagnosis(of: .unknownResponse, named: id)
+        let response = try responses.named(id)
+        guard !dryRun else {
+            console.record(.item, JSONRenderer.kept(response, result: "planned"))
+            console.text(["\(response.id) would be discarded"])
+            console.summary(["items": 1, "discarded": 0, "exit_code": 0])
+            return .success
         }
         let what = response.hasToken ? "Its delete token is lost." : "A delete token in it would be lost."
         let question = "\(TextRenderer.brief(response)) \(what)"
         let isAgreed = try await confirmation.ask([question], "Discard it?", on: console)
-        if isAgreed { _ = try responses.discard(id) }
+        if isAgreed { _ = try responses.discard(response.id) }
         console.record(.item, JSONRenderer.kept(response, result: isAgreed ? "discarded" : "declined"))
         console.text([isAgreed ? "discarded \(response.id)" : "nothing was discarded"])
         let code: ExitCode = isAgreed ? .success : .failure
@@ -75,6 +84,18 @@ struct UploadsResponses: ContextCommand {
             "items": 1, "discarded": JSONValue(isAgreed ? 1 : 0), "exit_code": JSONRenderer.exitCode(code),
         ])
         return code
+    }
+}
+
+extension KeptResponses {
+    /// The response with this ID, or whose ID begins like this.
+    ///
+    /// - Throws: `Diagnosis` for none or several; `StoreError`.
+    func named(_ id: String) throws -> KeptResponse {
+        guard let response = try list().named(id, "response", \.id) else {
+            throw AdoptRun.diagnosis(of: .unknownResponse, named: id)
+        }
+        return response
     }
 }
 

@@ -14,7 +14,7 @@ struct UploadsResume: ContextCommand {
         discussion: """
             The bytes on the server are compared with the file and not sent again. Details given here replace those \
             of the original upload, for example a label that the server refused.
-            Without an ID, resumes the only resumable upload.
+            Without an ID, resumes the only resumable upload. With --server, only uploads to that server.
 
             Examples:
               mediactl uploads resume --all
@@ -22,27 +22,25 @@ struct UploadsResume: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("IDs of uploads, as shown by mediactl uploads status.", valueName: "id"))
+    @Argument(help: ArgumentHelp("IDs of uploads in mediactl uploads status, or unique prefixes.", valueName: "id"))
     var ids: [String] = []
 
     @Flag(help: "Resume all resumable uploads.")
     var all = false
 
-    @Option(help: ArgumentHelp("Only uploads to this host (with :PORT when it is not the default).", valueName: "host"))
-    var host: String?
-
-    @Flag(help: "Show what would be resumed, without resuming it.")
+    @Flag(name: .dryRun, help: "Show what would be resumed, without resuming it.")
     var dryRun = false
 
     @OptionGroup(title: "Details to correct") var details: DetailOptions
     @OptionGroup(title: "Upload options") var transfer: TransferOptions
     @OptionGroup(title: "Guests with an event link") var guest: GuestOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: UploadConnectionOptions<ConnectionOptions>
+    @OptionGroup(visibility: .hidden) var oldHost: OldHostOption
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard ids.isEmpty || !all else { throw ValidationError("--all and ids exclude each other.") }
+        guard ids.isEmpty || !all else { throw ValidationError("--all cannot be combined with IDs.") }
         try JournalSelection.check(ids)
     }
 
@@ -55,7 +53,7 @@ struct UploadsResume: ContextCommand {
             sending: SendingFlags(transport: transfer)
         )
         let store = try await StoreSession.open(settings)
-        let selection = JournalSelection(store: store, host: host?.lowercased())
+        let selection = JournalSelection(store: store, host: try oldHost.scope(connection.base.choice, console))
         let records = try ids.isEmpty ? selection.resumable(all: all) : selection.named(ids)
         let servers = try ServerSession(settings, credentials: credentials)
         let run = ResumptionRun(

@@ -18,23 +18,19 @@ struct UploadsShow: ContextCommand {
     @Argument(help: ArgumentHelp("ID of the file on the server.", valueName: "id"))
     var id: Int64
 
-    @Option(
-        help: ArgumentHelp("Only the file on this host (with :PORT when it is not the default).", valueName: "host")
-    )
-    var host: String?
-
     @Flag(help: "Show the delete token. Anyone who has it can delete the file.")
     var showToken = false
 
-    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Server") var connection: ServerFilterOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let host = try connection.scope(console)
         let session = try await StoreSession.open(settings, for: .reading)
-        let entries = try session.keptUploads(host: host?.lowercased(), fileID: id)
+        let entries = try session.keptUploads(host: host, fileID: id)
         guard !entries.isEmpty else {
-            throw GigHiveError.withoutToken(id, host: host?.lowercased(), in: session.store)
+            throw GigHiveError.withoutToken(id, host: host, in: session.store)
         }
         for (index, entry) in entries.enumerated() {
             console.record(.item, JSONRenderer.kept(entry, isTokenShown: showToken))

@@ -11,19 +11,20 @@ struct UploadsStatus: ContextCommand {
         commandName: "status",
         abstract: "Show unfinished uploads and check their status with the server.",
         discussion: """
-            Example:
+            With --server, only uploads to that server.
+
+            Examples:
               mediactl uploads status
+              mediactl uploads status --server https://media.example.org --dry-run
             """
     )
 
-    @Option(help: ArgumentHelp("Only uploads to this host (with :PORT when it is not the default).", valueName: "host"))
-    var host: String?
-
-    @Flag(help: "Show the local status only, without querying servers.")
+    @Flag(name: .dryRun, help: "Show the local status only, without querying servers.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
     @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(visibility: .hidden) var oldHost: OldHostOption
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
@@ -36,7 +37,7 @@ struct UploadsStatus: ContextCommand {
             servers: try ServerSession(settings, credentials: credentials),
             isAsking: !dryRun
         )
-        let rows = try await run.rows(host: host?.lowercased())
+        let rows = try await run.rows(host: try oldHost.scope(connection.choice, console))
         for row in rows {
             console.record(.item, JSONRenderer.journal(row))
         }
@@ -159,7 +160,7 @@ struct StatusRun: Sendable {
                 : uploader(
                     try await servers.client(
                         for: try ServerURL(record.baseURL),
-                        retryCommand: "mediactl uploads status --host \(record.host)"
+                        retryCommand: "mediactl uploads status --server \(record.baseURL)"
                     )
                 )
             return JournalRow(record: record, result: await resolve(record, uploader))

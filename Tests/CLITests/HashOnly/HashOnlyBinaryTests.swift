@@ -41,11 +41,11 @@ import Testing
 
         let copy = stage.runner.home.file("copy.jpg")
         let map = stage.runner.home.file("copy.f32")
-        let export = try await stage.json(["export", id, "--to", copy, "--depth-to", map])
+        let export = try await stage.json(["export", id, "--output", copy, "--depth-to", map])
         #expect(export.result.exitCode == 0, "\(export.result.errors)")
         #expect(try Data(contentsOf: URL(fileURLWithPath: copy)) == Data(contentsOf: URL(fileURLWithPath: stage.photo)))
         #expect(try Data(contentsOf: URL(fileURLWithPath: map)) == Data(contentsOf: URL(fileURLWithPath: stage.depth)))
-        #expect(try await stage.run(["export", id, "--to", copy]).exitCode == 10)
+        #expect(try await stage.run(["export", id, "--output", copy]).exitCode == 10)
     }
 
     // The bundle is for others, so a foreign program checks it.
@@ -208,7 +208,11 @@ import Testing
         #expect(failed.result.exitCode == 7 && failed.states == ["queued"], "\(failed.result.output)")
         #expect(try await stage.json(["list", "--open"]).items.count == 1)
         try await stage.sandbox.clearFaults()
-        let retried = try await stage.json(["retry", "--all"])
+        let elsewhere = try await stage.json(["retry", "--all", "--server", "https://elsewhere.example"])
+        #expect(elsewhere.count("items") == 0)
+        let planned = try await stage.json(["retry", "--all", "-n"])
+        #expect(planned.result.exitCode == 0 && planned.states == ["planned"], "\(planned.result.output)")
+        let retried = try await stage.json(["resume", "--all"])
         #expect(retried.result.exitCode == 0 && retried.states == ["accepted"], "\(retried.result.output)")
         #expect(try await stage.json(["retry", "--all"]).count("items") == 0)
     }
@@ -229,7 +233,7 @@ import Testing
         let stage = try await HashOnlyStage.registered()
         let id = try #require(try await stage.send().items.first?["capture_id"] as? String)
         let (media, bundle) = (stage.runner.home.file("again.jpg"), try stage.file("bundle.json", "mine"))
-        let refused = try await stage.json(["export", id, "--to", media, "--bundle", bundle])
+        let refused = try await stage.json(["export", id, "--output", media, "--bundle", bundle])
         #expect(refused.result.exitCode == 10 && refused.error["code"] as? String == "target_exists")
         #expect(!FileManager.default.fileExists(atPath: media))
         #expect(try String(contentsOfFile: bundle, encoding: .utf8) == "mine")

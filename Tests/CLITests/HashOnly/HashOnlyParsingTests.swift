@@ -68,7 +68,7 @@ import Testing
         ["hash-only", "a", "--location-level", "city"], ["hash-only", "retry"], ["hash-only", "retry", "a", "--all"],
         ["hash-only", "retry", "--all", "--resend"], ["hash-only", "retry", "a", "--resend", "--as-hash-only"],
         ["hash-only", "export", "a"], ["hash-only", "export", "a", "--depth-to", "d", "--bundle", "b"],
-        ["hash-only", "export", "a", "--to", ""], ["hash-only", "verify"], ["hash-only", "show"],
+        ["hash-only", "export", "a", "--output", ""], ["hash-only", "verify"], ["hash-only", "show"],
         ["hash-only", "settings", "set", "location"], ["hash-only", "settings", "set", "volume", "high"],
         ["hash-only", "register", "--key", "k", "--key-uri", "u", "--key-provider", "p"],
         ["hash-only", "register", "--key-uri", "u"], ["hash-only", "register", "--signer-command", "s"],
@@ -78,7 +78,7 @@ import Testing
         ["hash-only", "register", "--device-id", "d"],
         // A full upload has a depth map in it.
         ["hash-only", "a", "--send-media"], ["hash-only", "a", "--send-media", "--no-depth"],
-        ["hash-only", "export", "a", "--to", "b", "--bundle", "b"],
+        ["hash-only", "export", "a", "--output", "b", "--bundle", "b"],
     ])
     func contradictionsAreUsage(words: [String]) {
         #expect(throws: (any Error).self) { try MediactlCommand.parseAsRoot(words) }

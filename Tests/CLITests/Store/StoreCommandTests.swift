@@ -70,7 +70,7 @@ import Testing
         try fill()
         try overwriteHeader()
         let runner = try runner.get()
-        for command in [["uploads", "list"], ["store", "check"], ["uploads", "clear", "--all-hosts", "--yes"]] {
+        for command in [["uploads", "list"], ["store", "check"], ["uploads", "clear", "--all", "--yes"]] {
             let result = try await runner.run(command)
             #expect(result.exitCode == 12, "\(command)")
             #expect(result.errors.contains("is not a usable token store"), "\(result)")
@@ -267,7 +267,7 @@ import Testing
         let runner = try runner.get()
         let file = runner.home.file("copy.sqlite")
         #expect(try await runner.run(["store", "backup", file]).exitCode == 0)
-        #expect(try await runner.run(["uploads", "clear", "--all-hosts", "--yes"]).exitCode == 0)
+        #expect(try await runner.run(["uploads", "clear", "--all", "--yes"]).exitCode == 0)
         let dry = try await runner.run(["store", "restore", file, "--dry-run"])
         #expect(dry.output == "2 delete tokens and 0 uploads would be restored\n", "\(dry)")
         let result = try await runner.run(["store", "restore", file, "--json"])
@@ -304,16 +304,16 @@ import Testing
         try FileManager.default.moveItem(atPath: "\(folder)/\(try #require(names().first))", toPath: "\(folder)/\(old)")
         #expect(try await runner.run(["uploads", "list"]).exitCode == 0)
         #expect(try names() == [old])
-        #expect(try await runner.run(["uploads", "clear", "--host", "none", "--yes"]).exitCode == 0)
+        #expect(try await runner.run(["uploads", "clear", "--server", "none", "--yes"]).exitCode == 0)
         #expect(try names().count == 2 && names().first == old)
-        #expect(try await runner.run(["uploads", "clear", "--host", "none", "--yes"]).exitCode == 0)
+        #expect(try await runner.run(["uploads", "clear", "--server", "none", "--yes"]).exitCode == 0)
         #expect(try names().count == 2, "one a day")
     }
 
     @Test func aStoreOfTodayIsNotBackedUp() async throws {
         try fill()
         let runner = try runner.get()
-        #expect(try await runner.run(["uploads", "clear", "--host", "none", "--yes"]).exitCode == 0)
+        #expect(try await runner.run(["uploads", "clear", "--server", "none", "--yes"]).exitCode == 0)
         #expect(!FileManager.default.fileExists(atPath: runner.home.file("data/mediactl/backups")))
     }
 

@@ -203,20 +203,20 @@ import Testing
             #"{\#(Self.alice),"content":"one","originalFilename":"../../e\u001b[2Jvil.jpg","dateTaken":"2024-03-01T10:00:00Z"}"#
         )
         let target = stage.runner.home.file("out")
-        #expect(try await stage.json("sync", "download", "--missing", "--to", target).result.exitCode == 5)
+        #expect(try await stage.json("sync", "download", "--missing", "--output", target).result.exitCode == 5)
         _ = try await stage.run("sync")
-        let dry = try await stage.json("sync", "download", "--missing", "--to", target, "--dry-run")
+        let dry = try await stage.json("sync", "download", "--missing", "--output", target, "--dry-run")
         #expect(dry.result.exitCode == 0 && dry.states == ["planned"])
         #expect(!FileManager.default.fileExists(atPath: target + "/2024"))
-        let text = try await stage.run("sync", "download", "--missing", "--to", target)
+        let text = try await stage.run("sync", "download", "--missing", "--output", target)
         #expect(text.exitCode == 0 && text.output.hasPrefix("downloaded \(target)/2024/03/"))
         #expect(text.output.hasSuffix("(3 B, verified)\n") && !text.output.contains("\u{1b}"))
-        let again = try await stage.json("sync", "download", "--missing", "--to", target)
+        let again = try await stage.json("sync", "download", "--missing", "--output", target)
         #expect(again.result.exitCode == 0 && again.count("items") == 0)
         let id = try #require(try await stage.sandbox.photos().first?.id)
-        let named = try await stage.json("sync", "download", id, "nope", "--to", target)
+        let named = try await stage.json("sync", "download", id, "nope", "--output", target)
         #expect(named.result.exitCode == 3 && named.states == ["failed", "present"])
-        let unknown = try await stage.json("sync", "download", "nope", "--to", target)
+        let unknown = try await stage.json("sync", "download", "nope", "--output", target)
         #expect(unknown.result.exitCode == 5)
     }
 
@@ -233,7 +233,7 @@ import Testing
         _ = try await stage.run("sync")
         let id = try #require(try await stage.sandbox.photos().first?.id)
         try FileManager.default.removeItem(atPath: directory)
-        let report = try await stage.json("sync", "download", id, "--to", stage.runner.home.file("out"))
+        let report = try await stage.json("sync", "download", id, "--output", stage.runner.home.file("out"))
         #expect(report.result.exitCode == 0 && report.states == ["rewritten"])
         #expect(report.result.errors.contains("the server changes the photos it stores"))
     }
@@ -246,7 +246,7 @@ import Testing
         try await stage.sandbox.addPhotos(#"{\#(Self.alice),"content":"one"}"#)
         _ = try await stage.run("sync")
         let target = stage.runner.home.file("out")
-        let report = try await stage.json("sync", "download", "--missing", "--to", target)
+        let report = try await stage.json("sync", "download", "--missing", "--output", target)
         #expect(report.result.exitCode == 8 && report.states == ["failed"])
     }
 
@@ -263,7 +263,7 @@ import Testing
         #expect(other.items.map { $0["path"] as? String } == [directory + "/a.jpg"])
         // What it advises helps.
         let target = stage.runner.home.file("out")
-        #expect(try await stage.run("sync", "download", "--missing", "--to", target).exitCode == 0)
+        #expect(try await stage.run("sync", "download", "--missing", "--output", target).exitCode == 0)
         let again = try await stage.json("sync", "verify")
         #expect(again.result.exitCode == 0 && again.count("items") == 0)
     }

@@ -33,12 +33,12 @@ import Testing
         )
         #expect(list.device == "other" && list.since == "2026-05-01" && list.gone)
         let download = try #require(
-            try MediactlCommand.parseAsRoot(["sync", "download", "p-1", "p-2", "--to", "d", "--jobs", "8"])
+            try MediactlCommand.parseAsRoot(["sync", "download", "p-1", "p-2", "--output", "d", "--jobs", "8"])
                 as? SyncDownload
         )
         #expect(download.ids == ["p-1", "p-2"] && download.target == "d")
         #expect(try FlagValue.read(download.jobs, "--jobs", SettingValue.jobs) == 8)
-        #expect(try MediactlCommand.parseAsRoot(["sync", "download", "--missing", "--to", "d"]) is SyncDownload)
+        #expect(try MediactlCommand.parseAsRoot(["sync", "download", "--missing", "--output", "d"]) is SyncDownload)
         #expect(try MediactlCommand.parseAsRoot(["sync", "verify", "--read-content"]) is SyncVerify)
         #expect(try MediactlCommand.parseAsRoot(["sync", "status", "--api-key-stdin"]) is SyncStatusCommand)
     }
@@ -83,10 +83,11 @@ import Testing
     @Test(arguments: [
         ["claim-legacy"], ["claim-legacy", "--all", "--list"], ["claim-legacy", "--all", "--ids", "a"],
         ["claim-legacy", "--ids", "a", "--ids-file", "f"],
-        ["claim-legacy", "--ids-file", "-", "--api-key-stdin"], ["sync", "download", "--to", "d"],
-        ["sync", "download", "--missing"], ["sync", "download", "--missing", "p-1", "--to", "d"],
-        ["sync", "download", "--since", "2026-01-01", "p-1", "--to", "d"], ["sync", "download", "", "--to", "d"],
-        ["sync", "download", "--missing", "--to", ""], ["sync", "push"], ["sync", "push", ""],
+        ["claim-legacy", "--ids-file", "-", "--api-key-stdin"], ["sync", "download", "--output", "d"],
+        ["sync", "download", "--missing"], ["sync", "download", "--missing", "p-1", "--output", "d"],
+        ["sync", "download", "--since", "2026-01-01", "p-1", "--output", "d"],
+        ["sync", "download", "", "-o", "d"],
+        ["sync", "download", "--missing", "--output", ""], ["sync", "push"], ["sync", "push", ""],
         ["sync", "list", "--device", ""], ["sync", "pull", "extra"], ["login", "--email", "nobody"],
         ["login", "--password-stdin"], ["login", "--email", "a@b", "--api-key-stdin"],
         ["login", "--email", "a@b", "--password-stdin", "--password-file", "p"], ["login", "--device-name", " "],

@@ -16,7 +16,7 @@ import Testing
     private static let cases = [
         Case(
             fault: "photos-download:stall,after=response+5",
-            command: ["sync", "download", "--missing", "--to", "out", "--progress-events"],
+            command: ["sync", "download", "--missing", "--output", "out", "--progress-events"],
             sign: #""type":"progress""#
         ),
         Case(fault: "photos-list:stall", command: ["sync", "verify"], sign: #""type":"start""#),

@@ -54,7 +54,7 @@ import Testing
         let (scene, id) = try await cutScene()
         let unasked = try await scene.runner.run(["uploads", "discard", id] + scene.login)
         #expect(unasked.exitCode == 2 && unasked.errors.contains("--yes"))
-        let planned = try await scene.runner.run(["uploads", "discard", id, "--dry-run", "--json"] + scene.login)
+        let planned = try await scene.runner.run(["uploads", "discard", "u-", "-n", "--json"] + scene.login)
         let done = try await scene.runner.run(["uploads", "discard", id, "--yes", "--json"] + scene.login)
         #expect(planned.exitCode == 0 && done.exitCode == 0)
         for line in planned.lines + done.lines {
@@ -96,7 +96,7 @@ import Testing
         #expect(
             refused.errors.contains(
                 "mediactl: note: \"\(scene.runner.home.file("a.mp4"))\": the server still has the upload locked; "
-                    + "waiting for up to 2 s (--settle-timeout)\n"
+                    + "waiting for up to 2 s (settle_timeout)\n"
             ),
             "\(refused.errors)"
         )

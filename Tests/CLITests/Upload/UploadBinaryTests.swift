@@ -63,7 +63,7 @@ import Testing
             ("uploads-status", ["uploads", "status"]),
             ("uploads-delete", ["uploads", "delete", "1", "--dry-run"]),
             ("uploads-delete", ["uploads", "delete", "1", "7", "--yes", "--user", "uploader"]),
-            ("uploads-clear", ["uploads", "clear", "--all-hosts", "--yes"]),
+            ("uploads-clear", ["uploads", "clear", "--all", "--yes"]),
         ]
         for (schema, arguments) in commands {
             let result = try await scene.runner.run(arguments + ["--json"])
@@ -336,14 +336,14 @@ import Testing
     @Test func clearNamesTheHostsThereAre() async throws {
         let scene = try await Scene()
         _ = try await scene.runner.run(["upload", scene.file] + scene.login)
-        let nothing = try await scene.runner.run(["uploads", "clear", "--host", "nohost", "--yes"])
+        let nothing = try await scene.runner.run(["uploads", "clear", "--server", "nohost", "--yes"])
         #expect(nothing.exitCode == 0 && nothing.output.isEmpty)
         #expect(
             nothing.errors
                 == "mediactl: warning: no stored delete tokens for nohost; hosts with stored tokens: \(scene.scope)\n"
         )
         let declined = try scene.runner.start(
-            ["uploads", "clear", "--host", scene.scope],
+            ["uploads", "clear", "--server", scene.scope],
             streams: .terminal(columns: 80)
         )
         try await declined.wait(for: "Remove the tokens?")

@@ -87,7 +87,7 @@ import Testing
         try fill(machine, [entry(1), entry(2, host: "other")])
         let file = machine.file("tokens.jsonl")
         let result = try await machine.runner.run(
-            ["uploads", "export", "--output", file, "--host", "H:8080"],
+            ["uploads", "export", "--output", file, "--server", "H:8080"],
             through: ["/bin/sh", "-c", "umask 0777; exec \"$@\"", "sh"]
         )
         #expect(result.exitCode == 0)
@@ -170,7 +170,7 @@ import Testing
 
     @Test func anEmptyExportSaysSo() async throws {
         let machine = try Machine()
-        let result = try await machine.run(["export", "--host", "nowhere", "--output", machine.file("out")])
+        let result = try await machine.run(["export", "--server", "nowhere", "--output", machine.file("out")])
         #expect(result.exitCode == 0)
         #expect(result.errors == "mediactl: warning: no stored delete tokens of nowhere\n")
         #expect(try Data(contentsOf: url(machine.file("out"))).isEmpty)

@@ -58,7 +58,7 @@ struct Bench {
 
     /// `uploads list` as records of type `item`.
     func listedIDs() async throws -> [Int] {
-        let list = try await runner.run(["uploads", "list", "--all-hosts", "--json"])
+        let list = try await runner.run(["uploads", "list", "--all", "--json"])
         return list.items.compactMap { $0["file_id"] as? Int }
     }
 }

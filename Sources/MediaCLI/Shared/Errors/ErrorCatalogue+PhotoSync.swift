@@ -87,7 +87,7 @@ extension ErrorCatalogue {
         let file = error.file
         return switch error.code {
         case .targetUnusable:
-            Words("cannot write to \(file)\(error.said)", hint: "check it, or specify another directory with --to DIR")
+            Words("cannot write to \(file)\(error.said)", hint: "check it, or specify another one with --output DIR")
         case .targetExists:
             Words("\(file) was created in the meantime; it was not changed", hint: "run the same command again")
         case .checksumMismatch:

@@ -91,14 +91,23 @@ struct ParseFailure {
 
     /// The parser reports a missing argument before an unknown option, although the latter is the cause.
     private var overlookedOption: Diagnosis? {
-        let known = MistypedLine.options(of: line.path.last) + ["--help", "--version"]
-        let words = arguments.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }
-        let names = words.map { String($0.prefix { $0 != "=" }) }
-        // Some commands accept options of others without listing them in their help.
-        guard let name = names.first(where: { !known.contains($0) }),
+        let known = MistypedLine.options(of: line.path.last, includeHidden: true) + ["--help", "--version"]
+        guard let name = line.options.first(where: { !known.contains($0) }),
             !MistypedLine.options(of: MediactlCommand.self).contains(name)
         else { return nil }
         return unknown(option: name)
+    }
+
+    /// A connection option that the command does not use; nil if it uses all of them. The parser accepts those of
+    /// `mediactl` itself anywhere.
+    static func unusedOption(of command: any ParsableCommand, arguments: [String]) -> ParseFailure? {
+        let line = MistypedLine(arguments, unexpected: { _ in false })
+        let given = line.options.filter(MistypedLine.connectionOptions.contains)
+        guard !given.isEmpty else { return nil }
+        let known = MistypedLine.ownOptions(of: type(of: command), includeHidden: true)
+        guard let option = given.first(where: { !known.contains($0) }) else { return nil }
+        let name = line.path.names.joined(separator: " ")
+        return ParseFailure(ValidationError("\(option) is not used by mediactl \(name)"), arguments: arguments)
     }
 
     private func unknown(option: String) -> Diagnosis {
@@ -265,12 +274,31 @@ struct MistypedLine {
 
     // MARK: Options
 
+    /// The long options of the line, without their values.
+    var options: [String] { words.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) } }
+
+    /// Those that `mediactl` itself accepts, for commands that connect to a server.
+    static let connectionOptions: Set<String> = Set(
+        [
+            SettingKey.server, .user, .caFile, .pinnedKey, .insecure, .allowHTTP, .http2, .connectTimeout,
+            .stallTimeout, .responseTimeout, .limitRate, .retries, .finishTimeout, .settleTimeout,
+        ].map(\.flag) + ["--answer-timeout", "--profile"]
+    )
+
     /// The long options of a command, or of all commands of a group. They are read from its help, because the parser has no
     /// public list of them.
-    static func options(of command: any ParsableCommand.Type) -> [String] {
+    static func options(of command: any ParsableCommand.Type, includeHidden: Bool = false) -> [String] {
         let below = command.configuration.subcommands
-        guard below.isEmpty else { return Array(Set(below.flatMap { options(of: $0) })).sorted() }
-        return MediactlCommand.helpMessage(for: command, columns: 80).split(separator: "\n")
+        guard below.isEmpty else {
+            return Array(Set(below.flatMap { options(of: $0, includeHidden: includeHidden) })).sorted()
+        }
+        return ownOptions(of: command, includeHidden: includeHidden)
+    }
+
+    /// The long options of a command, without those of commands below it.
+    static func ownOptions(of command: any ParsableCommand.Type, includeHidden: Bool = false) -> [String] {
+        MediactlCommand.helpMessage(for: command, includeHidden: includeHidden, columns: 80)
+            .split(separator: "\n")
             .filter { $0.hasPrefix("  -") }
             .flatMap { line in
                 // The description begins after two blanks.

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaTransport
 
 /// Connection flags; each command has those that apply to it.
 protocol ConnectionFlags {
@@ -14,25 +15,21 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 
     @OptionGroup var network: NetworkOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Grace period after SIGTERM or SIGHUP to wait for the response (default: 30s).",
-            valueName: "time"
-        )
-    )
+    // Rarely needed, so that only settings have them; the options of 0.1.0 are accepted for one release.
+    @Option(help: .hidden)
     var finishTimeout: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Maximum time to query the server after a lost response, or to wait for a locked upload (default: 330s).",
-            valueName: "time"
-        )
-    )
+    @Option(help: .hidden)
     var settleTimeout: String?
 
     var flags: SettingsFlags {
         var flags = network.adding(to: choice.flags)
-        flags.add([.user: identity.user, .finishTimeout: finishTimeout, .settleTimeout: settleTimeout])
+        let settingsOnly = [SettingKey.finishTimeout: finishTimeout, .settleTimeout: settleTimeout]
+        flags.add([.user: identity.user])
+        flags.add(settingsOnly)
+        for (key, text) in settingsOnly.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where text != nil {
+            flags.deprecated.append(Deprecated.note(key.flag, use: "the setting \(key.rawValue)"))
+        }
         return flags
     }
 }
@@ -48,42 +45,64 @@ struct UserOptions: ParsableArguments {
     var user: String?
 }
 
-/// For commands whose servers come from records.
-struct NetworkConnectionOptions: ParsableArguments, ConnectionFlags {
-    @OptionGroup var named: ProfileOptions
-
+/// A server and connection options, without a user name.
+struct ServerConnectionOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var choice: ServerOptions
     @OptionGroup var network: NetworkOptions
 
-    var flags: SettingsFlags { network.adding(to: SettingsFlags(profile: named.profile)) }
+    var flags: SettingsFlags { network.adding(to: choice.flags) }
 }
 
-/// For commands that store something about a server without a request.
-struct ServerChoiceOptions: ParsableArguments, ConnectionFlags {
-    @OptionGroup var choice: ServerOptions
-
-    var flags: SettingsFlags { choice.flags }
-}
-
-/// For commands that query no server.
-struct NoConnectionOptions: ParsableArguments, ConnectionFlags {
-    @OptionGroup var named: ProfileOptions
-
-    var flags: SettingsFlags { SettingsFlags(profile: named.profile) }
-}
-
-struct ServerOptions: ParsableArguments {
+/// A server, for commands that send no request: to store something about it, or as a filter.
+struct ServerOptions: ParsableArguments, ConnectionFlags {
     @Option(help: ArgumentHelp("Address of the server, https://HOST[:PORT].", valueName: "url"))
     var server: String?
 
     @OptionGroup var named: ProfileOptions
 
     var flags: SettingsFlags { SettingsFlags([.server: server], profile: named.profile) }
+
+    /// The host of `--server`, for commands where it is also a filter; nil for all.
+    var scope: String? {
+        get throws(ServerURLError) {
+            guard let server else { return nil }
+            return try ServerURL(server, allowingPath: true).scope
+        }
+    }
 }
 
 /// One type for all commands: the parser passes on by type what precedes the command.
-struct ProfileOptions: ParsableArguments {
+struct ProfileOptions: ParsableArguments, ConnectionFlags {
     @Option(help: ArgumentHelp("Use this profile from the settings file.", valueName: "name"))
     var profile: String?
+
+    var flags: SettingsFlags { SettingsFlags(profile: profile) }
+}
+
+/// Connection options of commands that upload files.
+struct UploadConnectionOptions<Base: ParsableArguments & ConnectionFlags>: ParsableArguments, ConnectionFlags {
+    @OptionGroup var base: Base
+    @OptionGroup var rate: RateOptions
+
+    var flags: SettingsFlags { rate.adding(to: base.flags) }
+}
+
+/// The bandwidth of uploads.
+struct RateOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Limit the bandwidth of uploads (bytes per second), for example 500K or 20M (powers of 1024).",
+            valueName: "rate"
+        )
+    )
+    var limitRate: String?
+
+    /// The given flags with this one.
+    func adding(to flags: SettingsFlags) -> SettingsFlags {
+        var flags = flags
+        flags.add([.limitRate: limitRate])
+        return flags
+    }
 }
 
 struct NetworkOptions: ParsableArguments {
@@ -134,14 +153,6 @@ struct NetworkOptions: ParsableArguments {
     var answerTimeout: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Limit bandwidth (bytes per second), for example 500K or 20M (powers of 1024).",
-            valueName: "rate"
-        )
-    )
-    var limitRate: String?
-
-    @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Number of retries for idempotent requests (default: 3).", valueName: "n")
     )
@@ -161,10 +172,11 @@ struct NetworkOptions: ParsableArguments {
         flags.add([
             .caFile: caFile, .pinnedKey: pinnedKey, .insecure: insecure ? "true" : nil,
             .allowHTTP: allowHTTP ? "true" : nil, .http2: http2 ? "true" : nil, .connectTimeout: connectTimeout,
-            .stallTimeout: stallTimeout, .responseTimeout: responseTimeout ?? answerTimeout, .limitRate: limitRate,
-            .retries: retries,
+            .stallTimeout: stallTimeout, .responseTimeout: responseTimeout ?? answerTimeout, .retries: retries,
         ])
-        if answerTimeout != nil { flags.deprecated.append("--answer-timeout is deprecated; use --response-timeout") }
+        if answerTimeout != nil {
+            flags.deprecated.append(Deprecated.note("--answer-timeout", use: "--response-timeout"))
+        }
         return flags
     }
 }

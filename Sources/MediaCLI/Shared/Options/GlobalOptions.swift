@@ -46,6 +46,14 @@ struct GlobalOptions: ParsableArguments {
     }
 }
 
+extension NameSpecification {
+    /// `-n, --dry-run`
+    static var dryRun: NameSpecification { [.customShort("n"), .long] }
+
+    /// `-j, --jobs`, also as `-j4`
+    static var jobs: NameSpecification { [.customShort("j", allowingJoined: true), .long] }
+}
+
 struct OutputPreferences: Sendable {
     var isJSON = false
     var isQuiet = false

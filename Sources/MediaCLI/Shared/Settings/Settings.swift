@@ -140,11 +140,11 @@ struct Settings: Sendable {
         var notes = flags.deprecated
         for key in SettingKey.allCases {
             guard let old = key.deprecatedVariable, environment[old]?.isEmpty == false else { continue }
-            notes.append("\(old) is deprecated; use \(key.environmentVariable)")
+            notes.append(Deprecated.note(old, use: key.environmentVariable))
         }
         for section in [file.global] + file.profiles.values.sorted(by: { $0.keyPrefix < $1.keyPrefix }) {
             notes += section.deprecated.map { name, key in
-                "\(section.keyPrefix)\(name) is deprecated; use \(key.rawValue)"
+                Deprecated.note(section.keyPrefix + name, use: key.rawValue)
             }
         }
         return notes

@@ -1,0 +1,28 @@
+internal import MediaCore
+
+extension Sequence {
+    /// The element with this ID, or the only one whose ID begins like this.
+    ///
+    /// - Parameters:
+    ///   - prefix: As the user wrote it; its case is ignored.
+    ///   - kind: What the IDs are of, in the singular.
+    ///   - id: The ID of an element, in lower case.
+    /// - Returns: nil if there is none.
+    /// - Throws: `Diagnosis` (usage) with the candidates if there are several.
+    func named(_ prefix: String, _ kind: String, _ id: (Element) -> String) throws(Diagnosis) -> Element? {
+        let prefix = prefix.lowercased()
+        guard !prefix.isEmpty else { return nil }
+        var found: [Element] = []
+        for element in self where id(element).hasPrefix(prefix) {
+            guard id(element) != prefix else { return element }
+            found.append(element)
+        }
+        guard found.count > 1 else { return found.first }
+        let shown = found.prefix(5).map { TerminalText.escaped(id($0)) }
+        throw .usage(
+            "\(ErrorCatalogue.quoted(prefix)) matches \(Formats.count(found.count, kind)): "
+                + shown.joined(separator: ", ") + (found.count > shown.count ? ", ..." : ""),
+            hint: "specify more of the ID"
+        )
+    }
+}
