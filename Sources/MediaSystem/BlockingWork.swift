@@ -9,9 +9,7 @@ package enum BlockingWork {
         try await result(of: work).get()
     }
 
-    /// As above.
-    ///
-    /// - Parameter work: Gets a function that returns whether the task was cancelled.
+    /// As above; `work` gets a function that returns whether the task was canceled.
     package static func runCancellable<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws(Failure) -> Value
     ) async throws(Failure) -> Value {

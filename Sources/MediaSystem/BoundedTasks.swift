@@ -4,6 +4,7 @@
 ///
 /// - Parameters:
 ///   - limit: Tasks in parallel, at least 1.
+///   - isolation: Of `next` and `ended`.
 ///   - next: The next piece of work, requested when a task is free for it; nil ends the requests.
 ///   - ended: Takes each result, one at a time. With tasks free it may be called only after the next piece has arrived.
 ///   - body: Does a piece of work.

@@ -218,5 +218,10 @@ extension OutcomeCode {
         isRetryable: true
     )
     public static let transport = OutcomeCode("transport", 6, "no response", "the network failed{said}", hint: "retry")
-    public static let transportFailed = OutcomeCode("transport_failed", 6, "the network cannot be used", "the network cannot be used{said}")
+    public static let transportFailed = OutcomeCode(
+        "transport_failed",
+        6,
+        "the network cannot be used",
+        "the network cannot be used{said}"
+    )
 }

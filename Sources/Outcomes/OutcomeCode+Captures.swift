@@ -161,7 +161,12 @@ extension OutcomeCode {
         "capture {value} predates modes and is not submitted by default",
         hint: "add --as-hash-only to submit its hash"
     )
-    public static let notSigned = OutcomeCode("not_signed", 10, "the capture is not signed yet", "the capture is not signed yet{said}")
+    public static let notSigned = OutcomeCode(
+        "not_signed",
+        10,
+        "the capture is not signed yet",
+        "the capture is not signed yet{said}"
+    )
     public static let recordUnusable = OutcomeCode(
         "record_unusable",
         12,
@@ -206,9 +211,17 @@ extension OutcomeCode {
     )
     public static let cancelled = OutcomeCode("cancelled", 130, "cancelled")
     public static let internalError = OutcomeCode("internal_error", 1, "a defect of mediactl", "internal error{said}")
-    public static let resourcesExhausted = OutcomeCode("resources_exhausted", 1, "not enough threads or file descriptors to run")
+    public static let resourcesExhausted = OutcomeCode(
+        "resources_exhausted",
+        1,
+        "not enough threads or file descriptors to run"
+    )
     public static let usage = OutcomeCode("usage", 2, "wrong usage")
-    public static let invalidSetting = OutcomeCode("invalid_setting", 2, "a setting with an invalid value, or an unknown one")
+    public static let invalidSetting = OutcomeCode(
+        "invalid_setting",
+        2,
+        "a setting with an invalid value, or an unknown one"
+    )
     public static let invalidServer = OutcomeCode("invalid_server", 2, "the server's address cannot be used")
     public static let noServer = OutcomeCode("no_server", 2, "no server is configured")
     public static let noCredentials = OutcomeCode("no_credentials", 4, "no user, password or key is configured")
@@ -221,7 +234,19 @@ extension OutcomeCode {
     public static let invalidImport = OutcomeCode("invalid_import", 2, "the import cannot be read")
     public static let interrupted = OutcomeCode("interrupted", 130, "stopped by a signal")
     public static let unknownResponse = OutcomeCode("unknown_response", 5, "no kept response has this ID")
-    public static let noTokenFound = OutcomeCode("no_token_found", 11, "the response contains no delete token, or more than one")
-    public static let tokenInUse = OutcomeCode("token_in_use", 10, "another file of the same host has this delete token")
-    public static let tokenRemoved = OutcomeCode("token_removed", 10, "the entry with this delete token was removed on this machine")
+    public static let noTokenFound = OutcomeCode(
+        "no_token_found",
+        11,
+        "the response contains no delete token, or more than one"
+    )
+    public static let tokenInUse = OutcomeCode(
+        "token_in_use",
+        10,
+        "another file of the same host has this delete token"
+    )
+    public static let tokenRemoved = OutcomeCode(
+        "token_removed",
+        10,
+        "the entry with this delete token was removed on this machine"
+    )
 }

@@ -15,7 +15,12 @@ extension OutcomeCode {
         "cannot read {file}: no such file",
         hint: "check the spelling of the path"
     )
-    public static let fileUnreadable = OutcomeCode("file_unreadable", 2, "the file cannot be opened or read", "cannot read {file}{said}")
+    public static let fileUnreadable = OutcomeCode(
+        "file_unreadable",
+        2,
+        "the file cannot be opened or read",
+        "cannot read {file}{said}"
+    )
     public static let isDirectory = OutcomeCode(
         "is_directory",
         2,
@@ -29,7 +34,12 @@ extension OutcomeCode {
         "it is a FIFO, a socket or a device",
         "cannot {use} {file}: it is not a regular file"
     )
-    public static let emptyFile = OutcomeCode("empty_file", 2, "the file has no bytes", "cannot {use} {file}: it is empty")
+    public static let emptyFile = OutcomeCode(
+        "empty_file",
+        2,
+        "the file has no bytes",
+        "cannot {use} {file}: it is empty"
+    )
     public static let fileTooLarge = OutcomeCode(
         "file_too_large",
         2,
@@ -61,8 +71,18 @@ extension OutcomeCode {
         "the SHA-256 of the stored copy differs from that of the source",
         "the hashes differ{said}"
     )
-    public static let lengthMismatch = OutcomeCode("length_mismatch", 8, "more or fewer bytes than announced", "{file} has the wrong length{said}")
-    public static let targetUnusable = OutcomeCode("target_unusable", 2, "a file cannot be written there", "cannot write to {file}{said}")
+    public static let lengthMismatch = OutcomeCode(
+        "length_mismatch",
+        8,
+        "more or fewer bytes than announced",
+        "{file} has the wrong length{said}"
+    )
+    public static let targetUnusable = OutcomeCode(
+        "target_unusable",
+        2,
+        "a file cannot be written there",
+        "cannot write to {file}{said}"
+    )
     public static let targetExists = OutcomeCode(
         "target_exists",
         10,
@@ -92,7 +112,12 @@ extension OutcomeCode {
         .termsNotAccepted,
     ]
 
-    public static let invalidDetail = OutcomeCode("invalid_detail", 2, "a detail violates a rule of the server", "cannot use {value}{said}")
+    public static let invalidDetail = OutcomeCode(
+        "invalid_detail",
+        2,
+        "a detail violates a rule of the server",
+        "cannot use {value}{said}"
+    )
     public static let uploadInProgress = OutcomeCode(
         "upload_in_progress",
         10,
@@ -154,7 +179,11 @@ extension OutcomeCode {
         "the server has these bytes in another event and refused to add them to this one",
         "the server has the same bytes in another event and refused the file{said}"
     )
-    public static let inOtherEvent = OutcomeCode("in_other_event", 10, "a file that was selected by its event, and that another event has as well")
+    public static let inOtherEvent = OutcomeCode(
+        "in_other_event",
+        10,
+        "a file that was selected by its event, and that another event has as well"
+    )
     public static let notListed = OutcomeCode(
         "not_listed",
         3,

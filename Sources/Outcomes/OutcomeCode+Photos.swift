@@ -42,7 +42,12 @@ extension OutcomeCode {
         "a date that the server does not accept",
         "{value} is not a date the server accepts{said}"
     )
-    public static let unknownPhoto = OutcomeCode("unknown_photo", 5, "the index has no photo with this id", "no such photo in the index")
+    public static let unknownPhoto = OutcomeCode(
+        "unknown_photo",
+        5,
+        "the index has no photo with this id",
+        "no such photo in the index"
+    )
     public static let neverSynchronized = OutcomeCode(
         "never_synchronized",
         5,
@@ -122,7 +127,12 @@ extension OutcomeCode {
         "no such tape: {value}",
         hint: "mediactl tapes list shows them all"
     )
-    public static let tapeAmbiguous = OutcomeCode("tape_ambiguous", 2, "several tapes match", "{value} matches several tapes")
+    public static let tapeAmbiguous = OutcomeCode(
+        "tape_ambiguous",
+        2,
+        "several tapes match",
+        "{value} matches several tapes"
+    )
     public static let clipNotFound = OutcomeCode(
         "clip_not_found",
         5,
@@ -130,7 +140,12 @@ extension OutcomeCode {
         "no such clip in the tape: {value}{said}",
         hint: "mediactl tapes show TAPE lists its clips; #1 is the first"
     )
-    public static let titleEmpty = OutcomeCode("title_empty", 2, "the title is empty", "a title must contain a visible character")
+    public static let titleEmpty = OutcomeCode(
+        "title_empty",
+        2,
+        "the title is empty",
+        "a title must contain a visible character"
+    )
     public static let trimTooLong = OutcomeCode(
         "trim_too_long",
         2,
@@ -143,14 +158,24 @@ extension OutcomeCode {
         "the setting is for clips of another kind",
         "not applicable to a clip of this kind{said}"
     )
-    public static let outOfRange = OutcomeCode("out_of_range", 2, "a value outside its range", "{value} is out of range{said}")
+    public static let outOfRange = OutcomeCode(
+        "out_of_range",
+        2,
+        "a value outside its range",
+        "{value} is out of range{said}"
+    )
     public static let albumNotFound = OutcomeCode(
         "album_not_found",
         5,
         "the library has no album with this id",
         "no such album in the library: {value}{said}"
     )
-    public static let albumsOff = OutcomeCode("albums_off", 2, "albums are switched off", hint: "set albums.enabled: true")
+    public static let albumsOff = OutcomeCode(
+        "albums_off",
+        2,
+        "albums are switched off",
+        hint: "set albums.enabled: true"
+    )
     public static let libraryUnusable = OutcomeCode(
         "library_unusable",
         4,
@@ -165,7 +190,12 @@ extension OutcomeCode {
         "the album {value} belongs to another tape{said}",
         hint: "unlink it there first: mediactl tapes album unlink TAPE"
     )
-    public static let quotaExceeded = OutcomeCode("quota_exceeded", 1, "the account of the library is full", "the account is full{said}")
+    public static let quotaExceeded = OutcomeCode(
+        "quota_exceeded",
+        1,
+        "the account of the library is full",
+        "the account is full{said}"
+    )
     public static let nothingToExport = OutcomeCode(
         "nothing_to_export",
         2,
@@ -180,5 +210,10 @@ extension OutcomeCode {
         "ffmpeg is needed to render a tape and is not installed{said}",
         hint: "install ffmpeg and ffprobe, or omit --render: playlists and timelines do not need them"
     )
-    public static let renderFailed = OutcomeCode("render_failed", 1, "ffmpeg failed", "ffmpeg could not render the tape{said}")
+    public static let renderFailed = OutcomeCode(
+        "render_failed",
+        1,
+        "ffmpeg failed",
+        "ffmpeg could not render the tape{said}"
+    )
 }

@@ -17,7 +17,9 @@ import Testing
     @Test func everyCodeIsListedOnce() throws {
         let rows = OutcomeTable.codes.map(\.rawValue)
         #expect(Set(rows).count == rows.count)
-        let declared = try Self.sources("Outcomes").flatMap { $0.matches(of: /static let \w+ = OutcomeCode\(\s*"(\w+)"/) }
+        let declared = try Self.sources("Outcomes").flatMap {
+            $0.matches(of: /static let \w+ = OutcomeCode\(\s*"(\w+)"/)
+        }
         #expect(Set(declared.map { String($0.1) }) == Set(rows))
         for row in OutcomeTable.codes {
             #expect(ExitCode(rawValue: row.exitCode) != nil, "\(row.rawValue)")

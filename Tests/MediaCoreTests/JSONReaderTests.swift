@@ -60,7 +60,8 @@ import Testing
         case .double(let number): number
         case .string(let text): text
         case .array(let elements): elements.map(plain)
-        case .object(let members): NSDictionary(dictionary: Dictionary(members.map { ($0.name, plain($0.value)) }) { $1 })
+        case .object(let members):
+            NSDictionary(dictionary: Dictionary(members.map { ($0.name, plain($0.value)) }) { $1 })
         case .verbatim(let json): json
         }
     }

@@ -60,5 +60,7 @@ extension JSONValue {
 }
 
 extension JSONObject {
-    package func json(isForTerminals: Bool = false) -> String { JSONValue.object(self).json(isForTerminals: isForTerminals) }
+    package func json(isForTerminals: Bool = false) -> String {
+        JSONValue.object(self).json(isForTerminals: isForTerminals)
+    }
 }

@@ -86,7 +86,9 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
         JSONObject(left.members + right.members)
     }
 
-    package static func == (left: JSONObject, right: JSONObject) -> Bool { left.members.elementsEqual(right.members, by: ==) }
+    package static func == (left: JSONObject, right: JSONObject) -> Bool {
+        left.members.elementsEqual(right.members, by: ==)
+    }
 }
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,

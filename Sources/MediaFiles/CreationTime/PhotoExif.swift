@@ -230,7 +230,9 @@ package struct PhotoExif {
     package init?(of file: SourceFile) {
         // A PNG encoder that writes chunks of 8 KiB makes 6,400 of 50 MiB before the one that is wanted.
         var content = BoundedContent(of: file, reads: 16_384)
-        guard let block = ExifBlock.find(in: &content), let tiff = TIFFStructure(block, in: &content) else { return nil }
+        guard let block = ExifBlock.find(in: &content), let tiff = TIFFStructure(block, in: &content) else {
+            return nil
+        }
         let first = tiff.entries(at: tiff.start, of: &content)
         let exif = tiff.entries(at: tiff.offset(first[0x8769]), of: &content)
         let gps = tiff.entries(at: tiff.offset(first[0x8825]), of: &content)

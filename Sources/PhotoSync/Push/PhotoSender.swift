@@ -257,7 +257,9 @@ enum PhotoDate {
     /// - Throws: `PhotoSyncError`: `.invalidDate` outside the years 0000 to 9999. The server would read an invalid or
     ///   missing date as "now" (photosync contract 3.1, trap 5), which could not be corrected later.
     static func of(_ file: SourceFile) throws(PhotoSyncError) -> PhotoTime {
-        if let taken = PhotoExif(of: file)?.captureTime.flatMap({ PhotoTime(microseconds: $0.microseconds) }) { return taken }
+        if let taken = PhotoExif(of: file)?.captureTime.flatMap({ PhotoTime(microseconds: $0.microseconds) }) {
+            return taken
+        }
         if let changed = modification(of: file.descriptor).flatMap(PhotoTime.init(microseconds:)) { return changed }
         throw PhotoSyncError(
             .invalidDate,

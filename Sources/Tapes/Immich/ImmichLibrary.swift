@@ -433,7 +433,9 @@ extension ImmichLibrary {
         while !rest.isEmpty {
             let block = rest.prefix(ImmichAssetSearch.largestCheck)
             rest = rest.dropFirst(block.count)
-            let assets = block.map { JSONValue.object(["id": .string($0.id), "checksum": .string($0.checksum.base64)]) }
+            let assets = block.map {
+                JSONValue.object(["id": .string($0.id), "checksum": .string($0.checksum.base64)])
+            }
             let body: JSONObject = ["assets": .array(assets)]
             let answer = try await json(
                 client.request(.post, "/assets/bulk-upload-check", body: body),
