@@ -141,7 +141,7 @@ import Testing
         #expect(pending.synced.end < named.begin, "media has its name only with a record")
 
         let post = try #require(trace.first(["sendto"], on: "socket:", holding: "POST /api/v1/captures/hash-only"))
-        let counter = try #require(trace.first(["write"], on: "/capture-counters/", holding: "2\\n"))
+        let counter = try #require(trace.first(["pwrite64", "write"], on: "/capture-counters/", holding: "2\\n"))
         let counterSynced = try #require(trace.first(["fsync"], on: "/capture-counters/", after: counter))
         let replaced = try #require(trace.calls.first { $0.name == "rename" && $0.text.contains("/capture-counters/") })
         let directorySynced = try #require(trace.first(["fsync"], on: "/capture-counters>", after: replaced))

@@ -128,7 +128,7 @@ import Testing
         #expect(result.output.components(separatedBy: "deleted").count == 4)
         #expect(try scene.sandbox.storedFiles().count == 1)
         // The entries of the deleted files are gone as well.
-        #expect(try await scene.run(["uploads", "list"]).lines.count == 2)
+        #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
     /// On D1 and D2 one label is enough to be listed in both events (gighive contract section 7); on D3 the bytes are linked.

@@ -231,7 +231,7 @@ import Testing
         ("http://h:8080", "http://u:p@h:8080", "\"base_url\" does not fit \"host\""),
         ("http://h:8080", "http://h:8080@elsewhere", "\"base_url\" does not fit \"host\""),
         ("token-export/1", "token-export/2", "\"schema\" is not mediactl.token-export/1"),
-        ("}", "", "not JSON, or a number that is not whole"),
+        ("}", "", "not a JSON object"),
     ])
     func oneWrongLineRefusesTheWholeFile(text: String, replacement: String, reason: String) async throws {
         let machine = try Machine()
