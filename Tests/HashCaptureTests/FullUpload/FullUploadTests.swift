@@ -91,9 +91,10 @@ import Testing
     @Test func mediaOfAHashOnlyCaptureAreNotReportedAsAccepted() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
-        let first = try await bench.session.capture(try bench.request())
+        let request = bench.request(try bench.photo(), depth: try bench.depthMap())
+        let first = try await bench.session.capture(request)
         #expect(first.record.state == .accepted && first.record.mode == .hashOnly)
-        let error = await #expect(throws: CaptureError.self) { try await bench.session.sendMedia(try bench.request()) }
+        let error = await #expect(throws: CaptureError.self) { try await bench.session.sendMedia(request) }
         #expect(error?.code == .duplicate && error?.value == first.record.id)
     }
 
