@@ -1,6 +1,4 @@
 /// Codes of hash-only captures and of local failures.
-// The meaning in a row is its documentation.
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension OutcomeCode {
     static let captureCodes: [OutcomeCode] = [
         .depthMapInvalid, .depthRequired, .videoMembersMissing, .settingsUnusable, .privacyModeOn,
@@ -10,187 +8,179 @@ extension OutcomeCode {
         .vaultUnusable, .mediaDamaged, .mediaMissing,
     ]
 
+    /// The depth map cannot be read, or does not fit the capture.
     public static let depthMapInvalid = OutcomeCode(
         "depth_map_invalid",
         2,
-        "the depth map cannot be read, or does not fit the capture",
         "cannot use {file} as a depth map{said}",
         hint: "raw depth maps require --depth-size WxH, PNG depth maps require --depth-scale METERS"
     )
+    /// A depth map or --no-depth is required.
     public static let depthRequired = OutcomeCode(
         "depth_required",
         2,
-        "a depth map or --no-depth is required",
         "without a depth map the server would record this capture as suspicious",
         hint: "add --depth FILE, or --no-depth to submit without one"
     )
+    /// Hash chain, frame count or duration of a video is missing.
     public static let videoMembersMissing = OutcomeCode(
         "video_members_missing",
         2,
-        "hash chain, frame count or duration of a video is missing",
         "a video requires --hash-chain, --frame-count and --duration-ms{said}",
         hint: "give --hash-chain HEX:LENGTH, --frame-count N and --duration-ms N"
     )
+    /// The file of the privacy settings cannot be read.
     public static let settingsUnusable = OutcomeCode(
         "settings_unusable",
         2,
-        "the file of the privacy settings cannot be read",
         "the privacy settings {file} cannot be used{said}",
         hint: "nothing is sent until they can be read; repair the file, or delete it to use the defaults"
     )
+    /// --send-media was given, but the privacy settings forbid it.
     public static let privacyModeOn = OutcomeCode(
         "privacy_mode_on",
         2,
-        "--send-media was given, but the privacy settings forbid it",
         "privacy mode is on: media must not be sent",
         hint: "send only its hash, without --send-media; or: mediactl hash-only settings set privacy-mode off"
     )
+    /// A depth map in PNG, in a build without the trait ImageLibraries.
     public static let imageLibrariesMissing = OutcomeCode(
         "image_libraries_missing",
         2,
-        "a depth map in PNG, in a build without the trait ImageLibraries",
         "this build of mediactl cannot read PNG{said}",
         hint: "convert the depth map to NPY or PFM, or build with the trait ImageLibraries"
     )
+    /// The key or the signing program did not produce a valid signature.
     public static let signingFailed = OutcomeCode(
         "signing_failed",
         1,
-        "the key or the signing program did not produce a valid signature",
         "signing failed{said}",
         hint: "nothing is sent unsigned; check the key, or the program that signs"
     )
+    /// The key cannot be read, or is not the registered one.
     public static let keyUnusable = OutcomeCode(
         "key_unusable",
         2,
-        "the key cannot be read, or is not the registered one",
         "the key cannot be used{said}",
         hint: """
             a key file is P-256 in PKCS#8, without a passphrase and with mode 0600; see mediactl hash-only \
             register --help
             """
     )
+    /// The signature counter of the device has no next value.
     public static let counterExhausted = OutcomeCode(
         "counter_exhausted",
         1,
-        "the signature counter of the device has no next value",
         "this device has no signature counter left{said}",
         hint: "register a new device with: mediactl hash-only register --replace"
     )
+    /// This machine is not registered with the capture server.
     public static let notRegistered = OutcomeCode(
         "not_registered",
         4,
-        "this machine is not registered with the capture server",
         "this machine is not registered",
         hint: "run mediactl hash-only register"
     )
+    /// This machine, or its key, is already registered.
     public static let alreadyRegistered = OutcomeCode(
         "already_registered",
         10,
-        "this machine, or its key, is already registered",
         "this machine, or this key, is already registered{said}",
         hint: "--replace registers a new device with a new key; existing captures are not changed"
     )
+    /// The server does not accept devices of this platform or with this evidence.
     public static let enrolmentImpossible = OutcomeCode(
         "enrolment_impossible",
         2,
-        "the server does not accept devices of this platform or with this evidence",
         "this machine cannot be registered with the server{said}",
         hint: """
             servers with the profile mediactl-1 accept Linux; to use a key that was enrolled elsewhere, add \
             --device-id UUID
             """
     )
+    /// Clock skew: the server rejected the timestamp of the request.
     public static let clockWrong = OutcomeCode(
         "clock_wrong",
         4,
-        "clock skew: the server rejected the timestamp of the request",
         "clock skew: the server rejected the timestamp{status}{said}"
     )
+    /// The server does not accept the signature of the capture.
     public static let assertionRefused = OutcomeCode(
         "assertion_refused",
         4,
-        "the server does not accept the signature of the capture",
         "the server refuses the signature of the capture{status}{said}",
         hint: "check key and RP ID with mediactl hash-only register --dry-run; the server gives no reason"
     )
+    /// The server does not accept the signature of the request.
     public static let requestSignatureRefused = OutcomeCode(
         "request_signature_refused",
         4,
-        "the server does not accept the signature of the request",
         "the server refuses the signature of the request{status}{said}",
         hint: "another program may be using the same device and signature counter"
     )
+    /// The device is not registered with the server.
     public static let deviceUnknown = OutcomeCode(
         "device_unknown",
         5,
-        "the device is not registered with the server",
         "this device is not registered with the server{status}{said}",
         hint: "register again with: mediactl hash-only register --replace"
     )
+    /// The server does not accept captures from a device of this level.
     public static let deviceUnverified = OutcomeCode(
         "device_unverified",
         4,
-        "the server does not accept captures from a device of this level",
         "the server does not accept captures from a device of this level{status}{said}",
         hint: "ask its operator which levels it accepts"
     )
+    /// The server has no such capture.
     public static let captureNotFound = OutcomeCode(
         "capture_not_found",
         5,
-        "the server has no such capture",
         "the server does not have this capture{status}{said}",
         hint: "list the stored captures with: mediactl hash-only list"
     )
+    /// The server already has this hash, from another device or as another capture.
     public static let duplicate = OutcomeCode(
         "duplicate",
         10,
-        "the server already has this hash, from another device or as another capture",
         "the server already has this hash from another device{status}{said}",
         hint: "a hash can be submitted only once, by the first device"
     )
-    public static let captureUnknown = OutcomeCode(
-        "capture_unknown",
-        5,
-        "no stored capture has this id or hash",
-        "no unique capture matches {value}{said}"
-    )
+    /// No stored capture has this id or hash.
+    public static let captureUnknown = OutcomeCode("capture_unknown", 5, "no unique capture matches {value}{said}")
+    /// The capture was made before modes existed.
     public static let localOnly = OutcomeCode(
         "local_only",
         2,
-        "the capture was made before modes existed",
         "capture {value} predates modes and is not submitted by default",
         hint: "add --as-hash-only to submit its hash"
     )
-    public static let notSigned = OutcomeCode(
-        "not_signed",
-        10,
-        "the capture is not signed yet",
-        "the capture is not signed yet{said}"
-    )
+    /// The capture is not signed yet.
+    public static let notSigned = OutcomeCode("not_signed", 10, "the capture is not signed yet{said}")
+    /// The stored record is damaged.
     public static let recordUnusable = OutcomeCode(
         "record_unusable",
         12,
-        "the stored record is damaged",
         "the record of capture {value} is damaged{said}"
     )
+    /// The vault or its key cannot be used; nothing in it was changed.
     public static let vaultUnusable = OutcomeCode(
         "vault_unusable",
         12,
-        "the vault or its key cannot be used; nothing in it was changed",
         "the vault cannot be used{said}",
         hint: "check its permissions, and its key; nothing in it was changed"
     )
+    /// A file in the vault was modified.
     public static let mediaDamaged = OutcomeCode(
         "media_damaged",
         8,
-        "a file in the vault was modified",
         "the copy in the vault is damaged{said}",
         hint: "it was modified, or belongs to another capture; the record itself is intact"
     )
+    /// The vault does not have the copy.
     public static let mediaMissing = OutcomeCode(
         "media_missing",
         12,
-        "the vault does not have the copy",
         "the vault does not have the copy{said}",
         hint: "mediactl hash-only show ID lists what is stored"
     )
@@ -201,49 +191,69 @@ extension OutcomeCode {
         .invalidImport, .interrupted, .unknownResponse, .noTokenFound, .tokenInUse, .tokenRemoved,
     ]
 
+    /// Another process is using the index, the directory or the counter.
     public static let busy = OutcomeCode(
         "busy",
         10,
-        "another process is using the index, the directory or the counter",
         "another mediactl process is using it{said}",
         hint: "retry when it has finished",
         isRetryable: true
     )
+    /// Cancelled.
     public static let cancelled = OutcomeCode("cancelled", 130, "cancelled")
-    public static let internalError = OutcomeCode("internal_error", 1, "a defect of mediactl", "internal error{said}")
+    /// A defect of mediactl.
+    public static let internalError = OutcomeCode("internal_error", 1, "internal error{said}")
+    /// Not enough threads or file descriptors to run.
     public static let resourcesExhausted = OutcomeCode(
         "resources_exhausted",
         1,
         "not enough threads or file descriptors to run"
     )
+    /// Wrong usage.
     public static let usage = OutcomeCode("usage", 2, "wrong usage")
+    /// A setting with an invalid value, or an unknown one.
     public static let invalidSetting = OutcomeCode(
         "invalid_setting",
         2,
         "a setting with an invalid value, or an unknown one"
     )
+    /// The server's address cannot be used.
     public static let invalidServer = OutcomeCode("invalid_server", 2, "the server's address cannot be used")
+    /// No server is configured.
     public static let noServer = OutcomeCode("no_server", 2, "no server is configured")
+    /// No user, password or key is configured.
     public static let noCredentials = OutcomeCode("no_credentials", 4, "no user, password or key is configured")
+    /// The manifest has errors.
     public static let invalidManifest = OutcomeCode("invalid_manifest", 2, "the manifest has errors")
+    /// The report cannot be written.
     public static let reportFailed = OutcomeCode("report_failed", 2, "the report cannot be written")
+    /// The directory cannot be watched.
     public static let cannotWatch = OutcomeCode("cannot_watch", 2, "the directory cannot be watched")
+    /// No upload has this id.
     public static let unknownUpload = OutcomeCode("unknown_upload", 5, "no upload has this id")
+    /// Standard output cannot be written.
     public static let outputFailed = OutcomeCode("output_failed", 1, "standard output cannot be written")
+    /// An output file cannot be created.
     public static let outputUnusable = OutcomeCode("output_unusable", 2, "an output file cannot be created")
+    /// The import cannot be read.
     public static let invalidImport = OutcomeCode("invalid_import", 2, "the import cannot be read")
+    /// Stopped by a signal.
     public static let interrupted = OutcomeCode("interrupted", 130, "stopped by a signal")
+    /// No kept response has this ID.
     public static let unknownResponse = OutcomeCode("unknown_response", 5, "no kept response has this ID")
+    /// The response contains no delete token, or more than one.
     public static let noTokenFound = OutcomeCode(
         "no_token_found",
         11,
         "the response contains no delete token, or more than one"
     )
+    /// Another file of the same host has this delete token.
     public static let tokenInUse = OutcomeCode(
         "token_in_use",
         10,
         "another file of the same host has this delete token"
     )
+    /// The entry with this delete token was removed on this machine.
     public static let tokenRemoved = OutcomeCode(
         "token_removed",
         10,

@@ -1,6 +1,4 @@
 /// Codes of PhotoSync and of tapes with their albums.
-// The meaning in a row is its documentation.
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension OutcomeCode {
     static let photoCodes: [OutcomeCode] = [
         .notLoggedIn, .noDevice, .invalidDevice, .keyNotRotated, .invalidDate, .unknownPhoto, .neverSynchronized,
@@ -8,111 +6,95 @@ extension OutcomeCode {
         .notConfirmed,
     ]
 
+    /// No API key is stored for the server, or it rejected e-mail address and password.
     public static let notLoggedIn = OutcomeCode(
         "not_logged_in",
         4,
-        "no API key is stored for the server, or it rejected e-mail address and password",
         "not logged in",
         hint: "run mediactl login, or set a key with --api-key-file FILE or MEDIACTL_API_KEY"
     )
+    /// This machine is not registered with the photo server.
     public static let noDevice = OutcomeCode(
         "no_device",
         4,
-        "this machine is not registered with the photo server",
         "this machine is not registered with the server",
         hint: "register it with: mediactl login"
     )
+    /// This machine is not a registered device of this user.
     public static let invalidDevice = OutcomeCode(
         "invalid_device",
         4,
-        "this machine is not a registered device of this user",
         "this machine is not a registered device of this user{status}{said}",
         hint: "it may have been removed on the server; register it again with: mediactl login"
     )
+    /// A login by password could not save the new key; the old one still works.
     public static let keyNotRotated = OutcomeCode(
         "key_not_rotated",
         7,
-        "a login by password could not save the new key; the old one still works",
         "the server could not issue a new key for this user{status}{said}",
         hint: "the old key still works: log in with it, without --email"
     )
-    public static let invalidDate = OutcomeCode(
-        "invalid_date",
-        2,
-        "a date that the server does not accept",
-        "{value} is not a date the server accepts{said}"
-    )
-    public static let unknownPhoto = OutcomeCode(
-        "unknown_photo",
-        5,
-        "the index has no photo with this id",
-        "no such photo in the index"
-    )
+    /// A date that the server does not accept.
+    public static let invalidDate = OutcomeCode("invalid_date", 2, "{value} is not a date the server accepts{said}")
+    /// The index has no photo with this id.
+    public static let unknownPhoto = OutcomeCode("unknown_photo", 5, "no such photo in the index")
+    /// No complete index for this server yet.
     public static let neverSynchronized = OutcomeCode(
         "never_synchronized",
         5,
-        "no complete index for this server yet",
         "no index for this server yet",
         hint: "run mediactl sync first"
     )
+    /// The server timed out reading the request body: it waits at most 30 seconds.
     public static let bodyTooSlow = OutcomeCode(
         "body_too_slow",
         6,
-        "the server timed out reading the request body: it waits at most 30 seconds",
         "the server timed out reading the request body{status}",
         hint: "it waits at most 30 seconds; use --jobs 1, raise --limit-rate, or use a faster connection",
         isRetryable: true
     )
-    public static let setupRequired = OutcomeCode(
-        "setup_required",
-        7,
-        "the server has not been set up yet",
-        "the server has not been set up yet{status}"
-    )
+    /// The server has not been set up yet.
+    public static let setupRequired = OutcomeCode("setup_required", 7, "the server has not been set up yet{status}")
+    /// The server lists only one page of photos.
     public static let stubServer = OutcomeCode(
         "stub_server",
         7,
-        "the server lists only one page of photos",
         "this server cannot list its photos page by page{said}",
         hint: "it runs without PostgreSQL; its operator must configure that"
     )
+    /// Incomplete listing: fewer photos than the server reports; nothing was recorded as complete.
     public static let listingIncomplete = OutcomeCode(
         "listing_incomplete",
         7,
-        "incomplete listing: fewer photos than the server reports; nothing was recorded as complete",
         "incomplete listing: fewer photos than the server reports{said}",
         hint: "nothing was recorded as complete; run mediactl sync again later"
     )
+    /// Pagination loop: the server repeated a cursor.
     public static let repeatedCursor = OutcomeCode(
         "repeated_cursor",
         7,
-        "pagination loop: the server repeated a cursor",
         "pagination loop: the server repeated a cursor{said}",
         hint: "nothing was recorded as complete; contact its operator"
     )
+    /// The server stores uploads without an owner, and deletes such photos by itself.
     public static let ownershipDefect = OutcomeCode(
         "ownership_defect",
         7,
-        "the server stores uploads without an owner, and deletes such photos by itself",
         """
         this server does not record who sends a photo: what was sent is not yours there, and it deletes such \
         photos on its own
         """,
         hint: "do not delete any local original; ask its operator for a PhotoSync server without this defect"
     )
+    /// The server has the photo, but does not list it as owned by this account.
     public static let notOwned = OutcomeCode(
         "not_owned",
         10,
-        "the server has the photo, but does not list it as owned by this account",
         "the server has {file}, but does not list it as yours{said}",
         hint: "keep the local original; the photo on the server has another owner, or none"
     )
-    public static let notConfirmed = OutcomeCode(
-        "not_confirmed",
-        6,
-        "a photo was uploaded, but is not listed as owned by this account",
-        "the server does not list the photo yet{said}"
-    )
+    /// A photo was uploaded, but is not listed as owned by this account.
+    public static let notConfirmed = OutcomeCode("not_confirmed", 6, "the server does not list the photo yet{said}")
 
     static let tapeCodes: [OutcomeCode] = [
         .tapeNotFound, .tapeAmbiguous, .clipNotFound, .titleEmpty, .trimTooLong, .notForThisKind, .outOfRange,
@@ -120,100 +102,73 @@ extension OutcomeCode {
         .renderFailed,
     ]
 
+    /// No tape has this title or id.
     public static let tapeNotFound = OutcomeCode(
         "tape_not_found",
         5,
-        "no tape has this title or id",
         "no such tape: {value}",
         hint: "mediactl tapes list shows them all"
     )
-    public static let tapeAmbiguous = OutcomeCode(
-        "tape_ambiguous",
-        2,
-        "several tapes match",
-        "{value} matches several tapes"
-    )
+    /// Several tapes match.
+    public static let tapeAmbiguous = OutcomeCode("tape_ambiguous", 2, "{value} matches several tapes")
+    /// The tape has no such clip, or several match.
     public static let clipNotFound = OutcomeCode(
         "clip_not_found",
         5,
-        "the tape has no such clip, or several match",
         "no such clip in the tape: {value}{said}",
         hint: "mediactl tapes show TAPE lists its clips; #1 is the first"
     )
-    public static let titleEmpty = OutcomeCode(
-        "title_empty",
-        2,
-        "the title is empty",
-        "a title must contain a visible character"
-    )
-    public static let trimTooLong = OutcomeCode(
-        "trim_too_long",
-        2,
-        "the trim range exceeds the clip's length",
-        "the trim range exceeds the clip's length{said}"
-    )
+    /// The title is empty.
+    public static let titleEmpty = OutcomeCode("title_empty", 2, "a title must contain a visible character")
+    /// The trim range exceeds the clip's length.
+    public static let trimTooLong = OutcomeCode("trim_too_long", 2, "the trim range exceeds the clip's length{said}")
+    /// The setting is for clips of another kind.
     public static let notForThisKind = OutcomeCode(
         "not_for_this_kind",
         2,
-        "the setting is for clips of another kind",
         "not applicable to a clip of this kind{said}"
     )
-    public static let outOfRange = OutcomeCode(
-        "out_of_range",
-        2,
-        "a value outside its range",
-        "{value} is out of range{said}"
-    )
-    public static let albumNotFound = OutcomeCode(
-        "album_not_found",
-        5,
-        "the library has no album with this id",
-        "no such album in the library: {value}{said}"
-    )
+    /// A value outside its range.
+    public static let outOfRange = OutcomeCode("out_of_range", 2, "{value} is out of range{said}")
+    /// The library has no album with this id.
+    public static let albumNotFound = OutcomeCode("album_not_found", 5, "no such album in the library: {value}{said}")
+    /// Albums are switched off.
     public static let albumsOff = OutcomeCode(
         "albums_off",
         2,
         "albums are switched off",
         hint: "set albums.enabled: true"
     )
+    /// The library does not allow the album to be read or changed.
     public static let libraryUnusable = OutcomeCode(
         "library_unusable",
         4,
-        "the library does not allow the album to be read or changed",
         "the library cannot be used{said}",
         hint: "mediactl tapes library status shows what is missing"
     )
+    /// The album belongs to another tape.
     public static let albumTaken = OutcomeCode(
         "album_taken",
         10,
-        "the album belongs to another tape",
         "the album {value} belongs to another tape{said}",
         hint: "unlink it there first: mediactl tapes album unlink TAPE"
     )
-    public static let quotaExceeded = OutcomeCode(
-        "quota_exceeded",
-        1,
-        "the account of the library is full",
-        "the account is full{said}"
-    )
+    /// The account of the library is full.
+    public static let quotaExceeded = OutcomeCode("quota_exceeded", 1, "the account is full{said}")
+    /// No clip of the tape has a file, or nothing is left after trimming.
     public static let nothingToExport = OutcomeCode(
         "nothing_to_export",
         2,
-        "no clip of the tape has a file, or nothing is left after trimming",
         "the tape is empty",
         hint: "mediactl tapes add TAPE FILE adds clips"
     )
+    /// Ffmpeg or ffprobe is not installed.
     public static let programMissing = OutcomeCode(
         "program_missing",
         2,
-        "ffmpeg or ffprobe is not installed",
         "ffmpeg is needed to render a tape and is not installed{said}",
         hint: "install ffmpeg and ffprobe, or omit --render: playlists and timelines do not need them"
     )
-    public static let renderFailed = OutcomeCode(
-        "render_failed",
-        1,
-        "ffmpeg failed",
-        "ffmpeg could not render the tape{said}"
-    )
+    /// Ffmpeg failed.
+    public static let renderFailed = OutcomeCode("render_failed", 1, "ffmpeg could not render the tape{said}")
 }

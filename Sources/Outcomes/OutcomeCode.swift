@@ -7,27 +7,17 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     public let exitCode: Int32
     /// Whether the same command may succeed later, unless the error has more information.
     public let isRetryable: Bool
-    /// What happened, for the documentation: lower case, no full stop.
-    public let meaning: String
     /// The user-facing message. `{file}`, `{value}`, `{id}`, `{use}`, `{status}` and `{said}` come from the error.
     public let message: String
     /// The hint, or nil.
     public let hint: String?
 
-    /// A row of the table. Without a `message`, the `meaning` is used.
-    init(
-        _ code: String,
-        _ exitCode: Int32,
-        _ meaning: String,
-        _ message: String? = nil,
-        hint: String? = nil,
-        isRetryable: Bool = false
-    ) {
+    /// A row of the table. The comment of its member is its meaning in `docs/exit-codes.md`.
+    init(_ code: String, _ exitCode: Int32, _ message: String, hint: String? = nil, isRetryable: Bool = false) {
         rawValue = code
         self.exitCode = exitCode
         self.isRetryable = isRetryable
-        self.meaning = meaning
-        self.message = message ?? meaning
+        self.message = message
         self.hint = hint
     }
 

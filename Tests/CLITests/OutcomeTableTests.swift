@@ -17,22 +17,27 @@ import Testing
     @Test func everyCodeIsListedOnce() throws {
         let rows = OutcomeTable.codes.map(\.rawValue)
         #expect(Set(rows).count == rows.count)
-        let declared = try Self.sources("Outcomes").flatMap {
-            $0.matches(of: /static let \w+ = OutcomeCode\(\s*"(\w+)"/)
-        }
-        #expect(Set(declared.map { String($0.1) }) == Set(rows))
+        #expect(try Set(Self.meanings().keys) == Set(rows))
         for row in OutcomeTable.codes {
             #expect(ExitCode(rawValue: row.exitCode) != nil, "\(row.rawValue)")
-            for line in [row.meaning, row.message, row.hint].compactMap({ $0 }) {
+            for line in [row.message, row.hint].compactMap({ $0 }) {
                 #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n"), "\(line)")
             }
         }
     }
 
-    private static func sources(_ module: String) throws -> [String] {
-        let directory = JSONSchemaTests.root.appending(path: "Sources/\(module)").path
-        return try FileManager.default.subpathsOfDirectory(atPath: directory).filter { $0.hasSuffix(".swift") }
-            .map { try String(contentsOfFile: directory + "/" + $0, encoding: .utf8) }
+    /// The meaning of each declared code: the comment of its member, without the full stop.
+    private static func meanings() throws -> [String: String] {
+        let directory = JSONSchemaTests.root.appending(path: "Sources/Outcomes").path
+        let declared = try FileManager.default.contentsOfDirectory(atPath: directory).flatMap { name in
+            try String(contentsOfFile: directory + "/" + name, encoding: .utf8)
+                .matches(of: /((?: +\/\/\/ .*\n)*) *public static let \w+ = OutcomeCode\(\s*"(\w+)"/)
+                .map { match in
+                    let lines = match.1.split(separator: "\n").map { $0.drop { $0 == " " || $0 == "/" } }
+                    return (String(match.2), String(lines.joined(separator: " ").dropLast()))
+                }
+        }
+        return Dictionary(uniqueKeysWithValues: declared)
     }
 
     // CHANGELOG.md lists them.
@@ -54,9 +59,11 @@ import Testing
     @Test func theDocumentHasTheTable() throws {
         let path = JSONSchemaTests.documents + "/exit-codes.md"
         var text = try String(contentsOfFile: path, encoding: .utf8)
-        let rows = OutcomeTable.codes.map { row in
+        let meanings = try Self.meanings()
+        let rows = try OutcomeTable.codes.map { row in
+            let meaning = try #require(meanings[row.rawValue])
             let exitCode = row.rawValue == "interrupted" ? "129, 130, 131, 140, 142, 143 or 152" : "\(row.exitCode)"
-            return "| `\(row.rawValue)` | \(exitCode) | \(row.isRetryable ? "yes" : "") | \(row.meaning) |"
+            return "| `\(row.rawValue)` | \(exitCode) | \(row.isRetryable ? "yes" : "") | \(meaning) |"
         }
         let table = (["| error | exit code | retryable | meaning |", "| --- | --- | --- | --- |"] + rows)
             .joined(separator: "\n")
