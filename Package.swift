@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 // Language mode 6 comes with the tools version; these make imports and existentials explicit as well.
@@ -36,7 +36,9 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.0.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
     ],
     targets: [
         // C: system libraries and the typed shims Swift needs.
@@ -78,7 +80,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "MediaCrypto", dependencies: ["MediaCore", "COpenSSL", "MediaSystem"], swiftSettings: strict),
-        .target(name: "MediaFiles", dependencies: ["MediaCore", "CFileSystem", "MediaSystem"], swiftSettings: strict),
+        .target(
+            name: "MediaFiles",
+            dependencies: [
+                "MediaCore", "CFileSystem", "MediaSystem", .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "MediaStore",
             dependencies: [

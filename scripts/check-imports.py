@@ -38,7 +38,7 @@ TABLE = {
     # Foundations. Each foreign library has one owner.
     "MediaTransport": "MediaCore MediaSystem CCurl CCurlShims",
     "MediaCrypto": "MediaCore MediaSystem COpenSSL",
-    "MediaFiles": "MediaCore MediaSystem CFileSystem",
+    "MediaFiles": "MediaCore MediaSystem CFileSystem Subprocess SystemPackage",
     "MediaStore": "MediaCore MediaSystem Outcomes CFileSystem CSQLiteShims GRDB GRDBSQLite",
     # Protocols that several servers share: bytes in, proofs out.
     "Tus": "MediaCore MediaCrypto MediaTransport",
@@ -50,7 +50,7 @@ TABLE = {
     "Tapes": FOUNDATIONS,
     # The library product, and the command line.
     "MediaKit": f"{SYSTEMS} Tus {FOUNDATIONS}",
-    "MediaCLI": f"{SYSTEMS} Tus {FOUNDATIONS} ArgumentParser Configuration Yams",
+    "MediaCLI": f"{SYSTEMS} Tus {FOUNDATIONS} ArgumentParser Yams",
     "mediactl": "MediaCLI",
     # The server to try things on: no module of the client, so that a misreading cannot hide on both sides.
     "Sandbox": "COpenSSL ArgumentParser GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes NIOPosix "

@@ -122,7 +122,7 @@ build | demo | test | bench | dist | check-package | model) "need_for_${level//-
 esac
 
 if [ "$level" != check-package ] && [ "$level" != model ] && ! has_command swift; then
-    echo "setup: swift is not in PATH; install a toolchain from https://www.swift.org/install (6.1 or later)" >&2
+    echo "setup: swift is not in PATH; install a toolchain from https://www.swift.org/install (6.2 or later)" >&2
     exit 1
 fi
 if [ ${#missing[@]} -gt 0 ]; then

@@ -1,4 +1,4 @@
-// F_OFD_SETLK(W), renameat2, fallocate, sync_file_range, pipe2, closefrom, and off_t with room for the offsets of locks.
+// F_OFD_SETLK(W), renameat2, fallocate, sync_file_range, memfd_create, and off_t with room for the offsets of locks.
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include "CFileSystem.h"
@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -61,20 +61,8 @@ void begin_writeback(int descriptor, int64_t offset, int64_t byte_count) {
     (void)sync_file_range(descriptor, (off_t)offset, (off_t)byte_count, SYNC_FILE_RANGE_WRITE);
 }
 
-int open_pipe(int ends[2]) {
-    return pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno;
-}
-
-int open_process(pid_t process) {
-    return (int)syscall(SYS_pidfd_open, process, 0);
-}
-
-int spawn_close_others(posix_spawn_file_actions_t *actions) {
-    return posix_spawn_file_actions_addclosefrom_np(actions, 3);
-}
-
-int spawn_in_directory(posix_spawn_file_actions_t *actions, int directory) {
-    return posix_spawn_file_actions_addfchdir_np(actions, directory);
+int open_memory_file(void) {
+    return memfd_create("input", MFD_CLOEXEC);
 }
 
 void use_one_arena(void) {

@@ -1,7 +1,6 @@
 #ifndef CFILESYSTEM_H
 #define CFILESYSTEM_H
 
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,26 +41,10 @@ int reserve_space(int descriptor, int64_t byte_count);
 /// Swift's Glibc module does not offer. Does not wait for the disk, and says nothing of what is on it: that is fsync's.
 void begin_writeback(int descriptor, int64_t offset, int64_t byte_count);
 
-/// A pipe whose ends are born close-on-exec (`pipe2`), which Swift's Glibc module does not offer.
+/// A file in memory without a name (`memfd_create`), which Swift's Glibc module does not offer. Close-on-exec.
 ///
-/// Returns 0, or the error number.
-int open_pipe(int ends[2]);
-
-/// A descriptor that is readable once a child process has ended (`pidfd_open`), which Swift's Glibc module does not offer.
-/// Close-on-exec. Returns -1 where the system has none.
-int open_process(pid_t process);
-
-/// Closes every descriptor above the standard streams in a program that is started
-/// (`posix_spawn_file_actions_addclosefrom_np`), which Swift's Glibc module does not offer.
-///
-/// Returns 0, or the error number.
-int spawn_close_others(posix_spawn_file_actions_t *actions);
-
-/// Has a program that is started begin in a directory (`posix_spawn_file_actions_addfchdir_np`), which Swift's Glibc module
-/// does not offer.
-///
-/// Returns 0, or the error number.
-int spawn_in_directory(posix_spawn_file_actions_t *actions, int directory);
+/// Returns its descriptor, or -1 with `errno`.
+int open_memory_file(void);
 
 /// Makes all threads share one arena of malloc(3). Each other one takes 64 MiB of addresses.
 void use_one_arena(void);

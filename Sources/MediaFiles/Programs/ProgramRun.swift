@@ -1,6 +1,9 @@
+internal import CFileSystem
 internal import Foundation
 internal import Glibc
 internal import MediaSystem
+internal import Subprocess
+internal import SystemPackage
 
 /// Runs a user's program to its end: bytes to its standard input, bytes from its standard output. It is run without a
 /// shell; its standard error is passed to the user, unless it is kept.
@@ -36,23 +39,82 @@ package struct ProgramRun: Sendable {
     ///
     /// Cancelling terminates the program, kills it after `grace`, and throws `.cancelled` once it has ended.
     ///
-    /// - Parameter input: Bytes for its standard input, which is closed after them.
+    /// - Parameter input: Bytes for its standard input, which is at its end after them.
     /// - Returns: Its output and how it ended, which may be a failure.
     /// - Throws: `ProgramError`.
     package func run(input: [UInt8] = []) async throws(ProgramError) -> ProgramResult {
         let path = try path()
         guard !Task.isCancelled else { throw .cancelled }
-        guard let stop = StopSignal() else { throw .cannotRun(errno: errno) }
-        let result: Result<ProgramResult, ProgramError> = await withTaskCancellationHandler {
-            await BlockingWork.run {
-                Result { () throws(ProgramError) in
-                    try ProgramProcess(path, self, input: input).run(stop: stop)
-                }
-            }
-        } onCancel: {
-            stop.signal()
+        var options = PlatformOptions()
+        options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: grace)]
+        let configuration = Configuration(
+            executable: .path(FilePath(path)),
+            arguments: Arguments(Array(arguments.dropFirst())),
+            environment: .custom(environment.map { Array("\($0.key)=\($0.value)\0".utf8) }),
+            // Through the descriptor, whatever happens to the name; resolved by the program's process.
+            workingDirectory: directory.map { FilePath("/proc/self/fd/\($0.descriptor)") },
+            platformOptions: options
+        )
+        do {
+            let result = try await run(configuration, input: FileDescriptor(holding: input))
+            guard !Task.isCancelled else { throw ProgramError.cancelled }
+            return result
+        } catch let error as ProgramError {
+            throw error
+        } catch let error as SubprocessError {
+            if Task.isCancelled { throw .cancelled }
+            throw .cannotRun(
+                errno: error.underlyingError?.rawValue ?? (error.code == .executableNotFound ? ENOENT : EIO)
+            )
+        } catch let error as Errno {
+            throw .cannotRun(errno: error.rawValue)
+        } catch {
+            throw .cancelled
         }
-        return try result.get()
+    }
+
+    private func run(_ configuration: Configuration, input: FileDescriptor) async throws -> ProgramResult {
+        // A file, not a pipe: a program that does not read its input causes neither an error nor a signal.
+        let input = FileDescriptorInput.fileDescriptor(input, closeAfterSpawningProcess: true)
+        guard let keptErrors else {
+            let result = try await Subprocess.run(
+                configuration,
+                input: input,
+                output: .sequence,
+                error: .currentStandardError
+            ) { try await keep($0.standardOutput) }
+            return ProgramResult(output: result.closureResult, ending: .init(result.terminationStatus))
+        }
+        let result = try await Subprocess.run(configuration, input: input, output: .sequence, error: .sequence) {
+            execution in
+            async let errors = end(of: execution.standardError, keptErrors)
+            return (try await keep(execution.standardOutput), try await errors)
+        }
+        let (output, errors) = result.closureResult
+        return ProgramResult(output: output, ending: .init(result.terminationStatus), errors: errors)
+    }
+
+    private func keep(_ pieces: SubprocessOutputSequence) async throws -> [UInt8] {
+        var output: [UInt8] = []
+        for try await piece in pieces {
+            let bytes = piece.withUnsafeBytes { Array($0) }
+            if let onOutput {
+                onOutput(bytes[...])
+            } else {
+                output += bytes
+                guard output.count <= outputLimit else { throw ProgramError.tooMuchOutput(limit: outputLimit) }
+            }
+        }
+        return output
+    }
+
+    private func end(of pieces: SubprocessOutputSequence, _ limit: Int) async throws -> [UInt8] {
+        var end: [UInt8] = []
+        for try await piece in pieces {
+            end += piece.withUnsafeBytes { Array($0) }
+            end.removeFirst(max(0, end.count - limit))
+        }
+        return end
     }
 
     package var isFound: Bool { (try? path()) != nil }
@@ -66,48 +128,6 @@ package struct ProgramRun: Sendable {
             throw .notFound
         }
         return path
-    }
-}
-
-/// Our nonblocking end of a pipe that a program writes to.
-struct ProgramOutput: ~Copyable {
-    /// -1 once everything was read.
-    private(set) var descriptor: Int32
-
-    /// More than any pipe holds: a fast writer must not prevent other work.
-    private static let longestTurn = 4 << 20
-
-    /// Takes ownership of a descriptor; -1 has nothing to read.
-    init(owning descriptor: Int32) {
-        self.descriptor = descriptor
-        if descriptor >= 0 { _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) }
-    }
-
-    deinit { if descriptor >= 0 { close(descriptor) } }
-
-    /// Whether everything was read, and no writer is left.
-    var isAtEnd: Bool { descriptor < 0 }
-
-    /// Reads what is available, in pieces.
-    ///
-    /// - Parameters:
-    ///   - limit: Maximum number of bytes; the rest stays in the pipe.
-    ///   - body: Gets each piece.
-    mutating func read(upTo limit: Int = longestTurn, _ body: (ArraySlice<UInt8>) -> Void) {
-        var buffer = [UInt8](repeating: 0, count: 16 << 10)
-        var rest = min(limit, Self.longestTurn)
-        while descriptor >= 0, rest > 0 {
-            let count = Glibc.read(descriptor, &buffer, min(buffer.count, rest))
-            if count > 0 {
-                body(buffer[..<count])
-                rest -= count
-            } else if count < 0, errno == EAGAIN {
-                return
-            } else if count == 0 || errno != EINTR {
-                close(descriptor)
-                descriptor = -1
-            }
-        }
     }
 }
 
@@ -156,6 +176,30 @@ package struct ProgramResult: Sendable, Equatable {
         case .ended(0): nil
         case .ended(let code): "failed with exit code \(code)"
         case .killed(let number): "was ended by signal \(number)"
+        }
+    }
+}
+
+extension ProgramResult.Ending {
+    fileprivate init(_ status: TerminationStatus) {
+        switch status {
+        case .exited(let code): self = .ended(code)
+        case .signaled(let number): self = .killed(number)
+        }
+    }
+}
+
+extension FileDescriptor {
+    /// A file in memory that holds bytes, at its beginning.
+    fileprivate init(holding bytes: [UInt8]) throws {
+        self.init(rawValue: open_memory_file())
+        guard rawValue >= 0 else { throw Errno(rawValue: errno) }
+        do {
+            try writeAll(bytes)
+            try seek(offset: 0, from: .start)
+        } catch {
+            try? close()
+            throw error
         }
     }
 }
