@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaStore
 internal import MediaTransport
 
 /// The files of a server by digest: one paged listing per run, made when first needed.
@@ -270,6 +271,10 @@ struct InventoryEvent: Hashable, Sendable {
 
     init(_ details: UploadDetails) {
         self.init(date: details.eventDate, orgName: details.orgName)
+    }
+
+    init(_ fields: [UploadField]) {
+        self.init(date: fields["event_date"] ?? "", orgName: fields["org_name"] ?? "")
     }
 
     /// The same event as late D2 releases list it.

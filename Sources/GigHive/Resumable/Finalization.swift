@@ -444,7 +444,8 @@ extension Finalization {
         guard !earlier.isEmpty,
             (try? uploader.store.isRemoved(host: record.host, fileID: fileID, checksumSHA256: checksum)) == false
         else { return nil }
-        return earlier.contains { $0.fields.event == record.fields.event } ? .duplicate : .linked
+        let event = InventoryEvent(record.fields)
+        return earlier.contains { InventoryEvent($0.fields) == event } ? .duplicate : .linked
     }
 
     /// Whether a response is about the upload that is being finalized: an earlier finalize of a guest has succeeded.

@@ -328,10 +328,6 @@ struct DuplicateCheck: Sendable {
         guard let checksum,
             let earlier = try? uploader.store.uploads(checksumSHA256: checksum, host: uploader.client.server.scope)
         else { return false }
-        return earlier.contains { row in
-            let fields = Dictionary(row.fields.map { ($0.name, $0.value) }) { first, _ in first }
-            return row.fileID == fileID && row.state.isStored
-                && InventoryEvent(date: fields["event_date"] ?? "", orgName: fields["org_name"] ?? "") == event
-        }
+        return earlier.contains { $0.fileID == fileID && $0.state.isStored && InventoryEvent($0.fields) == event }
     }
 }

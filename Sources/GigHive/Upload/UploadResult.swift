@@ -176,7 +176,6 @@ extension UploadSettlement {
     /// The entry for the token of a response; nil without token or ID.
     func entry(_ reply: UploadReply) -> TokenEntry? {
         guard let token = reply.deleteToken, let fileID = reply.fileID else { return nil }
-        let field = { (name: String) in record.fields.first { $0.name == name }?.value }
         // The server normalizes text (trap T27): operators see and search for the normalized text.
         let stored = reply.stored
         let guessed = AcceptedMedia.kind(ofExtension: FileName.pathExtension(of: result.fileName))
@@ -185,10 +184,10 @@ extension UploadSettlement {
             fileID: fileID,
             token: token,
             createdAt: now(),
-            eventDate: stored?.eventDate ?? field("event_date") ?? "",
-            orgName: stored?.orgName ?? field("org_name") ?? "",
-            eventType: stored?.eventType ?? field("event_type") ?? "",
-            label: stored?.label ?? field("label"),
+            eventDate: stored?.eventDate ?? record.fields["event_date"] ?? "",
+            orgName: stored?.orgName ?? record.fields["org_name"] ?? "",
+            eventType: stored?.eventType ?? record.fields["event_type"] ?? "",
+            label: stored?.label ?? record.fields["label"],
             fileName: result.fileName,
             fileType: reply.fileType ?? guessed ?? "",
             checksumSHA256: reply.checksumSHA256 ?? record.checksumSHA256 ?? "",
