@@ -131,6 +131,21 @@ extension GigHiveError {
         )
     }
 
+    /// The same for a response whose content was read.
+    static func answered(
+        _ head: HTTPResponseHead,
+        _ content: ReplyText.Content,
+        to call: OutcomeTable.Call = .other
+    ) -> GigHiveError {
+        let words = content.members.text("message") ?? content.members.text("error")
+        return .answered(
+            head,
+            message: words ?? ReplyText.title(of: content.text),
+            isJSON: content.form == .json,
+            to: call
+        )
+    }
+
     /// What a 401 shows about the credentials beyond a wrong password; nil for other responses.
     private static func refusedCredentials(_ head: HTTPResponseHead, message: String? = nil) -> GigHiveError? {
         switch head.refusal {

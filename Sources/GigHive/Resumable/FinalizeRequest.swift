@@ -12,16 +12,10 @@ struct FinalizeRequest {
 
     /// Whether the application accepts an upload ID (gighive contract 4.1).
     static func canName(_ tusID: String) -> Bool {
-        !tusID.isEmpty
-            && tusID.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x5f: true
-                default: false
-                }
-            }
+        !tusID.isEmpty && tusID.utf8.allSatisfy(TextFields.isOfName)
     }
 
-    private let client: GigHiveClient
+    private let uploader: Uploader
     let timeouts: TransferTimeouts
     private let body: JSONObject
     private let sizeBytes: Int64
@@ -148,9 +142,8 @@ enum FinalizeVerdict: Sendable {
     static func of(_ reply: UploadReply, head: HTTPResponseHead) -> FinalizeVerdict {
         let isJSON = reply.form == .json
         var error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON, to: .finalize)
-        if isJSON, GuestRefusal.rejectsLink(status: head.status, reply.error) {
-            error.code = .invalidEventLink
-        }
+        let asGuest = OutcomeTable.outcome(of: head.status, from: .gigHive, to: .guest, mark: reply.error)
+        if isJSON, asGuest.code == .invalidEventLink { error.code = asGuest.code }
         if reply.deleteToken != nil, !(200..<300).contains(head.status), head.status != 409 {
             // The token contradicts the status: the server has finished, and is queried.
             return .broken(error)

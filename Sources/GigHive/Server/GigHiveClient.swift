@@ -296,11 +296,7 @@ extension GigHiveClient {
         guard !isMissing else {
             return .login(.loginUnavailable, at: server.origin, httpStatus: response.status)
         }
-        var error = GigHiveError.answered(
-            response.head,
-            message: content.members.text("message") ?? code ?? ReplyText.title(of: content.text),
-            isJSON: content.form == .json
-        )
+        var error = GigHiveError.answered(response.head, content)
         error.origin = server.origin
         switch (response.status, code) {
         case (401, _):
