@@ -187,15 +187,11 @@ struct InventoryIndex: Sendable {
         control: TransferControl
     ) async throws(GigHiveError) -> InventoryIndex {
         var index = InventoryIndex()
-        var page: Int64 = 1
-        while true {
-            let listing = try await client.listing(page: page, view: .event, control: control)
-            for entry in listing.entries {
-                index.add(entry)
-            }
-            guard page < listing.pageCount, !listing.entries.isEmpty else { return index }
-            page += 1
+        var pages = ListingPages(client: client, control: control)
+        while let page = try await pages.next() {
+            for entry in page.entries { index.add(entry) }
         }
+        return index
     }
 
     /// Adds an entry; ignores one without ID or digest.

@@ -191,10 +191,9 @@ struct OutcomeInquiry: Sendable {
         control: TransferControl
     ) async throws(GigHiveError) -> Copy? {
         var found: Copy?
-        var page: Int64 = 1
-        while true {
-            let listing = try await client.listing(page: page, view: view, control: control)
-            for entry in listing.entries where entry.holds(checksumSHA256: checksum) {
+        var pages = ListingPages(client: client, view: view, control: control)
+        while let page = try await pages.next() {
+            for entry in page.entries where entry.holds(checksumSHA256: checksum) {
                 guard let fileID = entry.fileID else { continue }
                 let placement: Placement =
                     view == .librarian ? .noEvent : entry.isIn(event) ? .event : .otherEvent
@@ -203,9 +202,8 @@ struct OutcomeInquiry: Sendable {
                     return found
                 }
             }
-            guard page < listing.pageCount, !listing.entries.isEmpty else { return found }
-            page += 1
         }
+        return found
     }
 }
 
