@@ -429,7 +429,7 @@ extension GigHiveClient {
     }
 
     private func deletionWithoutIDs() async throws(GigHiveError) -> (response: HTTPResponse, reply: DeleteReply) {
-        let response = try await send(post("/db/delete_media_files.php", json: [:]), control: TransferControl())
+        let response = try await send(post("/db/delete_media_files.php", json: [:]))
         return (response, DeleteReply.parse(response.body))
     }
 }

@@ -156,16 +156,7 @@ extension Uploader {
         try await featureCache.features(of: tus)
     }
 
-    /// The server's tus side: `/files/`, with the slash (trap T13).
-    var tus: TusClient {
-        TusClient(
-            http: client.http,
-            server: client.server,
-            path: "/files/",
-            authorization: client.authorization,
-            timeouts: options.timeouts
-        )
-    }
+    var tus: TusClient { client.tus(options.timeouts) }
 
     /// The features of the tus server to use for a file; nil for multipart. Throws `.tusUnavailable` if tus is required and not
     /// offered.

@@ -171,9 +171,8 @@ struct OutcomeInquiry: Sendable {
         let name = pathExtension.isEmpty ? checksum : "\(checksum).\(PercentEncoding.encode(pathExtension))"
         for kind in ["video", "audio"] {
             guard let served = try await client.servedMedia("/\(kind)/\(name)", control: control) else { continue }
-            if served.byteCount == nil || served.byteCount == sizeBytes {
-                return kind
-            }
+            let byteCount = served.value(of: "Content-Length").flatMap { Int64($0) }
+            if byteCount == nil || byteCount == sizeBytes { return kind }
         }
         return nil
     }
