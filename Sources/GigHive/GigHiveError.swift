@@ -337,3 +337,14 @@ extension GigHiveError {
         return members.text("message") ?? members.text("error") ?? detail
     }
 }
+
+extension Result where Success: Sendable {
+    /// What `work` returns or throws.
+    init(awaiting work: () async throws(Failure) -> Success) async {
+        do throws(Failure) {
+            self = .success(try await work())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}

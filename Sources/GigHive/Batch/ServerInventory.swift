@@ -105,17 +105,13 @@ actor ServerInventory {
     /// - Returns: The error if the network failed.
     private func list(_ control: TransferControl, isBrief: Bool) async -> GigHiveError? {
         let began = ContinuousClock.now
-        let outcome = await control.abandoning { [client] inner -> Result<InventoryIndex, GigHiveError> in
-            do throws(GigHiveError) {
-                guard isBrief else { return .success(try await InventoryIndex.fetch(client, control: inner)) }
-                return .success(
-                    try await client.briefly(inner) { (client) async throws(GigHiveError) in
-                        try await InventoryIndex.fetch(client, control: inner)
-                    }
-                )
-            } catch {
-                return .failure(error)
-            }
+        let outcome = await control.abandoning { [client] inner in
+            await Result(awaiting: { () async throws(GigHiveError) in
+                guard isBrief else { return try await InventoryIndex.fetch(client, control: inner) }
+                return try await client.briefly(inner) { (client) async throws(GigHiveError) in
+                    try await InventoryIndex.fetch(client, control: inner)
+                }
+            })
         }
         switch outcome {
         case .success(let index):

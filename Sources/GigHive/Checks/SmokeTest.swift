@@ -200,12 +200,10 @@ public struct SmokeTest: Sendable {
             return
         }
         await list.run("gone") { () throws(GigHiveError) in
-            let look = Task { () -> Result<ServerCheck, GigHiveError> in
-                do throws(GigHiveError) {
-                    return .success(try await lookForRemains(of: stored, fileID))
-                } catch {
-                    return .failure(error)
-                }
+            let look = Task {
+                await Result(awaiting: { () async throws(GigHiveError) in
+                    try await lookForRemains(of: stored, fileID)
+                })
             }
             guard let finding = await end(of: look, control) else {
                 let detail = "the server did not confirm the deletion"
