@@ -150,23 +150,14 @@ struct InventoryIndex: Sendable {
         var fileID: Int64
         /// The first event that it was listed for; others are in `moreEvents`.
         var event: Int32
-        var kind: MediaKind
+        /// An index in `kinds`.
+        var kind: UInt8
         /// An index in `pathExtensions`; 0 if unknown.
         var pathExtension: UInt16
         var isInSeveralEvents = false
     }
 
-    private enum MediaKind: UInt8 {
-        case unknown, audio, video
-
-        var text: String? {
-            switch self {
-            case .unknown: nil
-            case .audio: "audio"
-            case .video: "video"
-            }
-        }
-    }
+    private static let kinds: [String?] = [nil, "audio", "video"]
 
     private struct Link: Hashable {
         var asset: Key
@@ -195,11 +186,10 @@ struct InventoryIndex: Sendable {
         guard let fileID = entry.fileID, let key = entry.checksumSHA256.flatMap({ Key($0) }) else { return }
         let event = number(of: InventoryEvent(date: entry.date ?? "", orgName: entry.orgName ?? ""))
         guard let known = assets[key], known.fileID == fileID else {
-            let kind: MediaKind = entry.fileType == "audio" ? .audio : entry.fileType == "video" ? .video : .unknown
             assets[key] = Asset(
                 fileID: fileID,
                 event: event,
-                kind: kind,
+                kind: UInt8(Self.kinds.firstIndex(of: entry.fileType) ?? 0),
                 pathExtension: number(ofExtension: entry.servedName.pathExtension)
             )
             return
@@ -218,7 +208,7 @@ struct InventoryIndex: Sendable {
         return ServerInventory.Stored(
             fileID: asset.fileID,
             served: ServedName(
-                kind: asset.kind.text,
+                kind: Self.kinds[Int(asset.kind)],
                 pathExtension: asset.pathExtension == 0 ? nil : pathExtensions[Int(asset.pathExtension)]
             ),
             isInEvent: isInEvent,
