@@ -31,11 +31,8 @@ actor TusJournal {
 
     /// The server no longer has a part.
     func lost(_ part: Int) async throws(StoreError) {
-        record.parts[part].tusID = nil
-        record.parts[part].expiresAt = nil
-        record.parts[part].createdAt = nil
-        record.parts[part].chunkBytes = nil
-        record.parts[part].proofs = []
+        let (start, byteCount) = (record.parts[part].start, record.parts[part].byteCount)
+        record.parts[part] = TusRecord.Part(start: start, byteCount: byteCount)
         record.finalTusID = nil
         try await save()
     }
@@ -157,28 +154,17 @@ final class TusPlaces: Sendable {
     static let limit = 4
 
     private struct State {
-        var free = TusPlaces.limit
         /// Uploads that this process has created on the server and is sending.
         var created = 0
-        var waiting: [CheckedContinuation<Void, Never>] = []
         var watching: [CheckedContinuation<Bool, Never>] = []
     }
 
+    private let slots = TransferSlots(TusPlaces.limit)
     private let state = Mutex(State())
 
     /// Waits for a place, first come, first served. A stop makes every holder release its place, which ends this wait too.
     func take() async -> TusPlace {
-        await withCheckedContinuation { continuation in
-            let isFree = state.withLock { state in
-                guard state.free > 0 else {
-                    state.waiting.append(continuation)
-                    return false
-                }
-                state.free -= 1
-                return true
-            }
-            if isFree { continuation.resume() }
-        }
+        _ = await slots.take()
         return TusPlace(self)
     }
 
@@ -209,17 +195,8 @@ final class TusPlaces: Sendable {
     }
 
     fileprivate func giveBack(wasCreated: Bool) {
-        let (next, watching) = state.withLock {
-            state -> (CheckedContinuation<Void, Never>?, [CheckedContinuation<Bool, Never>]) in
-            let next = state.waiting.isEmpty ? nil : state.waiting.removeFirst()
-            if next == nil { state.free += 1 }
-            guard wasCreated else { return (next, []) }
-            state.created -= 1
-            defer { state.watching = [] }
-            return (next, state.watching)
-        }
-        next?.resume()
-        for continuation in watching { continuation.resume(returning: true) }
+        if wasCreated { noteEnded() }
+        slots.giveBack()
     }
 }
 
