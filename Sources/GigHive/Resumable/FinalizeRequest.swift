@@ -217,27 +217,19 @@ enum FinalizeVerdict: Sendable {
             return .collided(error)
         }
         let message = reply.message ?? ""
-        let says = { (words: String) in message.contains(words) }
-        if says("Upload failed: upload_id=") {
-            return .dead(error)
-        }
-        if says("Upload not found: upload_id=") {
-            return .unknownUpload(error)
-        }
-        if says("hook output has not been written yet") || says("Upload not found or not finished yet") {
-            return .tooEarly(error)
-        }
-        if says("no data or hook record") {
-            return .unknownUpload(error)
-        }
-        if says("Upload data missing on disk") || says("Failed to move file (rename)") {
-            return .usedUp(error)
-        }
-        if says("Uploaded file is empty") {
-            return .refused(error, mayRepeat: false)
-        }
-        return .broken(error)
+        let failure = failures.first { $0.words.contains { message.contains($0) } }
+        return failure?.verdict(error) ?? .broken(error)
     }
+
+    /// What messages of a failed script mean (gighive contract 4.3 and 4.4).
+    private static let failures: [(words: [String], verdict: @Sendable (GigHiveError) -> FinalizeVerdict)] = [
+        (["Upload failed: upload_id="], { .dead($0) }),
+        (["Upload not found: upload_id="], { .unknownUpload($0) }),
+        (["hook output has not been written yet", "Upload not found or not finished yet"], { .tooEarly($0) }),
+        (["no data or hook record"], { .unknownUpload($0) }),
+        (["Upload data missing on disk", "Failed to move file (rename)"], { .usedUp($0) }),
+        (["Uploaded file is empty"], { .refused($0, mayRepeat: false) }),
+    ]
 
     /// The field that a 400 is about, if the user can correct it (gighive contract 2.5 and section 6).
     private static func correctableField(_ message: String?) -> String? {
