@@ -207,7 +207,8 @@ extension GigHiveError {
         GigHiveError(.storeUnusable, detail: error.detail, store: error)
     }
 
-    static func reading<Value>(_ query: () throws(StoreError) -> Value) throws(GigHiveError) -> Value {
+    /// The result of a query of the store.
+    static func reading<Value>(_ query: @autoclosure () throws(StoreError) -> Value) throws(GigHiveError) -> Value {
         do {
             return try query()
         } catch {

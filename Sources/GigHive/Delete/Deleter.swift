@@ -22,8 +22,7 @@ public struct Deleter: Sendable {
     ///
     /// - Throws: `GigHiveError`: `.noDeleteToken` (with other hosts that have the ID), `.idReused`, or an error of the server.
     public func entry(for fileID: Int64) async throws(GigHiveError) -> TokenEntry {
-        let rows = try GigHiveError.reading { () throws(StoreError) in try store.tokens(host: host, fileID: fileID) }
-            .filter { !$0.isSuperseded }
+        let rows = try GigHiveError.reading(store.tokens(host: host, fileID: fileID)).filter { !$0.isSuperseded }
         guard let newest = rows.first else {
             throw .withoutToken(fileID, host: host, in: store)
         }

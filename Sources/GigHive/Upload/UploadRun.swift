@@ -38,12 +38,7 @@ struct UploadRun {
         collisions = Backoff(uploader.raceRetry)
         refusals = Backoff(uploader.options.retry.outage)
         losses = Backoff(uploader.options.retry)
-        settlement = UploadSettlement(
-            store: uploader.store,
-            record: uploader.record(of: upload),
-            result: UploadResult(of: upload, server: uploader.client.server.description)
-        )
-        settlement.now = uploader.now
+        settlement = UploadSettlement(planning: upload, over: .multipart, uploader)
     }
 
     mutating func perform() async -> UploadResult {
@@ -59,7 +54,7 @@ struct UploadRun {
     // MARK: Before the first byte
 
     private mutating func send() async throws(GigHiveError) {
-        let earlier = EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+        let earlier = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
         // A file whose digest is known was probably sent before: no lock is taken for finding that out.
         if earlier.digest != nil, let end = try await earlier.endOfFinished() {
             settlement.adopt(end)

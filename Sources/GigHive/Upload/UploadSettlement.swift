@@ -17,11 +17,19 @@ struct UploadSettlement {
     /// A response with a token whose status does not confirm the upload.
     var unconfirmed: UploadReply?
     var now: @Sendable () -> Date = { Date() }
+}
 
-    init(store: TokenStore, record: UploadRecord, result: UploadResult) {
-        self.store = store
-        self.record = record
-        self.result = result
+extension UploadSettlement {
+    /// For an upload that is not in the journal yet.
+    init(planning upload: PreparedUpload, over transport: UploadTransport, _ uploader: Uploader) {
+        var result = UploadResult(of: upload, server: uploader.client.server.description)
+        result.transport = transport
+        result.warnings = upload.warnings(over: transport)
+        var record = uploader.record(of: upload)
+        record.transport = transport
+        if transport == .tus { record.state = .planned }
+        record.isGuest = uploader.isGuest
+        self.init(store: uploader.store, record: record, result: result, now: uploader.now)
     }
 
     /// For a row of the journal.

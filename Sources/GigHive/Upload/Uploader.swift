@@ -129,13 +129,18 @@ public struct Uploader: Sendable {
         _ control: TransferControl,
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> UploadResult {
+        // A stopped upload blocks one of five places for a day, so it is not stopped for a copy on the server.
+        let isStoppable = features.offsetUnit != .chunks
         var run = TusUploadRun(
-            self,
-            upload,
+            uploader: self,
+            upload: upload,
             features: features,
-            continuing: record,
+            continued: record,
             control: control,
-            onEvent: onEvent
+            onEvent: onEvent,
+            lookAhead: isStoppable ? LookAhead(self, upload, control: control) : nil,
+            pass: EventPass(events, upload.details),
+            settlement: UploadSettlement(planning: upload, over: .tus, self)
         )
         let result = await run.perform()
         guard let error = result.error, error.isPendingLimit, options.guest == nil, fitsDirectly(upload) else {
