@@ -22,7 +22,7 @@ struct FinalizeRequest {
 
     init(_ tusID: String, details: UploadDetails, sizeBytes: Int64, _ uploader: Uploader) {
         self.sizeBytes = sizeBytes
-        client = uploader.client
+        self.uploader = uploader
         var timeouts = uploader.options.timeouts
         timeouts.answer = max(timeouts.answer, Self.shortestAnswerLimit)
         self.timeouts = timeouts
@@ -38,16 +38,14 @@ struct FinalizeRequest {
         body = members
     }
 
-    /// Sends it at most once. The response is on disk, in the rescue log, before it is parsed.
+    /// Sends it at most once.
     func send(
         rescue: RescueRecord,
         control: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
-    ) async -> FinalizeAnswer {
-        let collector = ReplyCollector(rescue)
-        var request = client.post("/api/uploads/finalize", json: body)
+    ) async -> RescuedResponse {
+        var request = uploader.client.post("/api/uploads/finalize", json: body)
         request.timeouts = timeouts
-        request.destination = .receiver(collector)
         let watcher = Task {
             _ = await control.waitForStop()
             // The wait also ends when this task is canceled.
@@ -56,54 +54,16 @@ struct FinalizeRequest {
             }
         }
         defer { watcher.cancel() }
-        let outcome: Result<HTTPResponse, TransportError>
-        do {
-            let response = try await client.http.execute(request, control: control) { [sizeBytes] progress in
-                guard progress.phase == .processing else { return }
-                KillPoint.finalizeSent.reach()
-                onEvent(
-                    .progress(
-                        TransferProgress(phase: .processing, bytesAcknowledged: sizeBytes, bodyByteCount: sizeBytes)
-                    )
+        return await uploader.execute(request, rescue: rescue, control: control) { [sizeBytes] progress in
+            guard progress.phase == .processing else { return }
+            KillPoint.finalizeSent.reach()
+            onEvent(
+                .progress(
+                    TransferProgress(phase: .processing, bytesAcknowledged: sizeBytes, bodyByteCount: sizeBytes)
                 )
-            }
-            outcome = .success(response)
-        } catch {
-            outcome = .failure(error)
-        }
-        let (received, rescueError) = await collector.finished()
-        KillPoint.replyInRescueFile.reach()
-        switch outcome {
-        case .success(let response):
-            let reply = UploadReply.parse(status: response.status, body: received, isComplete: true)
-            return FinalizeAnswer(
-                verdict: .of(reply, head: response.head),
-                status: response.status,
-                reply: reply,
-                rescueError: rescueError
-            )
-        case .failure(let failure):
-            let reply = failure.head.map { UploadReply.parse(status: $0.status, body: received) }
-            return FinalizeAnswer(
-                verdict: .of(failure, reply: reply),
-                status: failure.head?.status,
-                reply: reply,
-                rescueError: rescueError
             )
         }
     }
-}
-
-struct FinalizeAnswer: Sendable {
-    var verdict: FinalizeVerdict
-    /// Status of the response, if one began.
-    var status: Int?
-    /// The content of the response; nil if none began.
-    var reply: UploadReply?
-    /// Why the rescue log does not contain the whole response.
-    var rescueError: StoreError?
-    /// The server's release, if the response is about a file of the event.
-    var dialect: UploadReply.Dialect? { reply?.dialect }
 }
 
 /// The meaning of a response to a finalize request, or of its absence (gighive contract 4.3 and 4.4).
@@ -179,18 +139,22 @@ enum FinalizeVerdict: Sendable {
         }
     }
 
-    /// A missing or truncated response; `reply` is the received part.
-    static func of(_ failure: TransportError, reply: UploadReply?) -> FinalizeVerdict {
-        if let reply, let head = failure.head {
-            // The status has arrived and decides; only a success requires its body.
+    /// The status of a truncated response decides; only a success requires its body.
+    static func of(_ outcome: RescuedResponse.Outcome) -> FinalizeVerdict {
+        switch outcome {
+        case .complete(let reply, let response): return of(reply, head: response.head)
+        case .failed(let failure, let reply):
+            let error = GigHiveError.transport(failure)
+            guard let reply, let head = failure.head else {
+                // A server without the whole request cannot act on it.
+                return failure.metrics.bodyComplete
+                    ? .lost(error) : .refused(error, mayRepeat: error.isRetryable)
+            }
             switch of(reply, head: head) {
-            case .lost, .broken: return .lost(.transport(failure))
+            case .lost, .broken: return .lost(error)
             case let verdict: return verdict
             }
         }
-        let error = GigHiveError.transport(failure)
-        // A server without the whole request cannot act on it.
-        return failure.metrics.bodyComplete ? .lost(error) : .refused(error, mayRepeat: error.isRetryable)
     }
 
     private static func success(_ reply: UploadReply) -> FinalizeVerdict {

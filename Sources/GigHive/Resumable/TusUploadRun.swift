@@ -150,11 +150,10 @@ struct TusUploadRun {
             var finalization = Finalization(
                 tusID,
                 details: upload.details,
-                fileName: upload.fileName,
-                sizeBytes: upload.sizeBytes,
                 startedAt: nil,
                 journal: journal,
                 uploader: uploader,
+                settlement: settlement,
                 pass: pass,
                 storedBefore: storedBefore,
                 isSourceUnchanged: { file.isUnchanged },
@@ -163,7 +162,9 @@ struct TusUploadRun {
             )
             let error: GigHiveError
             var mayBeUnfinished = false
-            switch await finalization.run(&settlement) {
+            let end = await finalization.run()
+            settlement = finalization.settlement
+            switch end {
             case .settled: return
             case .sendAgain(let reason): error = reason
             case .dead(let reason):

@@ -61,15 +61,15 @@ extension UploadSettlement {
 
     /// Takes over the measurements of an attempt.
     mutating func note(_ attempt: UploadAttempt) {
-        record.attempts += max(1, attempt.metrics.attempts)
+        let metrics = attempt.response.metrics
+        record.attempts += max(1, metrics.attempts)
         record.checksumSHA256 = attempt.checksum ?? record.checksumSHA256
-        record.httpStatus = attempt.status
         result.attempts = record.attempts
-        result.bytesSent = attempt.metrics.bodyBytesSent
+        result.bytesSent = metrics.bodyBytesSent
         result.checksumSHA256 = record.checksumSHA256
-        result.httpStatus = attempt.status
+        note(status: attempt.response.reply?.status)
         // A refused login and a server that is down have processed nothing.
-        if case .refused(let error, _) = attempt.verdict, error.endsRun || attempt.metrics.bodyBytesSent == 0 { return }
+        if case .refused(let error, _) = attempt.verdict, error.endsRun || metrics.bodyBytesSent == 0 { return }
         result.hasSentContent = true
     }
 
