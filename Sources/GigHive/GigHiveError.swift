@@ -131,6 +131,21 @@ extension GigHiveError {
         )
     }
 
+    /// The same for a response whose content was read.
+    static func answered(
+        _ head: HTTPResponseHead,
+        _ content: ReplyText.Content,
+        to call: OutcomeTable.Call = .other
+    ) -> GigHiveError {
+        let words = content.members.text("message") ?? content.members.text("error")
+        return .answered(
+            head,
+            message: words ?? ReplyText.title(of: content.text),
+            isJSON: content.form == .json,
+            to: call
+        )
+    }
+
     /// What a 401 shows about the credentials beyond a wrong password; nil for other responses.
     private static func refusedCredentials(_ head: HTTPResponseHead, message: String? = nil) -> GigHiveError? {
         switch head.refusal {
@@ -192,7 +207,8 @@ extension GigHiveError {
         GigHiveError(.storeUnusable, detail: error.detail, store: error)
     }
 
-    static func reading<Value>(_ query: () throws(StoreError) -> Value) throws(GigHiveError) -> Value {
+    /// The result of a query of the store.
+    static func reading<Value>(_ query: @autoclosure () throws(StoreError) -> Value) throws(GigHiveError) -> Value {
         do {
             return try query()
         } catch {
@@ -320,5 +336,16 @@ extension GigHiveError {
         guard detail.hasPrefix("{") else { return detail }
         let members = ReplyText.content(of: Array(detail.utf8)).members
         return members.text("message") ?? members.text("error") ?? detail
+    }
+}
+
+extension Result where Success: Sendable {
+    /// What `work` returns or throws.
+    init(awaiting work: () async throws(Failure) -> Success) async {
+        do throws(Failure) {
+            self = .success(try await work())
+        } catch {
+            self = .failure(error)
+        }
     }
 }

@@ -71,7 +71,7 @@ struct ChunkBody: RequestBody {
         }
 
         private func readLastByte(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-            try chunk.end.throwFailure()
+            if let failure = chunk.end.failure { throw failure }
             guard offset < chunk.byteCount else { return 0 }
             buffer[0] = lastByte
             offset += 1
@@ -104,13 +104,14 @@ final class ChunkEnd: Sendable {
         case sending
         case held
         case released
-        case failed(any Error)
+        case failed
         /// The transfer ended before it came this far.
         case missed
     }
 
     private struct State {
         var stage = Stage.sending
+        var failure: (any Error)?
         var wake: (@Sendable () -> Void)?
         var keeper: CheckedContinuation<Bool, Never>?
     }
@@ -124,19 +125,10 @@ final class ChunkEnd: Sendable {
         leaveSending(for: .held)?.resume(returning: true)
     }
 
-    var isHeld: Bool {
-        state.withLock { state in
-            if case .held = state.stage { true } else { false }
-        }
-    }
+    var isHeld: Bool { state.withLock { $0.stage == .held } }
 
     func onRelease(_ wake: @escaping @Sendable () -> Void) {
         state.withLock { $0.wake = wake }
-    }
-
-    /// - Throws: The error that prevented storing the proof.
-    func throwFailure() throws {
-        if let failure { throw failure }
     }
 
     // MARK: The keeper's side
@@ -164,7 +156,7 @@ final class ChunkEnd: Sendable {
 
     /// Forbids sending the last byte.
     func fail(_ error: any Error) {
-        letGo(.failed(error))
+        letGo(.failed, error)
     }
 
     // MARK: The owner's side
@@ -174,31 +166,24 @@ final class ChunkEnd: Sendable {
     }
 
     /// Whether the proof of the whole chunk is stored.
-    var isReleased: Bool {
-        state.withLock { state in
-            if case .released = state.stage { true } else { false }
-        }
-    }
+    var isReleased: Bool { state.withLock { $0.stage == .released } }
 
     /// Why the proof could not be stored.
-    var failure: (any Error)? {
-        state.withLock { state in
-            if case .failed(let error) = state.stage { error } else { nil }
-        }
-    }
+    var failure: (any Error)? { state.withLock { $0.failure } }
 
     private func leaveSending(for next: Stage) -> CheckedContinuation<Bool, Never>? {
         state.withLock { state in
-            guard case .sending = state.stage else { return nil }
+            guard state.stage == .sending else { return nil }
             state.stage = next
             defer { state.keeper = nil }
             return state.keeper
         }
     }
 
-    private func letGo(_ stage: Stage) {
+    private func letGo(_ stage: Stage, _ failure: (any Error)? = nil) {
         let wake = state.withLock { state in
             state.stage = stage
+            state.failure = failure
             return state.wake
         }
         wake?()

@@ -35,28 +35,14 @@ public struct TusFeatures: Sendable, Equatable {
     }
 
     /// `Tus-Version`, in the server's order.
-    public var versions: [String]
+    public var versions = ["1.0.0"]
     /// `Tus-Extension`; unknown ones are ignored.
-    public var extensions: Set<Extension>
+    public var extensions: Set<Extension> = []
     /// `Tus-Max-Size` in bytes; nil when not sent.
     public var maximumBytes: Int64?
     /// `Tus-Checksum-Algorithm`.
-    public var checksumAlgorithms: [String]
+    public var checksumAlgorithms: [String] = []
 
-    package init(
-        versions: [String] = ["1.0.0"],
-        extensions: Set<Extension> = [],
-        maximumBytes: Int64? = nil,
-        checksumAlgorithms: [String] = []
-    ) {
-        self.versions = versions
-        self.extensions = extensions
-        self.maximumBytes = maximumBytes
-        self.checksumAlgorithms = checksumAlgorithms
-    }
-}
-
-extension TusFeatures {
     /// The unit of `Upload-Offset`: chunks on a server that has a size limit and cannot delete uploads (gighive-d4 contract
     /// section 1).
     public var offsetUnit: OffsetUnit {
@@ -82,21 +68,12 @@ public struct TusStatus: Sendable, Equatable {
     public var expiresAt: Date?
 }
 
-/// The kind of request, where the meaning of a status depends on it.
-enum TusVerb {
-    case options
-    case create
-    case head
-    case patch
-    case delete
-}
-
 extension TusError {
     /// The meaning of an unsuccessful response: the whole table of statuses (tus 1.0.0; RFC 9110 for the rest, which mostly
     /// come from proxies).
-    init(answer: HTTPResponse, to verb: TusVerb) {
+    init(answer: HTTPResponse, to method: HTTPMethod) {
         self.init(
-            Self.kind(of: answer, to: verb),
+            Self.kind(of: answer, to: method),
             detail: Self.words(of: answer),
             status: answer.status,
             retryAfterSeconds: answer.head.retryAfter.map { Int($0.components.seconds) }
@@ -105,16 +82,17 @@ extension TusError {
         refusal = answer.head.refusal
     }
 
-    private static func kind(of answer: HTTPResponse, to verb: TusVerb) -> Kind {
+    private static func kind(of answer: HTTPResponse, to method: HTTPMethod) -> Kind {
         switch answer.status {
         case 300..<400: .redirected
         case 401: .unauthorized
         case 403: .forbidden
         case 404, 410:
-            switch verb {
-            case .options, .create: .unsupported
-            // A proxy's page shows nothing about the upload.
-            case .head, .patch, .delete: isWebPage(answer) ? .unexpectedAnswer : .gone
+            if method == .options || method == .post {
+                .unsupported
+            } else {
+                // A proxy's page shows nothing about the upload.
+                isWebPage(answer) ? .unexpectedAnswer : .gone
             }
         case 405, 412, 501: .unsupported
         case 408, 429: .rateLimited
@@ -249,7 +227,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
     /// The error of `TusContent.keep` or of the source.
     public var underlying: (any Error)?
     /// Body bytes sent by the call until it failed.
-    public var bytesSent: Int64
+    public var bytesSent: Int64 = 0
 
     package init(
         _ kind: Kind,
@@ -257,8 +235,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         status: Int? = nil,
         retryAfterSeconds: Int? = nil,
         transport: TransportError? = nil,
-        underlying: (any Error)? = nil,
-        bytesSent: Int64 = 0
+        underlying: (any Error)? = nil
     ) {
         self.kind = kind
         self.detail = detail
@@ -266,7 +243,6 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         self.retryAfterSeconds = retryAfterSeconds
         self.transport = transport
         self.underlying = underlying
-        self.bytesSent = bytesSent
     }
 
     /// Kind and detail, for logs.

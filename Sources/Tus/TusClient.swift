@@ -42,11 +42,7 @@ public struct TusClient: Sendable {
         repeatsUnavailable: Bool = true,
         control: TransferControl = TransferControl()
     ) async throws(TusError) -> TusFeatures {
-        let answer = try await exchange(
-            request(.options, repeatsUnavailable: repeatsUnavailable),
-            as: .options,
-            control
-        )
+        let answer = try await exchange(request(.options, repeatsUnavailable: repeatsUnavailable), control)
         return try TusFeatures(answer.head)
     }
 
@@ -120,7 +116,7 @@ public struct TusClient: Sendable {
         lock.totalDelay = lockLimit
         do throws(TusError) {
             try await waitingForLocks(control, lock, onLock) { () async throws(TusError) in
-                _ = try await exchange(request, as: .delete, control)
+                _ = try await exchange(request, control)
             }
         } catch  where error.kind == .gone {
             return
@@ -184,18 +180,14 @@ extension TusClient {
     }
 
     /// - Throws: `TusError` for everything but a 2xx.
-    func exchange(
-        _ request: HTTPRequest,
-        as verb: TusVerb,
-        _ control: TransferControl
-    ) async throws(TusError) -> HTTPResponse {
+    func exchange(_ request: HTTPRequest, _ control: TransferControl) async throws(TusError) -> HTTPResponse {
         let answer: HTTPResponse
         do throws(TransportError) {
             answer = try await http.execute(request, control: control)
         } catch {
             throw TusError(error)
         }
-        guard (200..<300).contains(answer.status) else { throw TusError(answer: answer, to: verb) }
+        guard (200..<300).contains(answer.status) else { throw TusError(answer: answer, to: request.method) }
         return answer
     }
 
@@ -216,10 +208,7 @@ extension TusClient {
             repeatability: isRepeatable ? .safe : .atMostOnce,
             repeatsUnavailable: repeatsUnavailable
         )
-        return try creation(of: await exchange(request, as: .create, control))
-    }
-
-    func creation(of answer: HTTPResponse) throws(TusError) -> TusCreation {
+        let answer = try await exchange(request, control)
         guard let location = answer.head.value(of: "Location") else {
             throw TusError(.unexpectedAnswer, detail: "the answer names no upload", status: answer.status)
         }
@@ -235,7 +224,7 @@ extension TusClient {
         _ control: TransferControl
     ) async throws(TusError) -> TusStatus {
         let request = request(.head, try resource(id), repeatability: repeatability)
-        let answer = try await exchange(request, as: .head, control)
+        let answer = try await exchange(request, control)
         guard let offset = answer.head.byteCount("Upload-Offset") else {
             throw TusError(.unexpectedAnswer, detail: "the answer has no Upload-Offset", status: answer.status)
         }
@@ -313,16 +302,15 @@ extension DigestAlgorithm {
 }
 
 struct ChunkOutcome {
-    /// The response, whatever its status.
-    var answer: Result<HTTPResponse, TusError>
-    var bytesSent: Int64
+    /// Nil if the server has the whole chunk.
+    var error: TusError?
+    var bytesSent: Int64 = 0
     /// Whether the whole chunk was hashed and its proof is stored.
-    var isKept: Bool
+    var isKept = false
 }
 
 extension TusClient {
-    /// Sends a chunk once. With `completes`, a stop after its last byte waits for the response. The error is nil if the server
-    /// has the whole chunk.
+    /// Sends a chunk once, and stores its proof in passing. With `completes`, a stop after its last byte waits for the response.
     func patch(
         _ id: String,
         _ chunk: ChunkBody,
@@ -331,51 +319,33 @@ extension TusClient {
         completes: Bool = false,
         _ control: TransferControl,
         _ onEvent: @escaping @Sendable (TusEvent) -> Void
-    ) async -> (error: TusError?, outcome: ChunkOutcome) {
-        let request: HTTPRequest
-        do throws(TusError) {
-            request = try await patchRequest(id, chunk, of: content, checksum, completes: completes)
-        } catch {
-            return (error, ChunkOutcome(answer: .failure(error), bytesSent: 0, isKept: false))
-        }
-        let outcome = await send(request, chunk, of: content, control, onEvent)
-        switch outcome.answer {
-        case .success(let answer): return (refusal(in: answer, of: chunk.range(in: content)), outcome)
-        case .failure(let error): return (error, outcome)
-        }
-    }
-
-    /// Sends a request whose body is a chunk, and stores the chunk's proof in passing.
-    func send(
-        _ request: HTTPRequest,
-        _ chunk: ChunkBody,
-        of content: TusContent,
-        _ control: TransferControl,
-        _ onEvent: @escaping @Sendable (TusEvent) -> Void
     ) async -> ChunkOutcome {
         let range = chunk.range(in: content)
+        let request: HTTPRequest
+        do throws(TusError) {
+            request = try await patchRequest(id, chunk, at: range.lowerBound, checksum, completes: completes)
+        } catch {
+            return ChunkOutcome(error: error)
+        }
         let end = chunk.end
         async let keeping: Void = keepProof(of: content, at: range.upperBound, chunk.pipeline, when: end)
-        var outcome: ChunkOutcome
+        var outcome = ChunkOutcome()
         do throws(TransportError) {
             let answer = try await http.execute(request, control: control) { progress in
                 onEvent(.progress(offset: range.lowerBound + progress.bytesAcknowledged, progress))
             }
-            outcome = ChunkOutcome(answer: .success(answer), bytesSent: answer.metrics.bodyBytesSent, isKept: false)
+            outcome.error = refusal(in: answer, of: range)
+            outcome.bytesSent = answer.metrics.bodyBytesSent
         } catch {
-            outcome = ChunkOutcome(
-                answer: .failure(TusError(error)),
-                bytesSent: error.metrics.bodyBytesSent,
-                isKept: false
-            )
+            outcome.error = TusError(error)
+            outcome.bytesSent = error.metrics.bodyBytesSent
         }
         end.transferEnded()
         await keeping
         if let failure = end.failure {
             let isStopped = Task.isCancelled || control.isStopRequested
-            outcome.answer = .failure(
+            outcome.error =
                 isStopped ? TusError(.cancelled) : TusError(.journal, detail: "\(failure)", underlying: failure)
-            )
         }
         outcome.isKept = end.isReleased
         return outcome
@@ -384,12 +354,12 @@ extension TusClient {
     private func patchRequest(
         _ id: String,
         _ chunk: ChunkBody,
-        of content: TusContent,
+        at offset: Int64,
         _ checksum: DigestAlgorithm?,
         completes: Bool
     ) async throws(TusError) -> HTTPRequest {
         var headers = [
-            HTTPHeader("Upload-Offset", String(chunk.range(in: content).lowerBound)), Self.offsetStream,
+            HTTPHeader("Upload-Offset", String(offset)), HTTPHeader("Content-Type", "application/offset+octet-stream"),
         ]
         if let checksum {
             do {
@@ -414,8 +384,6 @@ extension TusClient {
             repeatability: completes ? .atMostOnce : .resumable
         )
     }
-
-    static var offsetStream: HTTPHeader { HTTPHeader("Content-Type", "application/offset+octet-stream") }
 
     /// Nil if the response confirms the whole chunk.
     private func refusal(in answer: HTTPResponse, of chunk: Range<Int64>) -> TusError? {
@@ -444,64 +412,6 @@ extension TusClient {
             end.release()
         } catch {
             end.fail(error)
-        }
-    }
-}
-
-extension TusClient {
-    /// Creates an upload and sends its first bytes in the same request (extension "creation-with-upload"), which saves two
-    /// round trips for a small file.
-    ///
-    /// Never the default: if the response is lost, the server keeps these bytes under an unknown ID, and the next attempt sends
-    /// them again. The request is therefore not repeated. `send` resumes from here; it reads the first bytes again for the
-    /// digest.
-    ///
-    /// The proof of the first bytes is stored before their last one is sent, as for a chunk, but before the upload has an ID.
-    /// `isPartial` uploads are joined with others (extension "concatenation").
-    ///
-    /// - Returns: The upload, and how many bytes the server has; nil if it does not report that.
-    public func create(
-        _ content: TusContent,
-        metadata: [TusMetadata],
-        sendingFirst firstBytes: Int64,
-        isPartial: Bool = false,
-        control: TransferControl = TransferControl(),
-        onEvent: @escaping @Sendable (TusEvent) -> Void = { _ in }
-    ) async throws(TusError) -> (creation: TusCreation, offset: Int64?) {
-        let length = min(firstBytes, content.byteCount)
-        guard length > 0 else {
-            let creation = try await create(
-                byteCount: content.byteCount,
-                metadata: metadata,
-                isPartial: isPartial,
-                control: control
-            )
-            return (creation, 0)
-        }
-        var headers = [HTTPHeader("Upload-Length", String(content.byteCount)), Self.offsetStream]
-        if isPartial { headers.append(HTTPHeader("Upload-Concat", "partial")) }
-        if let value = try TusMetadata.fieldValue(of: metadata) { headers.append(HTTPHeader("Upload-Metadata", value)) }
-        let chunk = try ChunkBody(0..<length, of: content, try HashPipeline.forContent())
-        let request = request(.post, headers: headers, body: chunk, repeatability: .resumable)
-        let outcome = await send(request, chunk, of: content, control, onEvent)
-        do throws(TusError) {
-            let answer = try outcome.answer.get()
-            guard (200..<300).contains(answer.status) else { throw TusError(answer: answer, to: .create) }
-            return (try creation(of: answer), answer.head.byteCount("Upload-Offset"))
-        } catch {
-            var error = error
-            error.bytesSent = outcome.bytesSent
-            throw error
-        }
-    }
-}
-
-extension HashPipeline {
-    static func forContent() throws(TusError) -> HashPipeline {
-        do throws(CryptoError) {
-            return try HashPipeline()
-        } catch {
-            throw TusError(.sourceFailed, detail: error.detail, underlying: error)
         }
     }
 }

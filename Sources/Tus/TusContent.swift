@@ -75,9 +75,7 @@ public struct TusSendOptions: Sendable {
         maximumChunkBytes: Int64 = 64 << 20,
         retry: RetryPolicy = RetryPolicy(),
         lock: RetryPolicy = .tusLock,
-        isNew: Bool = false,
-        checksum: DigestAlgorithm? = nil,
-        fixedChunkBytes: Int64? = nil
+        isNew: Bool = false
     ) {
         self.chunkBytes = chunkBytes
         self.minimumChunkBytes = minimumChunkBytes
@@ -85,8 +83,6 @@ public struct TusSendOptions: Sendable {
         self.retry = retry
         self.lock = lock
         self.isNew = isNew
-        self.checksum = checksum
-        self.fixedChunkBytes = fixedChunkBytes
     }
 
     var longestChunk: Int64 { fixedChunkBytes ?? max(chunkBytes, maximumChunkBytes) }

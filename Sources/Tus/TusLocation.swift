@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 
 /// The ID of an upload in a `Location`.
 enum TusLocation {
@@ -13,7 +14,10 @@ enum TusLocation {
             text = text.dropFirst(2).drop { $0 != "/" }
         }
         let segments = text.split(separator: "/")
-        guard let last = segments.last, segments != path.split(separator: "/"), let id = decoded(last), isID(id) else {
+        guard let last = segments.last, segments != path.split(separator: "/"),
+            // A `%` that is not an escape stays, and no ID has one.
+            let id = String(validating: TextEscape.percent.decode(Array(last.utf8)[...]), as: UTF8.self), isID(id)
+        else {
             return nil
         }
         return id
@@ -34,27 +38,6 @@ enum TusLocation {
     }
 
     private static let punctuation = Set("-._~!$&'()*+,;=:@".utf8)
-
-    /// nil for a `%` without two digits.
-    private static func decoded(_ segment: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = Array(segment.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
-    }
 }
 
 /// A pair of `Upload-Metadata`: the key in ASCII without blanks and commas, the value sent in base64.

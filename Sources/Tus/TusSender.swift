@@ -44,7 +44,11 @@ struct TusSender {
         size = ChunkSize(options)
         locks = Backoff(options.lock)
         faultsInARow = Backoff(options.retry)
-        pipeline = try HashPipeline.forContent()
+        do throws(CryptoError) {
+            pipeline = try HashPipeline()
+        } catch {
+            throw TusError(.sourceFailed, detail: error.detail, underlying: error)
+        }
     }
 
     mutating func run() async throws(TusError) -> TusDelivery {
@@ -129,7 +133,7 @@ struct TusSender {
         let started = ContinuousClock.now
         let chunk = offset..<min(offset + size.current, content.byteCount)
         let body = try ChunkBody(chunk, of: content, pipeline)
-        let (error, outcome) = await client.patch(
+        let outcome = await client.patch(
             id,
             body,
             of: content,
@@ -141,7 +145,7 @@ struct TusSender {
         )
         bytesSent += outcome.bytesSent
         sentEnd = max(sentEnd, chunk.upperBound)
-        guard let error else {
+        guard let error = outcome.error else {
             size.completed(in: started.duration(to: .now))
             return advance(to: chunk.upperBound)
         }

@@ -207,13 +207,4 @@ import Testing
         }
         #expect(error?.code == .unexpectedAnswer)
     }
-
-    @Test func thePagesAreASequence() async throws {
-        let bench = try Workbench(try server([[1, 2], [3]], total: 3))
-        var ids: [Int64?] = []
-        for try await page in MediaListing(bench.client) {
-            ids += page.entries.map(\.fileID)
-        }
-        #expect(ids == [1, 2, 3])
-    }
 }

@@ -11,7 +11,8 @@ import Testing
     @Test(.timeLimit(.minutes(4))) func aDeletionThatIsNeverAnsweredEndsAfterAStop() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["delete:stall,after=body"]))
         let control = TransferControl()
-        let smoke = SmokeTest(uploader: bench.uploader, finishTime: .milliseconds(100))
+        var smoke = SmokeTest(uploader: bench.uploader)
+        smoke.finishTime = .milliseconds(100)
         let checks = await smoke.run(in: bench.temporary.path, control: control) { check in
             if check.name == "served" { control.stop() }
         }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaStore
 internal import MediaTransport
 
 /// The files of a server by digest: one paged listing per run, made when first needed.
@@ -104,17 +105,13 @@ actor ServerInventory {
     /// - Returns: The error if the network failed.
     private func list(_ control: TransferControl, isBrief: Bool) async -> GigHiveError? {
         let began = ContinuousClock.now
-        let outcome = await control.abandoning { [client] inner -> Result<InventoryIndex, GigHiveError> in
-            do throws(GigHiveError) {
-                guard isBrief else { return .success(try await InventoryIndex.fetch(client, control: inner)) }
-                return .success(
-                    try await client.briefly(inner) { (client) async throws(GigHiveError) in
-                        try await InventoryIndex.fetch(client, control: inner)
-                    }
-                )
-            } catch {
-                return .failure(error)
-            }
+        let outcome = await control.abandoning { [client] inner in
+            await Result(awaiting: { () async throws(GigHiveError) in
+                guard isBrief else { return try await InventoryIndex.fetch(client, control: inner) }
+                return try await client.briefly(inner) { (client) async throws(GigHiveError) in
+                    try await InventoryIndex.fetch(client, control: inner)
+                }
+            })
         }
         switch outcome {
         case .success(let index):
@@ -153,23 +150,14 @@ struct InventoryIndex: Sendable {
         var fileID: Int64
         /// The first event that it was listed for; others are in `moreEvents`.
         var event: Int32
-        var kind: MediaKind
+        /// An index in `kinds`.
+        var kind: UInt8
         /// An index in `pathExtensions`; 0 if unknown.
         var pathExtension: UInt16
         var isInSeveralEvents = false
     }
 
-    private enum MediaKind: UInt8 {
-        case unknown, audio, video
-
-        var text: String? {
-            switch self {
-            case .unknown: nil
-            case .audio: "audio"
-            case .video: "video"
-            }
-        }
-    }
+    private static let kinds: [String?] = [nil, "audio", "video"]
 
     private struct Link: Hashable {
         var asset: Key
@@ -186,15 +174,11 @@ struct InventoryIndex: Sendable {
         control: TransferControl
     ) async throws(GigHiveError) -> InventoryIndex {
         var index = InventoryIndex()
-        var page: Int64 = 1
-        while true {
-            let listing = try await client.listing(page: page, view: .event, control: control)
-            for entry in listing.entries {
-                index.add(entry)
-            }
-            guard page < listing.pageCount, !listing.entries.isEmpty else { return index }
-            page += 1
+        var pages = ListingPages(client: client, control: control)
+        while let page = try await pages.next() {
+            for entry in page.entries { index.add(entry) }
         }
+        return index
     }
 
     /// Adds an entry; ignores one without ID or digest.
@@ -202,11 +186,10 @@ struct InventoryIndex: Sendable {
         guard let fileID = entry.fileID, let key = entry.checksumSHA256.flatMap({ Key($0) }) else { return }
         let event = number(of: InventoryEvent(date: entry.date ?? "", orgName: entry.orgName ?? ""))
         guard let known = assets[key], known.fileID == fileID else {
-            let kind: MediaKind = entry.fileType == "audio" ? .audio : entry.fileType == "video" ? .video : .unknown
             assets[key] = Asset(
                 fileID: fileID,
                 event: event,
-                kind: kind,
+                kind: UInt8(Self.kinds.firstIndex(of: entry.fileType) ?? 0),
                 pathExtension: number(ofExtension: entry.servedName.pathExtension)
             )
             return
@@ -225,7 +208,7 @@ struct InventoryIndex: Sendable {
         return ServerInventory.Stored(
             fileID: asset.fileID,
             served: ServedName(
-                kind: asset.kind.text,
+                kind: Self.kinds[Int(asset.kind)],
                 pathExtension: asset.pathExtension == 0 ? nil : pathExtensions[Int(asset.pathExtension)]
             ),
             isInEvent: isInEvent,
@@ -270,6 +253,10 @@ struct InventoryEvent: Hashable, Sendable {
 
     init(_ details: UploadDetails) {
         self.init(date: details.eventDate, orgName: details.orgName)
+    }
+
+    init(_ fields: [UploadField]) {
+        self.init(date: fields["event_date"] ?? "", orgName: fields["org_name"] ?? "")
     }
 
     /// The same event as late D2 releases list it.

@@ -330,12 +330,6 @@ final class BatchQueue: Sendable {
         var file: Int
         var eventDate: String
         var orgName: String
-
-        init(file: Int, _ details: UploadDetails) {
-            self.file = file
-            eventDate = details.eventDate
-            orgName = details.orgName
-        }
     }
 
     /// Orders the items and finds those of one file; `digests` are what is known of each without reading it.
@@ -462,7 +456,7 @@ final class BatchQueue: Sendable {
 
     private func key(_ index: Int) -> Outcome? {
         guard let file = files[index], case .ready(let upload) = items[index] else { return nil }
-        return Outcome(file: file, upload.details)
+        return Outcome(file: file, eventDate: upload.details.eventDate, orgName: upload.details.orgName)
     }
 }
 

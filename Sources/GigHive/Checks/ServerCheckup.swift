@@ -41,31 +41,26 @@ public struct ServerCheckup: Sendable {
         var list = CheckList(onCheck: onCheck)
         let isReachable = await list.run("name") { () throws(GigHiveError) in try await name() }
         await checkTLS(&list, isReachable: isReachable)
-        guard isReachable else { return skippingRest(&list, "not checked: server unreachable") }
+        guard isReachable else { return list.skippingRest(of: Self.names, "not checked: server unreachable") }
         guard list.checks.last?.error?.isCertificateRefused != true else {
-            return skippingRest(&list, "not checked: certificate not trusted")
+            return list.skippingRest(of: Self.names, "not checked: certificate not trusted")
         }
         let isKnown = await list.run("kind") { () throws(GigHiveError) in try await kind() }
         guard list.checks.last?.error?.httpStatus != 503 else {
-            return skippingRest(&list, "not checked: server unavailable (503)")
+            return list.skippingRest(of: Self.names, "not checked: server unavailable (503)")
         }
-        guard isKnown || list.isAnswered else { return skippingRest(&list, "not checked: server unreachable") }
+        guard isKnown || list.isAnswered else {
+            return list.skippingRest(of: Self.names, "not checked: server unreachable")
+        }
         guard isKnown, let kind = list.checks.last?.facts["kind"], kind == ServerKind.gighive.rawValue else {
-            return skippingRest(&list, "not checked: not a GigHive server")
+            return list.skippingRest(of: Self.names, "not checked: not a GigHive server")
         }
         await list.run("health") { () throws(GigHiveError) in try await health() }
-        guard list.isAnswered else { return skippingRest(&list, "not checked: server unreachable") }
+        guard list.isAnswered else { return list.skippingRest(of: Self.names, "not checked: server unreachable") }
         await checkLogin(&list)
         let tusMaximum = list.checks.first { $0.name == "tus" }?.facts["max_size"].flatMap { Int64($0) }
         await list.run("limits") { () throws(GigHiveError) in limits(tusMaximum: tusMaximum) }
         await list.run("clock") { () throws(GigHiveError) in try await clock() }
-        return list.checks
-    }
-
-    private func skippingRest(_ list: inout CheckList, _ reason: String) -> [ServerCheck] {
-        for name in Self.names where !list.checks.contains(where: { $0.name == name }) {
-            list.skip(name, reason)
-        }
         return list.checks
     }
 
@@ -76,7 +71,6 @@ public struct ServerCheckup: Sendable {
         do {
             let addresses = try await NameLookup.addresses(host: origin.host, port: origin.port)
             return ServerCheck(
-                "name",
                 .passed,
                 "resolves to \(addresses.joined(separator: ", "))",
                 facts: ["addresses": addresses.joined(separator: " ")]
@@ -114,16 +108,16 @@ public struct ServerCheckup: Sendable {
         let subject = "\(certificate.subject), valid until \(certificate.expires)"
         let trust = client.http.configuration.trust(for: client.server.origin)
         guard !trust.insecure || trust.pinnedKey != nil else {
-            return ServerCheck("tls", .warned, "not verified (--insecure): \(subject)", facts: facts)
+            return ServerCheck(.warned, "not verified (--insecure): \(subject)", facts: facts)
         }
         do {
-            _ = try await client.send(client.healthRequest, control: TransferControl())
+            _ = try await client.send(client.healthRequest)
         } catch  where error.isCertificateRefused {
-            return ServerCheck("tls", .failed, "not trusted: \(subject)", facts: facts, error: error)
+            return ServerCheck(.failed, "not trusted: \(subject)", facts: facts, error: error)
         } catch {
             // The next check handles the response.
         }
-        return ServerCheck("tls", .passed, subject, facts: facts)
+        return ServerCheck(.passed, subject, facts: facts)
     }
 
     // MARK: Kind
@@ -132,13 +126,12 @@ public struct ServerCheckup: Sendable {
     private func kind() async throws(GigHiveError) -> ServerCheck {
         switch try await ServerKind.find(client) {
         case .kind(let kind):
-            return ServerCheck("kind", .passed, "\(kind.name) server", facts: ["kind": kind.rawValue])
+            return ServerCheck(.passed, "\(kind.name) server", facts: ["kind": kind.rawValue])
         case .inTrouble(status: 503):
             // The web server responds in place of an application that is not running (trap T24).
             throw GigHiveError(.serverError, detail: "server unavailable", httpStatus: 503, isRetryable: true)
         case .inTrouble(let status):
             return ServerCheck(
-                "kind",
                 .warned,
                 "unknown (status \(status)); checked as a GigHive server",
                 facts: ["kind": ServerKind.gighive.rawValue]
@@ -156,7 +149,7 @@ public struct ServerCheckup: Sendable {
 
     private func health() async throws(GigHiveError) -> ServerCheck {
         let (isHealthy, message) = try await client.health()
-        return ServerCheck("health", isHealthy ? .passed : .failed, KnownSecrets.masked(message))
+        return ServerCheck(isHealthy ? .passed : .failed, KnownSecrets.masked(message))
     }
 
     /// Login, and the checks that require one: role and tus.
@@ -166,8 +159,8 @@ public struct ServerCheckup: Sendable {
             let reason = "not checked: no credentials"
             list.skip(
                 "login",
-                required.words.map { "\(reason); the server requires \($0)" } ?? reason,
-                facts: required.facts
+                required.map { "\(reason); the server requires \($0.words)" } ?? reason,
+                facts: required.map { ["required_scheme": $0.schemeName] } ?? [:]
             )
             list.skip("role", "not checked: no credentials")
             list.skip("tus", "not checked: requires a login")
@@ -189,7 +182,6 @@ public struct ServerCheckup: Sendable {
             _ = try await client.asset(Int64.max)
         } catch  where error.code == .unauthorized || error.code == .forbidden {
             return ServerCheck(
-                "role",
                 .failed,
                 // Both may read the same pages.
                 "viewer or guest: can list and download, but not upload or delete",
@@ -197,52 +189,30 @@ public struct ServerCheckup: Sendable {
                 error: error
             )
         }
-        guard let isAdmin = try await isAdmin() else {
-            return ServerCheck(
-                "role",
-                .passed,
-                "uploader or admin: can upload, and delete files with their tokens; the server does not report which",
-                facts: ["role": "uploader"]
-            )
-        }
-        guard isAdmin else {
-            return ServerCheck(
-                "role",
-                .passed,
-                "uploader: can upload, and delete files with their tokens",
-                facts: ["role": "uploader"]
-            )
-        }
-        return ServerCheck("role", .passed, "admin: can upload, and delete any file", facts: ["role": "admin"])
+        let uploader = "can upload, and delete files with their tokens"
+        let (detail, role) =
+            switch try await isAdmin() {
+            case true?: ("admin: can upload, and delete any file", "admin")
+            case false?: ("uploader: \(uploader)", "uploader")
+            case nil: ("uploader or admin: \(uploader); the server does not report which", "uploader")
+            }
+        return ServerCheck(.passed, detail, facts: ["role": role])
     }
 
     /// Whether this user is the administrator; nil if the server does not show it.
     private func isAdmin() async throws(GigHiveError) -> Bool? {
         let path = "/admin/mediactl-doctor"
         let refusals = [401, 403]
-        let anonymous = try await client.send(
-            client.request(.head, path, isAuthorized: false),
-            control: TransferControl()
-        )
+        let anonymous = try await client.send(client.request(.head, path, isAuthorized: false))
         // The oldest servers have no such pages.
         guard refusals.contains(anonymous.status) else { return try await client.isAdmin() }
-        let own = try await client.send(client.request(.head, path), control: TransferControl())
+        let own = try await client.send(client.request(.head, path))
         return !refusals.contains(own.status) && own.status < 500
-    }
-
-    private var tusClient: TusClient {
-        TusClient(
-            http: client.http,
-            server: client.server,
-            path: "/files/",
-            authorization: client.authorization,
-            timeouts: client.timeouts
-        )
     }
 
     private func tus() async throws(GigHiveError) -> ServerCheck {
         do {
-            let features = try await tusClient.features()
+            let features = try await client.tus(client.timeouts).features()
             let names = features.extensions.map(\.rawValue).sorted()
             var facts = [
                 "extensions": names.joined(separator: " "), "versions": features.versions.joined(separator: " "),
@@ -250,18 +220,17 @@ public struct ServerCheckup: Sendable {
             facts["max_size"] = features.maximumBytes.map(String.init)
             if features.offsetUnit == .chunks {
                 facts["dialect"] = "d4"
-                return ServerCheck("tus", .passed, Self.chunkLimits(features), facts: facts)
+                return ServerCheck(.passed, Self.chunkLimits(features), facts: facts)
             }
             return ServerCheck(
-                "tus",
                 .passed,
                 "tus \(features.versions.joined(separator: ", ")): \(names.joined(separator: ", "))",
                 facts: facts
             )
         } catch let error where error.kind == .unsupported {
-            return ServerCheck("tus", .warned, "not supported: uploads cannot be resumed, and are limited to 1 GiB")
+            return ServerCheck(.warned, "not supported: uploads cannot be resumed, and are limited to 1 GiB")
         } catch let error where error.status == 401 || error.status == 403 {
-            return ServerCheck("tus", .skipped, "not checked: this user cannot upload")
+            return ServerCheck(.skipped, "not checked: this user cannot upload")
         } catch {
             throw GigHiveError(
                 .unexpectedAnswer,
@@ -282,7 +251,6 @@ public struct ServerCheckup: Sendable {
     private func limits(tusMaximum: Int64?) -> ServerCheck {
         let maximum = min(maximumBytes, tusMaximum ?? .max)
         return ServerCheck(
-            "limits",
             .passed,
             "\(sizeText(maximum)) per file; \(sizeText(Uploader.directBodyLimit)) per multipart request",
             facts: ["max_bytes": String(maximum), "max_multipart_bytes": String(Uploader.directBodyLimit)]
@@ -292,20 +260,17 @@ public struct ServerCheckup: Sendable {
     // MARK: Clock
 
     private func clock() async throws(GigHiveError) -> ServerCheck {
-        let response = try await client.send(
-            client.request(.get, "/db/health.php", isAuthorized: false),
-            control: TransferControl()
-        )
+        let response = try await client.send(client.request(.get, "/db/health.php", isAuthorized: false))
         guard let theirs = response.head.value(of: "Date").flatMap(HTTPDate.parse) else {
-            return ServerCheck("clock", .skipped, "not checked: the server sends no Date header")
+            return ServerCheck(.skipped, "not checked: the server sends no Date header")
         }
         let ahead = theirs - client.unixTime
         let facts = ["ahead_seconds": String(ahead)]
         guard abs(ahead) > Self.tolerance else {
-            return ServerCheck("clock", .passed, "in sync", facts: facts)
+            return ServerCheck(.passed, "in sync", facts: facts)
         }
         let direction = ahead > 0 ? "ahead of" : "behind"
-        return ServerCheck("clock", .warned, "\(abs(ahead)) seconds \(direction) this machine's", facts: facts)
+        return ServerCheck(.warned, "\(abs(ahead)) seconds \(direction) this machine's", facts: facts)
     }
 }
 
@@ -316,53 +281,27 @@ extension GigHiveError {
 }
 
 /// The credentials that a server requires, as far as its responses show it (gighive-d4 contract sections 2 and 12).
-struct RequiredCredentials: Sendable {
-    /// nil when the server did not show it.
-    var challenge: LoginChallenge?
-
-    init(challenge: LoginChallenge?) { self.challenge = challenge }
-
-    /// A server requires what it accepted.
-    init(accepted authorization: Authorization?) {
-        switch authorization?.schemeName {
-        case "basic"?: challenge = .password
-        case "bearer"?: challenge = .login
-        default: challenge = nil
+extension LoginChallenge {
+    fileprivate var words: String {
+        switch self {
+        case .password: "a user name and password (Basic)"
+        case .login: "a login (Bearer)"
         }
     }
 
-    init(_ error: GigHiveError) {
-        switch error.code {
-        case .loginRequired where error.httpStatus == 401: challenge = .login
-        case .unauthorized where error.httpStatus == 401: challenge = .password
-        default: challenge = nil
-        }
-    }
-
-    /// For messages; nil when unknown.
-    var words: String? {
-        switch challenge {
-        case .password?: "a user name and password (Basic)"
-        case .login?: "a login (Bearer)"
-        case nil: nil
-        }
-    }
-
-    /// For scripts: the same names as `Authorization.schemeName`.
-    var facts: [String: String] {
-        switch challenge {
-        case .password?: ["required_scheme": "basic"]
-        case .login?: ["required_scheme": "bearer"]
-        case nil: [:]
+    /// The same name as `Authorization.schemeName`.
+    fileprivate var schemeName: String {
+        switch self {
+        case .password: "basic"
+        case .login: "bearer"
         }
     }
 }
 
 extension ServerCheckup {
     /// A failure of this query is reported by the check that follows.
-    func requiredCredentials() async -> RequiredCredentials {
-        let challenge = try? await client.requiredCredentials()
-        return RequiredCredentials(challenge: challenge ?? nil)
+    private func requiredCredentials() async -> LoginChallenge? {
+        try? await client.requiredCredentials()
     }
 
     /// Any valid user may read the listing (gighive contract section 7). Secrets are never part of the check.
@@ -373,17 +312,22 @@ extension ServerCheckup {
         facts["login_expires_at"] = expiry.map(RFC3339.text(seconds:))
         if let missingLogin {
             facts["configured_scheme"] = "bearer"
-            facts.merge(await requiredCredentials().facts) { $1 }
-            return ServerCheck("login", .failed, "\(missingLogin)", facts: facts, error: missingLogin)
+            facts["required_scheme"] = await requiredCredentials()?.schemeName
+            return ServerCheck(.failed, "\(missingLogin)", facts: facts, error: missingLogin)
         }
         do throws(GigHiveError) {
             let listing = try await client.listing()
             let total = listing.total.map { "\($0) files" } ?? "a listing"
-            facts.merge(RequiredCredentials(accepted: client.authorization).facts) { $1 }
-            return ServerCheck("login", .passed, "accepted\(configured); the server lists \(total)", facts: facts)
+            // A server requires what it accepted.
+            let scheme = client.authorization?.schemeName
+            facts["required_scheme"] = scheme == "basic" || scheme == "bearer" ? scheme : nil
+            return ServerCheck(.passed, "accepted\(configured); the server lists \(total)", facts: facts)
         } catch {
-            facts.merge(RequiredCredentials(error).facts) { $1 }
-            return ServerCheck("login", .failed, "\(error)", facts: facts, error: error)
+            if error.httpStatus == 401 {
+                let schemes: [OutcomeCode: String] = [.loginRequired: "bearer", .unauthorized: "basic"]
+                facts["required_scheme"] = schemes[error.code]
+            }
+            return ServerCheck(.failed, "\(error)", facts: facts, error: error)
         }
     }
 
@@ -423,22 +367,21 @@ public struct ServerCheck: Sendable, Equatable {
     /// Why it failed.
     public var error: GigHiveError?
     /// Duration of the check.
-    public var duration: Duration
+    public var duration = Duration.zero
 
+    /// `CheckList.run` sets the name.
     package init(
-        _ name: String,
+        named name: String = "",
         _ status: Status,
         _ detail: String,
         facts: [String: String] = [:],
-        error: GigHiveError? = nil,
-        duration: Duration = .zero
+        error: GigHiveError? = nil
     ) {
         self.name = name
         self.status = status
         self.detail = detail
         self.facts = facts
         self.error = error
-        self.duration = duration
     }
 
     /// Equal if the results are; the duration does not matter.
@@ -454,6 +397,15 @@ struct CheckList: Sendable {
 
     init(onCheck: @escaping @Sendable (ServerCheck) -> Void) {
         self.onCheck = onCheck
+    }
+
+    /// Skips those of `names` that have no result yet.
+    func skippingRest(of names: [String], _ reason: String) -> [ServerCheck] {
+        var list = self
+        for name in names where !checks.contains(where: { $0.name == name }) {
+            list.skip(name, reason)
+        }
+        return list.checks
     }
 
     var isGood: Bool { !checks.contains { $0.status == .failed } }
@@ -472,8 +424,9 @@ struct CheckList: Sendable {
         do {
             check = try await look()
         } catch {
-            check = ServerCheck(name, .failed, "\(error)", error: error)
+            check = ServerCheck(.failed, "\(error)", error: error)
         }
+        check.name = name
         check.duration = .now - began
         checks.append(check)
         onCheck(check)
@@ -481,7 +434,7 @@ struct CheckList: Sendable {
     }
 
     mutating func skip(_ name: String, _ reason: String, facts: [String: String] = [:]) {
-        let check = ServerCheck(name, .skipped, reason, facts: facts)
+        let check = ServerCheck(named: name, .skipped, reason, facts: facts)
         checks.append(check)
         onCheck(check)
     }
@@ -512,7 +465,7 @@ enum ServerKind: String, Sendable {
     /// Requests pages that each kind serves without a login and that change nothing: `/db/health.php` (gighive contract section
     /// 7), `/api/health` (photosync contract section 2), `/api/v1/verify/ID` (hash-only contract 6.3).
     static func find(_ client: GigHiveClient) async throws(GigHiveError) -> Finding {
-        let health = try await client.send(client.healthRequest, control: TransferControl())
+        let health = try await client.send(client.healthRequest)
         let members = ReplyText.content(of: health.body).members
         if let status = members.text("status"), ["ok", "error"].contains(status) { return .kind(.gighive) }
         // Before its setup a PhotoSync server refuses every path like this.
@@ -527,6 +480,6 @@ enum ServerKind: String, Sendable {
     }
 
     private static func look(_ path: String, _ client: GigHiveClient) async throws(GigHiveError) -> HTTPResponse {
-        try await client.send(client.request(.get, path, isAuthorized: false), control: TransferControl())
+        try await client.send(client.request(.get, path, isAuthorized: false))
     }
 }

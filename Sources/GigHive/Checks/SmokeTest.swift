@@ -23,21 +23,12 @@ public struct SmokeTest: Sendable {
     private let uploader: Uploader
     private let sizeText: @Sendable (Int64) -> String
     /// How long to wait for the response to the deletion after a stop.
-    private let finishTime: Duration
+    var finishTime = Duration.seconds(5)
 
     /// Makes a smoke test of the uploader's transport. `sizeText` formats a number of bytes.
     public init(uploader: Uploader, sizeText: @escaping @Sendable (Int64) -> String = { "\($0) bytes" }) {
-        self.init(uploader: uploader, finishTime: .seconds(5), sizeText: sizeText)
-    }
-
-    init(
-        uploader: Uploader,
-        finishTime: Duration,
-        sizeText: @escaping @Sendable (Int64) -> String = { "\($0) bytes" }
-    ) {
         self.uploader = uploader
         self.sizeText = sizeText
-        self.finishTime = finishTime
     }
 
     /// Runs all checks, in the order of `names`. Canceling the task, or a stop, ends the upload while its bytes are being
@@ -54,10 +45,10 @@ public struct SmokeTest: Sendable {
         let client = uploader.client
         await list.run("login") { () throws(GigHiveError) in
             _ = try await client.listing()
-            return ServerCheck("login", .passed, "accepted")
+            return ServerCheck(.passed, "accepted")
         }
         guard list.isGood, !control.isStopRequested else {
-            return skippingRest(list, list.isGood ? "stopped" : "not checked: login failed")
+            return list.skippingRest(of: Self.names, list.isGood ? "stopped" : "not checked: login failed")
         }
         let path = directory + "/mediactl-smoke-\(UUID().uuidString.lowercased()).wav"
         defer { unlink(path) }
@@ -69,7 +60,8 @@ public struct SmokeTest: Sendable {
         }
         guard let stored, stored.state != .planned, stored.fileID != nil else {
             let isUnknown = stored?.state == .unknownOutcome
-            return skippingRest(list, isUnknown ? "not checked: upload outcome unknown" : "not checked: upload failed")
+            let reason = isUnknown ? "not checked: upload outcome unknown" : "not checked: upload failed"
+            return list.skippingRest(of: Self.names, reason)
         }
         if control.isStopRequested {
             for name in ["checksum", "token", "listed", "served"] { list.skip(name, "stopped") }
@@ -77,14 +69,6 @@ public struct SmokeTest: Sendable {
             await look(at: stored, &list)
         }
         await takeBack(stored, control, &list)
-        return list.checks
-    }
-
-    private func skippingRest(_ list: CheckList, _ reason: String) -> [ServerCheck] {
-        var list = list
-        for name in Self.names where !list.checks.contains(where: { $0.name == name }) {
-            list.skip(name, reason)
-        }
         return list.checks
     }
 
@@ -144,7 +128,6 @@ public struct SmokeTest: Sendable {
             )
         }
         return ServerCheck(
-            "upload",
             .passed,
             "\(sizeText(result.sizeBytes)) stored as \(fileID)",
             facts: ["file_id": String(fileID), "transport": result.transport.rawValue]
@@ -157,12 +140,12 @@ public struct SmokeTest: Sendable {
             guard stored.isVerified == true else {
                 throw GigHiveError(.checksumMismatch, detail: "the response has no checksum, or a different one")
             }
-            return ServerCheck("checksum", .passed, stored.checksumSHA256 ?? "")
+            return ServerCheck(.passed, stored.checksumSHA256 ?? "")
         }
         await list.run("token") { () throws(GigHiveError) in
-            guard !stored.hasDeleteToken else { return ServerCheck("token", .passed, "stored in the token store") }
+            guard !stored.hasDeleteToken else { return ServerCheck(.passed, "stored in the token store") }
             guard try await hasNoTokens() else { throw GigHiveError(.tokenLost, fileID: stored.fileID) }
-            return ServerCheck("token", .skipped, "not checked: this server has no delete tokens over tus")
+            return ServerCheck(.skipped, "not checked: this server has no delete tokens over tus")
         }
         await list.run("listed") { () throws(GigHiveError) in
             let inquiry = uploader.inquiry(
@@ -181,16 +164,16 @@ public struct SmokeTest: Sendable {
             guard fileID == stored.fileID else {
                 throw GigHiveError(.idReused, detail: "listed as \(fileID)", fileID: stored.fileID)
             }
-            return ServerCheck("listed", .passed, "with the same ID and checksum")
+            return ServerCheck(.passed, "with the same ID and checksum")
         }
         await list.run("served") { () throws(GigHiveError) in
             guard let path = Self.mediaPath(of: stored) else {
-                return ServerCheck("served", .skipped, "not checked: the server does not report the media type")
+                return ServerCheck(.skipped, "not checked: the server does not report the media type")
             }
-            guard try await client.isServed(path, control: TransferControl()) else {
+            guard try await client.isServed(path) else {
                 throw GigHiveError(.notFound, detail: "the media is not served", fileID: stored.fileID)
             }
-            return ServerCheck("served", .passed, path)
+            return ServerCheck(.passed, path)
         }
     }
 
@@ -207,9 +190,9 @@ public struct SmokeTest: Sendable {
         let isDeleted = await list.run("delete") { () throws(GigHiveError) in
             do throws(GigHiveError) {
                 let result = try await delete(stored, fileID, control)
-                return ServerCheck("delete", .passed, result.usedAdminRights ? "with admin rights" : "by its token")
+                return ServerCheck(.passed, result.usedAdminRights ? "with admin rights" : "by its token")
             } catch {
-                return ServerCheck("delete", .failed, "\(error)", facts: Self.remains(of: stored, fileID), error: error)
+                return ServerCheck(.failed, "\(error)", facts: Self.remains(of: stored, fileID), error: error)
             }
         }
         guard isDeleted else {
@@ -217,12 +200,10 @@ public struct SmokeTest: Sendable {
             return
         }
         await list.run("gone") { () throws(GigHiveError) in
-            let look = Task { () -> Result<ServerCheck, GigHiveError> in
-                do throws(GigHiveError) {
-                    return .success(try await lookForRemains(of: stored, fileID))
-                } catch {
-                    return .failure(error)
-                }
+            let look = Task {
+                await Result(awaiting: { () async throws(GigHiveError) in
+                    try await lookForRemains(of: stored, fileID)
+                })
             }
             guard let finding = await end(of: look, control) else {
                 let detail = "the server did not confirm the deletion"
@@ -282,12 +263,10 @@ public struct SmokeTest: Sendable {
         guard try await uploader.client.asset(fileID) == nil else {
             throw GigHiveError(.notDeleted, detail: "the file is still listed", fileID: fileID)
         }
-        if let path = Self.mediaPath(of: stored),
-            try await uploader.client.isServed(path, control: TransferControl())
-        {
+        if let path = Self.mediaPath(of: stored), try await uploader.client.isServed(path) {
             throw GigHiveError(.notDeleted, detail: "the media is still served", fileID: fileID)
         }
-        return ServerCheck("gone", .passed, "no longer listed or served")
+        return ServerCheck(.passed, "no longer listed or served")
     }
 
     /// Waits for work that continues if this task is canceled; nil when it takes too long after a stop.

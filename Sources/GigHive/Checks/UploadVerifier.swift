@@ -38,12 +38,9 @@ public struct UploadVerifier: Sendable {
     public func missing(among uploads: [StoredUpload]) async throws(GigHiveError) -> [Int] {
         let control = TransferControl()
         let listing = await withTaskCancellationHandler {
-            () -> Result<InventoryIndex, GigHiveError> in
-            do throws(GigHiveError) {
-                return .success(try await InventoryIndex.fetch(client, control: control))
-            } catch {
-                return .failure(error)
-            }
+            await Result(awaiting: { () async throws(GigHiveError) in
+                try await InventoryIndex.fetch(client, control: control)
+            })
         } onCancel: {
             control.abandon()
         }

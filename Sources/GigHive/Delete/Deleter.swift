@@ -22,8 +22,7 @@ public struct Deleter: Sendable {
     ///
     /// - Throws: `GigHiveError`: `.noDeleteToken` (with other hosts that have the ID), `.idReused`, or an error of the server.
     public func entry(for fileID: Int64) async throws(GigHiveError) -> TokenEntry {
-        let rows = try GigHiveError.reading { () throws(StoreError) in try store.tokens(host: host, fileID: fileID) }
-            .filter { !$0.isSuperseded }
+        let rows = try GigHiveError.reading(store.tokens(host: host, fileID: fileID)).filter { !$0.isSuperseded }
         guard let newest = rows.first else {
             throw .withoutToken(fileID, host: host, in: store)
         }
@@ -85,24 +84,20 @@ public struct Deleter: Sendable {
     }
 
     private func deleteVerified(_ target: AdminDeletion) async -> DeleteResult {
-        var result = await deleteIfVerified(target)
-        result.usedAdminRights = true
-        return result
-    }
-
-    private func deleteIfVerified(_ target: AdminDeletion) async -> DeleteResult {
+        var result: DeleteResult
         do throws(GigHiveError) {
-            guard try await verify(target) else {
-                return removed(target, .gone, 404)
+            if try await verify(target) {
+                let ids: JSONValue = [.integer(target.fileID)]
+                let answer = await send(["file_ids": ids, "asset_ids": ids], fileID: target.fileID)
+                result = await settle(target, answer)
+            } else {
+                result = removed(target, .gone, 404)
             }
         } catch {
-            return failed(target, error)
+            result = failed(target, error)
         }
-        let answer = await send(
-            ["file_ids": [.integer(target.fileID)], "asset_ids": [.integer(target.fileID)]],
-            fileID: target.fileID
-        )
-        return await settle(target, answer)
+        result.usedAdminRights = true
+        return result
     }
 
     // MARK: Queries
@@ -260,13 +255,7 @@ public struct Deleter: Sendable {
     /// gone there.
     private func confirmed(_ target: AdminDeletion, _ status: Int) async -> DeleteResult {
         if target.entry == nil {
-            let isStillThere: Bool
-            do throws(GigHiveError) {
-                isStillThere = try await client.asset(target.fileID) != nil
-            } catch {
-                isStillThere = true
-            }
-            guard !isStillThere else {
+            guard (try? await client.asset(target.fileID) == nil) == true else {
                 return DeleteResult(fileID: target.fileID, state: .deleted, host: host, httpStatus: status)
             }
         }
@@ -429,7 +418,7 @@ extension GigHiveClient {
     }
 
     private func deletionWithoutIDs() async throws(GigHiveError) -> (response: HTTPResponse, reply: DeleteReply) {
-        let response = try await send(post("/db/delete_media_files.php", json: [:]), control: TransferControl())
+        let response = try await send(post("/db/delete_media_files.php", json: [:]))
         return (response, DeleteReply.parse(response.body))
     }
 }

@@ -1,7 +1,6 @@
 internal import MediaCore
 public import MediaStore
 public import MediaTransport
-internal import Outcomes
 
 /// The event of an event link (gighive contract section 6). The token is secret; the description does not contain it.
 public struct GuestAccess: Sendable, CustomStringConvertible {
@@ -73,7 +72,7 @@ public struct EventToken: Sendable, Equatable, CustomStringConvertible, CustomDe
     public init?(_ text: String) {
         let text = text.trimmingWhiteSpace()
         let secret = EventLink(text)?.token ?? text[...]
-        guard Self.isToken(secret) else { return nil }
+        guard secret.utf8.count == 43, secret.utf8.allSatisfy(TextFields.isOfName) else { return nil }
         self.secret = String(secret)
     }
 
@@ -87,16 +86,6 @@ public struct EventToken: Sendable, Equatable, CustomStringConvertible, CustomDe
 
     /// Without the secret.
     public var debugDescription: String { description }
-
-    private static func isToken(_ text: Substring) -> Bool {
-        text.utf8.count == 43
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x5f: true
-                default: false
-                }
-            }
-    }
 }
 
 /// The two parts of `https://HOST/upload/TOKEN`; a slash, query or fragment after the token is ignored.
@@ -120,28 +109,9 @@ private struct EventLink {
 }
 
 extension String {
-    fileprivate func trimmingWhiteSpace() -> String {
+    func trimmingWhiteSpace() -> String {
         let rest = drop { $0.isWhitespace }
         return String(rest.reversed().drop { $0.isWhitespace }.reversed())
-    }
-}
-
-/// Unsuccessful responses of the guests' endpoints (gighive contract 4.3 and section 6).
-enum GuestRefusal {
-    /// `.invalidEventLink` for a token that the server does not accept (any more); otherwise as for all responses.
-    static func error(_ head: HTTPResponseHead, _ content: ReplyText.Content) -> GigHiveError {
-        let words = content.members.text("message") ?? content.members.text("error")
-        return .answered(
-            head,
-            message: words ?? ReplyText.title(of: content.text),
-            isJSON: content.form == .json,
-            to: .guest
-        )
-    }
-
-    /// Whether a response of the application refuses the event token.
-    static func rejectsLink(status: Int, _ words: String?) -> Bool {
-        OutcomeTable.outcome(of: status, from: .gigHive, to: .guest, mark: words).code == .invalidEventLink
     }
 }
 
@@ -154,11 +124,12 @@ extension GigHiveClient {
     /// - Throws: `GigHiveError`: `.invalidEventLink` for a link that is malformed, expired or revoked; `.invalidDetail` for
     ///   a display name that is too long.
     public func guestAccess(_ token: EventToken, displayName: String?) async throws(GigHiveError) -> GuestAccess {
-        let displayName = try displayName.flatMap { name throws(GigHiveError) in try GuestName.checked(name) }
+        // Counted in Unicode scalars; nil if it is blank.
+        let displayName = try DetailRule("display_name").limited(displayName, limit: 100)
         let response = try await ask("/api/upload-token.php", (name: "token", value: token.secret))
         let content = ReplyText.content(of: response.body)
         guard response.status == 200 else {
-            throw GuestRefusal.error(response.head, content)
+            throw GigHiveError.answered(response.head, content, to: .guest)
         }
         let members = content.members
         guard let eventID = members.identifier("event_id"), let date = members.text("event_date"),
@@ -185,7 +156,7 @@ extension GigHiveClient {
             return nil
         }
         guard response.status == 200 else {
-            throw GuestRefusal.error(response.head, content)
+            throw GigHiveError.answered(response.head, content, to: .guest)
         }
         guard let state = members.text("status").flatMap(GuestStatus.State.init) else {
             throw GigHiveError(.unexpectedAnswer, detail: "the response is not a status", httpStatus: response.status)
@@ -207,10 +178,10 @@ extension GigHiveClient {
         var request = post("/api/guest-delete.php", json: body)
         request.authorization = nil
         request.tokens = [receipt.nonce]
-        let response = try await send(request, control: TransferControl())
+        let response = try await send(request)
         let content = ReplyText.content(of: response.body)
         guard response.status == 200 else {
-            throw GuestRefusal.error(response.head, content)
+            throw GigHiveError.answered(response.head, content, to: .guest)
         }
         guard content.members.text("status") == "deleted" else {
             throw GigHiveError(.unexpectedAnswer, detail: "not a confirmation", httpStatus: response.status)
@@ -225,15 +196,6 @@ extension GigHiveClient {
     ) async throws(GigHiveError) -> HTTPResponse {
         var request = request(.get, path, [secret], isAuthorized: false)
         request.tokens = [secret.value]
-        return try await send(request, control: TransferControl())
-    }
-}
-
-/// The display name of a guest, shown to the organizer.
-enum GuestName {
-    /// Trims; nil for a blank name. Throws `.invalidDetail` for control characters and for more than 100 characters, counted as
-    /// Unicode scalars.
-    static func checked(_ name: String) throws(GigHiveError) -> String? {
-        try DetailRule("display_name").limited(name, limit: 100)
+        return try await send(request)
     }
 }

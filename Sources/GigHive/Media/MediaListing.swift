@@ -3,68 +3,23 @@ internal import MediaCore
 internal import MediaCrypto
 public import MediaTransport
 
-/// The media listing of a server, page by page (gighive contract section 7).
-///
-/// Each iteration sends the requests again. Pages are read one after the other; a listing that changes meanwhile may repeat
-/// an entry or miss one, which `GigHiveClient.media(matching:)` detects and corrects.
-public struct MediaListing: AsyncSequence, Sendable {
-    /// A page.
-    public typealias Element = ListingPage
-    /// The error type of requests.
-    public typealias Failure = GigHiveError
+/// The pages of a server's media listing, one after the other (gighive contract section 7). A listing that changes meanwhile may
+/// repeat an entry or miss one, which `GigHiveClient.media(matching:)` detects and corrects.
+struct ListingPages {
+    let client: GigHiveClient
+    var view = ListingPage.View.event
+    /// Applied by the server, which matches substrings.
+    var filters: [(name: String, value: String)] = []
+    let control: TransferControl
+    /// The next page; nil after the last one.
+    var number: Int64? = 1
 
-    private let client: GigHiveClient
-    private let view: ListingPage.View
-    private let query: MediaQuery
-    private let control: TransferControl
-
-    /// Makes a listing; nothing is sent yet. The server's filters match substrings, so pages may have entries that do not match
-    /// `query`. `control.abandon()` cancels the request in flight.
-    public init(
-        _ client: GigHiveClient,
-        view: ListingPage.View = .event,
-        query: MediaQuery = MediaQuery(),
-        control: TransferControl = TransferControl()
-    ) {
-        self.client = client
-        self.view = view
-        self.query = query
-        self.control = control
-    }
-
-    /// Starts at the first page.
-    public func makeAsyncIterator() -> Iterator { Iterator(listing: self) }
-
-    /// Reads the pages.
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let listing: MediaListing
-        private var page: Int64 = 1
-        private var isAtEnd = false
-
-        fileprivate init(listing: MediaListing) {
-            self.listing = listing
-        }
-
-        /// The next page; nil after the last.
-        public mutating func next() async throws(GigHiveError) -> ListingPage? {
-            try await next(isolation: nil)
-        }
-
-        /// The next page; nil after the last.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(GigHiveError) -> ListingPage? {
-            guard !isAtEnd else { return nil }
-            let result = try await listing.client.listing(
-                page: page,
-                view: listing.view,
-                filters: listing.query.serverFilters,
-                control: listing.control
-            )
-            isAtEnd = page >= result.pageCount || result.entries.isEmpty
-            page += 1
-            return result
-        }
+    /// The next page; nil after the last.
+    mutating func next() async throws(GigHiveError) -> ListingPage? {
+        guard let number else { return nil }
+        let page = try await client.listing(page: number, view: view, filters: filters, control: control)
+        self.number = number >= page.pageCount || page.entries.isEmpty ? nil : number + 1
+        return page
     }
 }
 
@@ -138,7 +93,7 @@ extension GigHiveClient {
     ) async throws(GigHiveError) -> [ServerMedia] {
         var collection = MediaCollection()
         for _ in 0..<Self.listingPasses {
-            var pages = MediaListing(self, view: view, query: query, control: control).makeAsyncIterator()
+            var pages = ListingPages(client: self, view: view, filters: query.serverFilters, control: control)
             var total: Int64?
             while let page = try await pages.next() {
                 collection.add(page)
@@ -229,20 +184,10 @@ public struct MediaQuery: Sendable, Equatable {
     /// The filters that the server applies. It matches substrings, so they find all matches and more (gighive contract section
     /// 7).
     var serverFilters: [(name: String, value: String)] {
-        var filters: [(name: String, value: String)] = []
-        if let eventDate {
-            filters.append(("date", eventDate))
-        }
-        if let term = orgName.flatMap(StoredText.searchTerm) {
-            filters.append(("org_name", term))
-        }
-        if let term = label.flatMap(StoredText.searchTerm) {
-            filters.append(("item_label", term))
-        }
-        if let fileType {
-            filters.append(("file_type", fileType))
-        }
-        return filters
+        [
+            ("date", eventDate), ("org_name", orgName.flatMap(StoredText.searchTerm)),
+            ("item_label", label.flatMap(StoredText.searchTerm)), ("file_type", fileType),
+        ].compactMap { name, value in value.map { (name, $0) } }
     }
 
     /// A listed file with its matching events; nil if it cannot match.

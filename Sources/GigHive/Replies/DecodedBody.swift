@@ -232,8 +232,9 @@ struct Inflater {
             case let length: lengths.append(length)
             }
         }
-        guard lengths.count == lengthCount + distanceCount, let literals = HuffmanCode(lengths.prefix(lengthCount)),
-            let distances = HuffmanCode(lengths.suffix(distanceCount))
+        guard lengths.count == lengthCount + distanceCount,
+            let literals = HuffmanCode(Array(lengths.prefix(lengthCount))),
+            let distances = HuffmanCode(Array(lengths.suffix(distanceCount)))
         else { throw .invalid }
         try decode(literals, distances)
     }
@@ -331,19 +332,14 @@ struct HuffmanCode: Sendable {
     private(set) var symbols: [Int]
 
     /// - Returns: nil if the lengths describe more codes than there are, or a length is above 15.
-    init?(_ lengths: ArraySlice<Int>) {
-        self.init(complete: Array(lengths))
+    init?(_ lengths: [Int]) {
+        self.init(complete: lengths)
         guard lengths.allSatisfy({ $0 <= 15 }) else { return nil }
         var free = 1
         for count in counts.dropFirst() {
             free = (free << 1) - count
             guard free >= 0 else { return nil }
         }
-    }
-
-    /// - Returns: nil as above.
-    init?(_ lengths: [Int]) {
-        self.init(lengths[...])
     }
 
     /// A code whose lengths are known to be valid.

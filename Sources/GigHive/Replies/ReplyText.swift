@@ -200,7 +200,8 @@ struct TextFields {
         )
     }
 
-    private static func isOfName(_ byte: UInt8) -> Bool {
+    /// The characters of names, upload IDs and the tokens of event links.
+    static func isOfName(_ byte: UInt8) -> Bool {
         isAlphanumeric(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
     }
 

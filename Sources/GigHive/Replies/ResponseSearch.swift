@@ -240,9 +240,7 @@ enum Suspects {
         if before.last == UInt8(ascii: "/") { return true }
         let end = before.suffix(40).lastIndex { TextFields.isAlphanumeric($0) }
         guard let end else { return false }
-        let name = before[...end].suffix(40).reversed().prefix { byte in
-            TextFields.isAlphanumeric(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
-        }
+        let name = before[...end].suffix(40).reversed().prefix(while: TextFields.isOfName)
         let words = String(decoding: name.reversed(), as: UTF8.self).lowercased()
         return explanations.contains { words.contains($0) }
     }

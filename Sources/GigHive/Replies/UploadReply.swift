@@ -169,10 +169,7 @@ package struct UploadReply: Sendable, Equatable {
     static func token(_ text: String) -> DeleteToken? {
         // C1 controls; the token itself refuses the others.
         guard !text.unicodeScalars.contains(where: { (0x80...0x9f).contains($0.value) }) else { return nil }
-        var token = text[...]
-        while token.first?.isWhitespace == true { token.removeFirst() }
-        while token.last?.isWhitespace == true { token.removeLast() }
-        return DeleteToken(String(token))
+        return DeleteToken(text.trimmingWhiteSpace())
     }
 
     /// Whether a success identifies its file: by a token, usable or not, or by the ID.

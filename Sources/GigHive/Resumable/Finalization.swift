@@ -29,7 +29,6 @@ struct Finalization {
     let journal: TusJournal
     let tusID: String
     private let details: UploadDetails
-    private let fileName: String
     private let isSourceUnchanged: @Sendable () -> Bool
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
@@ -37,6 +36,8 @@ struct Finalization {
     private let pass: EventPass
     /// The content on the server before the upload.
     let storedBefore: ServerInventory.Stored?
+    /// The result, for the caller.
+    private(set) var settlement: UploadSettlement
 
     /// When another finalize of this ID was last in flight: a success without token then repeats it, and the token is lost.
     var lostAt: Date?
@@ -55,11 +56,10 @@ struct Finalization {
     init(
         _ tusID: String,
         details: UploadDetails,
-        fileName: String,
-        sizeBytes: Int64,
         startedAt: Date?,
         journal: TusJournal,
         uploader: Uploader,
+        settlement: UploadSettlement,
         pass: EventPass? = nil,
         storedBefore: ServerInventory.Stored? = nil,
         isSourceUnchanged: @escaping @Sendable () -> Bool = { true },
@@ -68,9 +68,9 @@ struct Finalization {
     ) {
         self.tusID = tusID
         self.details = details
-        self.fileName = fileName
         self.journal = journal
         self.uploader = uploader
+        self.settlement = settlement
         self.isSourceUnchanged = isSourceUnchanged
         self.control = control
         self.onEvent = onEvent
@@ -83,16 +83,22 @@ struct Finalization {
         onceAtLeast.retries = max(1, onceAtLeast.retries)
         losses = Backoff(onceAtLeast)
         collisions = Backoff(uploader.raceRetry)
-        quiet = ServerQuiet(tusID: tusID, sizeBytes: sizeBytes, uploader: uploader, control: control, onEvent: onEvent)
+        quiet = ServerQuiet(
+            tusID: tusID,
+            sizeBytes: settlement.record.sizeBytes,
+            uploader: uploader,
+            control: control,
+            onEvent: onEvent
+        )
         lostAt = startedAt
     }
 
-    mutating func run(_ settlement: inout UploadSettlement) async -> End {
+    mutating func run() async -> End {
         isQuestion = await journal.record.isInChunks
         do throws(StoreError) {
-            var step = await begin(&settlement)
+            var step = await begin()
             while case .request = step {
-                step = try await request(&settlement)
+                step = try await request()
             }
             guard case .end(let end) = step else { return .settled }
             return end
@@ -102,21 +108,21 @@ struct Finalization {
         }
     }
 
-    private func begin(_ settlement: inout UploadSettlement) async -> Step {
+    private mutating func begin() async -> Step {
         // A query may be repeated at once.
         guard let lostAt, !isPureQuestion else { return .request }
-        return await waitForQuiet(since: lostAt, endsWhenGone: true, &settlement)
+        return await waitForQuiet(since: lostAt, endsWhenGone: true)
     }
 
     // MARK: One request
 
-    private mutating func request(_ settlement: inout UploadSettlement) async throws(StoreError) -> Step {
+    private mutating func request() async throws(StoreError) -> Step {
         defer { pass.leave() }
         // Every byte is sent: an upload that waits for its event releases its slot, which another upload may need.
         uploader.turn?.end()
         // A file that is already stored is queried in any case: a stop changes nothing about it.
         if !isQuestion {
-            guard !control.isStopRequested, await pass.enter() else { return stopped(&settlement) }
+            guard !control.isStopRequested, await pass.enter() else { return stopped() }
         }
         let rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)
         if lostAt != nil, !isQuestion { try await settlement.noteLoss() }
@@ -127,14 +133,18 @@ struct Finalization {
         let request = FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
         let answer =
             isQuestion
-            ? await control.endedByAbandoning { await request.send(rescue: rescue, control: $0, onEvent: onEvent) }
+            ? await control.abandoning(evenIfStopped: false) {
+                await request.send(rescue: rescue, control: $0, onEvent: onEvent)
+            }
             : await request.send(rescue: rescue, control: control, onEvent: onEvent)
         pulse.cancel()
         await pulse.value
-        pass.leave(answer.dialect)
-        settlement.note(status: answer.status)
-        settlement.note(response: answer.reply, isConfirmation: answer.verdict.isStored)
-        let step = try await settle(answer, since: began, rescue, &settlement)
+        let verdict = FinalizeVerdict.of(answer.outcome)
+        pass.leave(answer.reply?.dialect)
+        settlement.note(status: answer.reply?.status)
+        settlement.note(response: answer.reply, isConfirmation: verdict.isStored)
+        let rescuePath = answer.rescueError == nil ? rescue.path : nil
+        let step = try await settle(verdict, rescuePath, since: began)
         await settlement.finish(response: answer.reply, rescuePath: rescue.path)
         if settlement.keepsReply {
             rescue.keep()
@@ -145,70 +155,66 @@ struct Finalization {
     }
 
     private mutating func settle(
-        _ answer: FinalizeAnswer,
-        since began: ContinuousClock.Instant,
-        _ rescue: RescueRecord,
-        _ settlement: inout UploadSettlement
+        _ verdict: FinalizeVerdict,
+        _ rescuePath: String?,
+        since began: ContinuousClock.Instant
     ) async throws(StoreError) -> Step {
-        switch answer.verdict {
+        switch verdict {
         case .stored(let reply):
-            return await store(reply, answer.rescueError == nil ? rescue.path : nil, since: began, &settlement)
+            return await store(reply, rescuePath, since: began)
         case .duplicate(let reply):
-            return await settleDuplicate(reply, since: began, &settlement)
+            return await settleDuplicate(reply, since: began)
         case .collided(let error) where isOfOwnGuestUpload(error):
-            return try await settleGuestRepetition(error, &settlement)
+            return try await settleGuestRepetition(error)
         case .pending(let error):
-            return try await waitForCompletion(error, &settlement)
+            return try await waitForCompletion(error)
         case .dead(let error):
             try await journal.finalizeRefused()
             return .end(.dead(error))
         case .deleted(let error):
             try await journal.forget()
-            return fail(error, &settlement, isKnown: true)
+            return fail(error, isKnown: true)
         case .collided(let error):
-            return try await settleCollision(error, &settlement)
+            return try await settleCollision(error)
         case .tooEarly(let error):
             try await noteAnswered()
-            return try await waitForHook(error, &settlement)
+            return try await waitForHook(error)
         case .unknownUpload(let error):
             try await noteAnswered()
-            return try await settleGone(error, &settlement)
+            return try await settleGone(error)
         case .usedUp(let error):
-            return try await settleUsedUp(error, &settlement)
+            return try await settleUsedUp(error)
         case .refused(let error, let mayRepeat):
-            return try await settleRefusal(error, mayRepeat: mayRepeat, &settlement)
+            return try await settleRefusal(error, mayRepeat: mayRepeat)
         case .unsupportedMedia(let error):
             if lostAt == nil { try await uploader.removeBytes(of: tusID, journal, control: control) }
-            return try await settleRefusal(error, mayRepeat: false, &settlement)
+            return try await settleRefusal(error, mayRepeat: false)
         case .broken(let error):
-            return try await settleBroken(error, &settlement)
+            return try await settleBroken(error)
         case .lost(let error):
-            return try await settleLoss(error, &settlement)
+            return try await settleLoss(error)
         }
     }
 
     // MARK: Answers
 
-    private func store(
+    private mutating func store(
         _ reply: UploadReply,
         _ rescuePath: String?,
-        since began: ContinuousClock.Instant,
-        _ settlement: inout UploadSettlement
+        since began: ContinuousClock.Instant
     ) async -> Step {
-        var reply = reply
-        if reply.fileID == nil, let checksum = reply.checksumSHA256 ?? settlement.record.checksumSHA256,
-            case .present(let copy) = await inquiry(checksum, settlement).run(for: nil, control: control)
-        {
-            reply.fileID = copy.fileID
-        }
+        let sent = settlement.record.checksumSHA256
+        let reply = await uploader.identified(reply, settlement, of: details, sent: sent, control)
         KillPoint.beforeTokenCommit.reach()
         if lostAt != nil && reply.isWithoutToken && reply.guest == nil && !reply.hasNoTokens {
             settlement.endAsRemembered(reply)
         } else {
+            let isUnchanged = isSourceUnchanged()
+            let tokenless = await tokenlessState(reply, since: began)
             await settlement.commit(
                 reply,
-                isSourceUnchanged: isSourceUnchanged(),
-                tokenless: await tokenlessState(reply, since: began, settlement.record),
+                isSourceUnchanged: isUnchanged,
+                tokenless: tokenless,
                 rescuePath: rescuePath
             )
         }
@@ -217,26 +223,18 @@ struct Finalization {
     }
 
     /// The state after a success without a token, as far as it is known.
-    private func tokenlessState(
-        _ reply: UploadReply,
-        since began: ContinuousClock.Instant,
-        _ record: UploadRecord
-    ) async -> UploadState? {
+    private func tokenlessState(_ reply: UploadReply, since began: ContinuousClock.Instant) async -> UploadState? {
         guard reply.isWithoutToken else { return nil }
-        if let state = stateOfKnownContent(reply, record) { return state }
+        if let state = stateOfKnownContent(reply) { return state }
         return await uploader.duplicateCheck(details, control)
-            .state(ofTokenless: reply, checksum: record.checksumSHA256, since: began)
+            .state(ofTokenless: reply, checksum: settlement.record.checksumSHA256, since: began)
     }
 
-    func inquiry(_ checksum: String, _ settlement: UploadSettlement) -> OutcomeInquiry {
-        uploader.inquiry(settlement.record, of: details, checksum: checksum, fileName: fileName)
+    func inquiry(_ checksum: String) -> OutcomeInquiry {
+        uploader.inquiry(settlement, of: details, checksum: checksum)
     }
 
-    private func settleDuplicate(
-        _ reply: UploadReply,
-        since began: ContinuousClock.Instant,
-        _ settlement: inout UploadSettlement
-    ) async -> Step {
+    private mutating func settleDuplicate(_ reply: UploadReply, since began: ContinuousClock.Instant) async -> Step {
         let finding = await uploader.duplicateCheck(details, control).refusal(
             reply,
             checksum: settlement.record.checksumSHA256,
@@ -248,22 +246,19 @@ struct Finalization {
 
     /// A lost race (trap T19). The data may be consumed or still exist: the same ID is finalized again while it exists, else
     /// the file is sent again.
-    private mutating func settleCollision(
-        _ error: GigHiveError,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
+    private mutating func settleCollision(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await noteAnswered()
         if let checksum = settlement.record.checksumSHA256, lostAt == nil,
-            case .present(let copy) = await inquiry(checksum, settlement).lookOnce(control: control),
+            case .present(let copy) = await inquiry(checksum).lookOnce(control: control),
             copy.placement == .event || copy.placement == .noEvent
         {
             settlement.endAfterCollision(copy, error)
             return await ended()
         }
-        guard !control.isStopRequested else { return stopped(&settlement) }
-        guard let delay = collisions.next() else { return fail(error, &settlement) }
+        guard !control.isStopRequested else { return stopped() }
+        guard let delay = collisions.next() else { return fail(error) }
         hasCollided = true
-        return await retry(settlement.result.attempts, after: delay, because: error, &settlement)
+        return await retry(settlement.result.attempts, after: delay, because: error)
     }
 
     /// The upload ID is used up. Removes its record, and the parts that the server would keep beside the file.
@@ -277,20 +272,17 @@ struct Finalization {
     }
 
     /// tus reported the last chunk before its hook notified the application (trap T9).
-    private mutating func waitForHook(
-        _ error: GigHiveError,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
+    private mutating func waitForHook(_ error: GigHiveError) async throws(StoreError) -> Step {
         switch await quiet.look() {
         case .complete:
-            guard let delay = earlyAttempts.next() else { return fail(error, &settlement) }
-            return await retry(earlyAttempts.failures, after: delay, because: error, &settlement)
+            guard let delay = earlyAttempts.next() else { return fail(error) }
+            return await retry(earlyAttempts.failures, after: delay, because: error)
         case .incomplete:
             return .end(.sendAgain(error))
         case .gone(let gone):
-            return try await settleGone(gone, &settlement)
+            return try await settleGone(gone)
         case .unanswered(let reason):
-            return fail(reason, &settlement)
+            return fail(reason)
         }
     }
 
@@ -304,34 +296,22 @@ struct Finalization {
         }
     }
 
-    private mutating func settleRefusal(
-        _ error: GigHiveError,
-        mayRepeat: Bool,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
+    private mutating func settleRefusal(_ error: GigHiveError, mayRepeat: Bool) async throws(StoreError) -> Step {
         try await noteAnswered()
-        guard error.code != .cancelled else { return stopped(&settlement) }
-        guard mayRepeat, let delay = refusals.next(after: error) else { return fail(error, &settlement) }
-        return await retry(refusals.failures, after: delay, because: error, &settlement)
+        guard error.code != .cancelled else { return stopped() }
+        guard mayRepeat, let delay = refusals.next(after: error) else { return fail(error) }
+        return await retry(refusals.failures, after: delay, because: error)
     }
 
     /// Waits visibly, then sends finalize again.
-    func retry(
-        _ attempt: Int,
-        after delay: Duration,
-        because error: GigHiveError,
-        _ settlement: inout UploadSettlement
-    ) async -> Step {
+    mutating func retry(_ attempt: Int, after delay: Duration, because error: GigHiveError) async -> Step {
         onEvent(.retrying(attempt: attempt, after: delay, because: error))
-        return await control.waitForStop(upTo: delay) ? stopped(&settlement) : .request
+        return await control.waitForStop(upTo: delay) ? stopped() : .request
     }
 
     /// Another finalize has taken the bytes: one whose response was lost, or one of another process that may still run. The
     /// server remembers its response once it has finished; one that does not is queried for the file.
-    private mutating func settleUsedUp(
-        _ error: GigHiveError,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
+    private mutating func settleUsedUp(_ error: GigHiveError) async throws(StoreError) -> Step {
         if hasCollided, lostAt == nil {
             try await journal.forget()
             var race = error
@@ -344,15 +324,12 @@ struct Finalization {
         lostAt = since
         try await journal.finalizing(at: since)
         guard usedUpAnswers == 1 else {
-            return try await ask(error, for: quiet.remaining(since: since), &settlement)
+            return try await ask(error, for: quiet.remaining(since: since))
         }
-        return wasLost ? await waitForQuiet(since: since, endsWhenGone: false, &settlement) : .request
+        return wasLost ? await waitForQuiet(since: since, endsWhenGone: false) : .request
     }
 
-    private mutating func settleLoss(
-        _ error: GigHiveError,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
+    private mutating func settleLoss(_ error: GigHiveError) async throws(StoreError) -> Step {
         let now = uploader.now()
         lostAt = now
         try await journal.finalizing(at: now)
@@ -361,17 +338,13 @@ struct Finalization {
         if isPureQuestion {
             return await control.waitForStop(upTo: delay) ? .end(.settled) : .request
         }
-        return await waitForQuiet(since: now, endsWhenGone: true, &settlement)
+        return await waitForQuiet(since: now, endsWhenGone: true)
     }
 
     // MARK: Ends
 
     /// Refused; the bytes stay on the server, so the upload can be resumed.
-    func fail(
-        _ error: GigHiveError,
-        _ settlement: inout UploadSettlement,
-        isKnown: Bool = false
-    ) -> Step {
+    mutating func fail(_ error: GigHiveError, isKnown: Bool = false) -> Step {
         var error = error
         error.path = settlement.record.path
         // The server may already have stored the file, and only the query failed.
@@ -381,7 +354,7 @@ struct Finalization {
         return .end(.settled)
     }
 
-    func stopped(_ settlement: inout UploadSettlement) -> Step {
+    mutating func stopped() -> Step {
         if lostAt == nil, !isQuestion {
             settlement.suspend(GigHiveError(.cancelled, path: settlement.record.path))
         } else {
@@ -390,9 +363,8 @@ struct Finalization {
         return .end(.settled)
     }
 
-    private func waitForQuiet(since start: Date, endsWhenGone: Bool, _ settlement: inout UploadSettlement) async -> Step
-    {
-        await quiet.wait(since: start, endsWhenGone: endsWhenGone) ? .request : stopped(&settlement)
+    private mutating func waitForQuiet(since start: Date, endsWhenGone: Bool) async -> Step {
+        await quiet.wait(since: start, endsWhenGone: endsWhenGone) ? .request : stopped()
     }
 }
 
@@ -403,10 +375,7 @@ extension Finalization {
 
     /// The server has not completed the upload. If it reports less than the whole file, the rest is sent. One that it reports
     /// as whole but never completes is unusable (gighive-d4 contract 4.2).
-    mutating func waitForCompletion(
-        _ error: GigHiveError,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
+    mutating func waitForCompletion(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await journal.finalizeRefused()
         switch await quiet.look() {
         case .complete: break
@@ -417,7 +386,7 @@ extension Finalization {
             try await journal.forget()
             return .end(.sendAgain(gone))
         case .unanswered(let reason):
-            return fail(reason, &settlement)
+            return fail(reason)
         }
         guard let delay = pendingAttempts.next() else {
             var dead = error
@@ -427,12 +396,13 @@ extension Finalization {
             dead.detail = "the server never completed the upload"
             return .end(.dead(dead))
         }
-        return await retry(pendingAttempts.failures, after: delay, because: error, &settlement)
+        return await retry(pendingAttempts.failures, after: delay, because: error)
     }
 
     /// Content that was on the server keeps its ID, and an event that has it does not change (gighive-d4 contract section 6).
     /// The response does not show that; a listing or an earlier upload from this machine does.
-    func stateOfKnownContent(_ reply: UploadReply, _ record: UploadRecord) -> UploadState? {
+    func stateOfKnownContent(_ reply: UploadReply) -> UploadState? {
+        let record = settlement.record
         guard reply.hasNoTokens, uploader.options.guest == nil, let fileID = reply.fileID else { return nil }
         if let storedBefore, storedBefore.fileID == fileID {
             return storedBefore.isInEvent ? .duplicate : .linked
@@ -444,7 +414,8 @@ extension Finalization {
         guard !earlier.isEmpty,
             (try? uploader.store.isRemoved(host: record.host, fileID: fileID, checksumSHA256: checksum)) == false
         else { return nil }
-        return earlier.contains { $0.fields.event == record.fields.event } ? .duplicate : .linked
+        let event = InventoryEvent(record.fields)
+        return earlier.contains { InventoryEvent($0.fields) == event } ? .duplicate : .linked
     }
 
     /// Whether a response is about the upload that is being finalized: an earlier finalize of a guest has succeeded.
@@ -453,81 +424,43 @@ extension Finalization {
     }
 
     /// The file is stored, and the only response with the guest's receipt is lost.
-    func settleGuestRepetition(
-        _ error: GigHiveError,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
-        guard case .complete = await quiet.look() else { return fail(error, &settlement) }
+    mutating func settleGuestRepetition(_ error: GigHiveError) async throws(StoreError) -> Step {
+        guard case .complete = await quiet.look() else { return fail(error) }
         settlement.endWithoutReceipt()
         return await ended()
-    }
-}
-
-extension TransferControl {
-    private static let abandonLook = Duration.milliseconds(100)
-
-    /// Runs a request under its own control, which only `abandon` of this one ends, not a stop: what is queried has already
-    /// happened.
-    func endedByAbandoning<Value: Sendable>(_ ask: (TransferControl) async -> Value) async -> Value {
-        let inner = TransferControl()
-        let watcher = Task {
-            while !isAbandoned {
-                guard (try? await Task.sleep(for: Self.abandonLook)) != nil else { return }
-            }
-            inner.abandon()
-        }
-        defer { watcher.cancel() }
-        return await ask(inner)
-    }
-}
-
-extension [UploadField] {
-    fileprivate var event: InventoryEvent {
-        let values = Dictionary(map { ($0.name, $0.value) }) { first, _ in first }
-        return InventoryEvent(date: values["event_date"] ?? "", orgName: values["org_name"] ?? "")
     }
 }
 
 /// Determines what the server has when the response does not show it.
 extension Finalization {
     /// The upload ID is gone. Without an earlier finalize nothing was stored.
-    func settleGone(
-        _ error: GigHiveError,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
+    mutating func settleGone(_ error: GigHiveError) async throws(StoreError) -> Step {
         guard let lostAt else {
             try await journal.forget()
             return .end(.sendAgain(error))
         }
-        return try await ask(error, for: quiet.remaining(since: lostAt), &settlement)
+        return try await ask(error, for: quiet.remaining(since: lostAt))
     }
 
     /// A 500 of a script that has ended, perhaps after it had stored the file (trap T7): while tus has the bytes, it has not.
-    func settleBroken(
-        _ error: GigHiveError,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
+    mutating func settleBroken(_ error: GigHiveError) async throws(StoreError) -> Step {
         switch await quiet.look() {
         case .complete, .incomplete:
             try await noteAnswered()
-            return fail(error, &settlement)
+            return fail(error)
         case .gone, .unanswered:
-            return try await ask(error, for: nil, &settlement)
+            return try await ask(error, for: nil)
         }
     }
 
     /// Queries the file by its digest, for as long as the server may still be working on it (nil: it has finished).
-    func ask(
-        _ error: GigHiveError,
-        for limit: Duration?,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
+    mutating func ask(_ error: GigHiveError, for limit: Duration?) async throws(StoreError) -> Step {
         guard let checksum = settlement.record.checksumSHA256 else {
             settlement.end(.unknownOutcome, error.asUnknownOutcome)
             return .end(.settled)
         }
         onEvent(.resolving(for: limit ?? .zero))
-        switch await inquiry(checksum, settlement).run(for: limit, control: control) {
+        switch await inquiry(checksum).run(for: limit, control: control) {
         case .present(let copy) where copy.placement != .otherEvent:
             await settlement.storeToken(confirmedBy: copy.fileID)
             settlement.endAsPresent(copy, cause: error)
@@ -535,7 +468,7 @@ extension Finalization {
         case .present where limit == nil, .absent where limit == nil:
             // The failure would repeat; sending everything again is the user's decision.
             try await journal.forget()
-            return fail(error, &settlement)
+            return fail(error)
         case .present, .absent:
             try await journal.forget()
             return .end(.sendAgain(error))

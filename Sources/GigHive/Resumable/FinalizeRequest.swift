@@ -12,23 +12,17 @@ struct FinalizeRequest {
 
     /// Whether the application accepts an upload ID (gighive contract 4.1).
     static func canName(_ tusID: String) -> Bool {
-        !tusID.isEmpty
-            && tusID.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x5f: true
-                default: false
-                }
-            }
+        !tusID.isEmpty && tusID.utf8.allSatisfy(TextFields.isOfName)
     }
 
-    private let client: GigHiveClient
+    private let uploader: Uploader
     let timeouts: TransferTimeouts
     private let body: JSONObject
     private let sizeBytes: Int64
 
     init(_ tusID: String, details: UploadDetails, sizeBytes: Int64, _ uploader: Uploader) {
         self.sizeBytes = sizeBytes
-        client = uploader.client
+        self.uploader = uploader
         var timeouts = uploader.options.timeouts
         timeouts.answer = max(timeouts.answer, Self.shortestAnswerLimit)
         self.timeouts = timeouts
@@ -44,16 +38,14 @@ struct FinalizeRequest {
         body = members
     }
 
-    /// Sends it at most once. The response is on disk, in the rescue log, before it is parsed.
+    /// Sends it at most once.
     func send(
         rescue: RescueRecord,
         control: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
-    ) async -> FinalizeAnswer {
-        let collector = ReplyCollector(rescue)
-        var request = client.post("/api/uploads/finalize", json: body)
+    ) async -> RescuedResponse {
+        var request = uploader.client.post("/api/uploads/finalize", json: body)
         request.timeouts = timeouts
-        request.destination = .receiver(collector)
         let watcher = Task {
             _ = await control.waitForStop()
             // The wait also ends when this task is canceled.
@@ -62,54 +54,16 @@ struct FinalizeRequest {
             }
         }
         defer { watcher.cancel() }
-        let outcome: Result<HTTPResponse, TransportError>
-        do {
-            let response = try await client.http.execute(request, control: control) { [sizeBytes] progress in
-                guard progress.phase == .processing else { return }
-                KillPoint.finalizeSent.reach()
-                onEvent(
-                    .progress(
-                        TransferProgress(phase: .processing, bytesAcknowledged: sizeBytes, bodyByteCount: sizeBytes)
-                    )
+        return await uploader.execute(request, rescue: rescue, control: control) { [sizeBytes] progress in
+            guard progress.phase == .processing else { return }
+            KillPoint.finalizeSent.reach()
+            onEvent(
+                .progress(
+                    TransferProgress(phase: .processing, bytesAcknowledged: sizeBytes, bodyByteCount: sizeBytes)
                 )
-            }
-            outcome = .success(response)
-        } catch {
-            outcome = .failure(error)
-        }
-        let (received, rescueError) = await collector.finished()
-        KillPoint.replyInRescueFile.reach()
-        switch outcome {
-        case .success(let response):
-            let reply = UploadReply.parse(status: response.status, body: received, isComplete: true)
-            return FinalizeAnswer(
-                verdict: .of(reply, head: response.head),
-                status: response.status,
-                reply: reply,
-                rescueError: rescueError
-            )
-        case .failure(let failure):
-            let reply = failure.head.map { UploadReply.parse(status: $0.status, body: received) }
-            return FinalizeAnswer(
-                verdict: .of(failure, reply: reply),
-                status: failure.head?.status,
-                reply: reply,
-                rescueError: rescueError
             )
         }
     }
-}
-
-struct FinalizeAnswer: Sendable {
-    var verdict: FinalizeVerdict
-    /// Status of the response, if one began.
-    var status: Int?
-    /// The content of the response; nil if none began.
-    var reply: UploadReply?
-    /// Why the rescue log does not contain the whole response.
-    var rescueError: StoreError?
-    /// The server's release, if the response is about a file of the event.
-    var dialect: UploadReply.Dialect? { reply?.dialect }
 }
 
 /// The meaning of a response to a finalize request, or of its absence (gighive contract 4.3 and 4.4).
@@ -148,9 +102,8 @@ enum FinalizeVerdict: Sendable {
     static func of(_ reply: UploadReply, head: HTTPResponseHead) -> FinalizeVerdict {
         let isJSON = reply.form == .json
         var error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON, to: .finalize)
-        if isJSON, GuestRefusal.rejectsLink(status: head.status, reply.error) {
-            error.code = .invalidEventLink
-        }
+        let asGuest = OutcomeTable.outcome(of: head.status, from: .gigHive, to: .guest, mark: reply.error)
+        if isJSON, asGuest.code == .invalidEventLink { error.code = asGuest.code }
         if reply.deleteToken != nil, !(200..<300).contains(head.status), head.status != 409 {
             // The token contradicts the status: the server has finished, and is queried.
             return .broken(error)
@@ -186,18 +139,22 @@ enum FinalizeVerdict: Sendable {
         }
     }
 
-    /// A missing or truncated response; `reply` is the received part.
-    static func of(_ failure: TransportError, reply: UploadReply?) -> FinalizeVerdict {
-        if let reply, let head = failure.head {
-            // The status has arrived and decides; only a success requires its body.
+    /// The status of a truncated response decides; only a success requires its body.
+    static func of(_ outcome: RescuedResponse.Outcome) -> FinalizeVerdict {
+        switch outcome {
+        case .complete(let reply, let response): return of(reply, head: response.head)
+        case .failed(let failure, let reply):
+            let error = GigHiveError.transport(failure)
+            guard let reply, let head = failure.head else {
+                // A server without the whole request cannot act on it.
+                return failure.metrics.bodyComplete
+                    ? .lost(error) : .refused(error, mayRepeat: error.isRetryable)
+            }
             switch of(reply, head: head) {
-            case .lost, .broken: return .lost(.transport(failure))
+            case .lost, .broken: return .lost(error)
             case let verdict: return verdict
             }
         }
-        let error = GigHiveError.transport(failure)
-        // A server without the whole request cannot act on it.
-        return failure.metrics.bodyComplete ? .lost(error) : .refused(error, mayRepeat: error.isRetryable)
     }
 
     private static func success(_ reply: UploadReply) -> FinalizeVerdict {
@@ -224,27 +181,19 @@ enum FinalizeVerdict: Sendable {
             return .collided(error)
         }
         let message = reply.message ?? ""
-        let says = { (words: String) in message.contains(words) }
-        if says("Upload failed: upload_id=") {
-            return .dead(error)
-        }
-        if says("Upload not found: upload_id=") {
-            return .unknownUpload(error)
-        }
-        if says("hook output has not been written yet") || says("Upload not found or not finished yet") {
-            return .tooEarly(error)
-        }
-        if says("no data or hook record") {
-            return .unknownUpload(error)
-        }
-        if says("Upload data missing on disk") || says("Failed to move file (rename)") {
-            return .usedUp(error)
-        }
-        if says("Uploaded file is empty") {
-            return .refused(error, mayRepeat: false)
-        }
-        return .broken(error)
+        let failure = failures.first { $0.words.contains { message.contains($0) } }
+        return failure?.verdict(error) ?? .broken(error)
     }
+
+    /// What messages of a failed script mean (gighive contract 4.3 and 4.4).
+    private static let failures: [(words: [String], verdict: @Sendable (GigHiveError) -> FinalizeVerdict)] = [
+        (["Upload failed: upload_id="], { .dead($0) }),
+        (["Upload not found: upload_id="], { .unknownUpload($0) }),
+        (["hook output has not been written yet", "Upload not found or not finished yet"], { .tooEarly($0) }),
+        (["no data or hook record"], { .unknownUpload($0) }),
+        (["Upload data missing on disk", "Failed to move file (rename)"], { .usedUp($0) }),
+        (["Uploaded file is empty"], { .refused($0, mayRepeat: false) }),
+    ]
 
     /// The field that a 400 is about, if the user can correct it (gighive contract 2.5 and section 6).
     private static func correctableField(_ message: String?) -> String? {

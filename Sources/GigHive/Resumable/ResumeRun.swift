@@ -62,24 +62,18 @@ struct ResumeRun: Sendable {
     /// Details cannot be corrected after the last chunk where the server stores the file with it (gighive-d4 contract 5).
     private func checkDetails() throws(GigHiveError) {
         guard let details, details != UploadDetails(record.fields) else { return }
-        let tus: TusRecord?
-        do {
-            tus = try uploader.store.tusRecord(record.uploadID)
-        } catch {
-            throw .store(error)
-        }
-        guard tus?.mayBeStored == true else { return }
+        guard try tusRecord()?.mayBeStored == true else { return }
         let detail = "the server may have stored the file with its earlier details"
         throw GigHiveError(.notResumable, detail: detail, path: record.path)
     }
 
     /// Whether the server has nothing of the upload that could be resumed.
     private func isForgotten() throws(GigHiveError) -> Bool {
-        do {
-            return try uploader.store.tusRecord(record.uploadID)?.tusIDs.isEmpty ?? true
-        } catch {
-            throw .store(error)
-        }
+        try tusRecord()?.tusIDs.isEmpty ?? true
+    }
+
+    private func tusRecord() throws(GigHiveError) -> TusRecord? {
+        try GigHiveError.reading(uploader.store.tusRecord(record.uploadID))
     }
 
     private func checkAccess() throws(GigHiveError) {
@@ -114,12 +108,7 @@ struct ResumeRun: Sendable {
     }
 
     private func keptInput() throws(GigHiveError) -> UploadSource {
-        let spool: SpoolFile?
-        do {
-            spool = try SpoolFile.kept(for: record.uploadID, in: uploader.directory)
-        } catch {
-            throw .store(error)
-        }
+        let spool = try GigHiveError.reading(SpoolFile.kept(for: record.uploadID, in: uploader.directory))
         guard let spool, spool.byteCount == record.sizeBytes else {
             let detail = "the copy of standard input no longer exists"
             throw GigHiveError(.notResumable, detail: detail, path: record.path, value: record.uploadID)

@@ -31,11 +31,8 @@ actor TusJournal {
 
     /// The server no longer has a part.
     func lost(_ part: Int) async throws(StoreError) {
-        record.parts[part].tusID = nil
-        record.parts[part].expiresAt = nil
-        record.parts[part].createdAt = nil
-        record.parts[part].chunkBytes = nil
-        record.parts[part].proofs = []
+        let (start, byteCount) = (record.parts[part].start, record.parts[part].byteCount)
+        record.parts[part] = TusRecord.Part(start: start, byteCount: byteCount)
         record.finalTusID = nil
         try await save()
     }
@@ -157,28 +154,17 @@ final class TusPlaces: Sendable {
     static let limit = 4
 
     private struct State {
-        var free = TusPlaces.limit
         /// Uploads that this process has created on the server and is sending.
         var created = 0
-        var waiting: [CheckedContinuation<Void, Never>] = []
         var watching: [CheckedContinuation<Bool, Never>] = []
     }
 
+    private let slots = TransferSlots(TusPlaces.limit)
     private let state = Mutex(State())
 
     /// Waits for a place, first come, first served. A stop makes every holder release its place, which ends this wait too.
     func take() async -> TusPlace {
-        await withCheckedContinuation { continuation in
-            let isFree = state.withLock { state in
-                guard state.free > 0 else {
-                    state.waiting.append(continuation)
-                    return false
-                }
-                state.free -= 1
-                return true
-            }
-            if isFree { continuation.resume() }
-        }
+        _ = await slots.take()
         return TusPlace(self)
     }
 
@@ -209,17 +195,8 @@ final class TusPlaces: Sendable {
     }
 
     fileprivate func giveBack(wasCreated: Bool) {
-        let (next, watching) = state.withLock {
-            state -> (CheckedContinuation<Void, Never>?, [CheckedContinuation<Bool, Never>]) in
-            let next = state.waiting.isEmpty ? nil : state.waiting.removeFirst()
-            if next == nil { state.free += 1 }
-            guard wasCreated else { return (next, []) }
-            state.created -= 1
-            defer { state.watching = [] }
-            return (next, state.watching)
-        }
-        next?.resume()
-        for continuation in watching { continuation.resume(returning: true) }
+        if wasCreated { noteEnded() }
+        slots.giveBack()
     }
 }
 
@@ -272,71 +249,5 @@ final class TusPlace: Sendable {
             lock = nil
         }
         if wasHeld { places.giveBack(wasCreated: wasCreated) }
-    }
-}
-
-/// The journal's knowledge of the same file on the same server, for an upload over tus.
-struct EarlierTusUploads {
-    let uploader: Uploader
-    let upload: PreparedUpload
-    let control: TransferControl
-    let onEvent: @Sendable (UploadEvent) -> Void
-
-    /// The result, if the upload has one already; nil if the file must be sent.
-    func end() async throws(GigHiveError) -> UploadResult? {
-        guard uploader.options.guest != nil else {
-            return try await EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
-                .end()
-        }
-        for row in try rows() where row.isGuest && upload.isForEvent(of: row) {
-            if let end = try await guestEnd(of: row) {
-                return end
-            }
-        }
-        return nil
-    }
-
-    /// An unfinished upload of the same file to the same event that can be resumed.
-    func resumable() throws(GigHiveError) -> UploadRecord? {
-        let isGuest = uploader.options.guest != nil
-        for row in try rows() where row.isGuest == isGuest && upload.isForEvent(of: row) {
-            if try Uploader.isResumable(row, in: uploader.store) {
-                return row
-            }
-        }
-        return nil
-    }
-
-    private func rows() throws(GigHiveError) -> [UploadRecord] {
-        guard let identity = upload.identity else { return [] }
-        return try GigHiveError.reading { () throws(StoreError) in
-            try uploader.store.uploads(identity: identity, host: uploader.client.server.scope)
-        }
-    }
-
-    // MARK: Guests
-
-    /// A guest cannot query files. Only an approved upload is known to be stored: a deletion makes it rejected (gighive
-    /// contract section 5), but leaves a pending one pending, so that one is uploaded again and the server decides.
-    private func guestEnd(of row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
-        var row = row
-        if try uploader.mayBeFinalizing(row) {
-            let result = await uploader.resolve(row, control: control, onEvent: onEvent)
-            return try uploader.canGoOn(row, after: result) ? nil : result
-        }
-        guard row.state == .done, !uploader.options.again else { return nil }
-        row.httpStatus = nil
-        var result = UploadSettlement(store: uploader.store, record: row).result
-        if let receipt = result.guest {
-            guard try await uploader.client.guestStatus(receipt)?.state == .approved else { return nil }
-        } else {
-            // Without its status code nothing can be queried; another upload would store the file twice (trap D4-T10).
-            result.warnings.append(.guestReceiptLost)
-        }
-        result.state = .duplicate
-        result.isSkipped = true
-        result.isResumed = false
-        result.attempts = 0
-        return result
     }
 }

@@ -38,7 +38,7 @@ struct TusTransfer: Sendable {
 
     /// Sends the parts at once. Their digests say nothing about the whole, so the file is read once more for its own.
     private func sendInParallel(_ parts: [TusRecord.Part]) async throws(TusError) -> (tusID: String, checksum: String) {
-        let wholeDigest = Task { await checksum() }
+        let wholeDigest = Task { await FileDigest.hex(path: upload.path, identity: upload.identity) }
         defer { wholeDigest.cancel() }
         let outcomes = await control.abandoning { inner in
             await withBoundedTasks(parts.indices, limit: parts.count) { index -> Result<SentPart, TusError> in
@@ -67,17 +67,9 @@ struct TusTransfer: Sendable {
         return (try await finalizable(tus.concatenate(ids, metadata: metadata, control: control)).id, checksum)
     }
 
-    private func checksum() async -> String? {
-        guard let identity = upload.identity else { return nil }
-        return await FileDigest.hex(path: upload.path, identity: identity)
-    }
-
     // MARK: One part
 
-    private struct SentPart: Sendable {
-        var tusID: String
-        var digest: SHA256Digest
-    }
+    private typealias SentPart = (tusID: String, digest: SHA256Digest)
 
     private func send(
         _ index: Int,
@@ -107,7 +99,7 @@ struct TusTransfer: Sendable {
                     onEvent: { relay($0, of: index, parts[index]) }
                 )
                 tally.add(bytesSent: delivery.bytesSent)
-                return SentPart(tusID: id, digest: delivery.digest)
+                return (id, delivery.digest)
             } catch {
                 tally.add(bytesSent: error.bytesSent)
                 guard error.kind == .gone, restarts < Self.restartLimit else { throw error }

@@ -14,12 +14,13 @@ struct TusUploadRun {
     let uploader: Uploader
     let upload: PreparedUpload
     let features: TusFeatures
-    private let continued: UploadRecord?
+    /// The row to resume; nil to resume an upload of the same file in the journal, if there is one.
+    let continued: UploadRecord?
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
     private let started = ContinuousClock.now
     private let tally = TransferTally()
-    private let lookAhead: LookAhead?
+    let lookAhead: LookAhead?
     /// Shared with the finalization where the file is stored with its last chunk.
     let pass: EventPass
     /// This upload's place where the server limits unfinished uploads.
@@ -29,28 +30,6 @@ struct TusUploadRun {
     /// Whether the upload was restarted because the server could not complete the first one.
     var hasBegunAgain = false
     var settlement: UploadSettlement
-
-    /// Resumes the row `continued`, or, if nil, an upload of the same file in the journal.
-    init(
-        _ uploader: Uploader,
-        _ upload: PreparedUpload,
-        features: TusFeatures,
-        continuing continued: UploadRecord? = nil,
-        control: TransferControl,
-        onEvent: @escaping @Sendable (UploadEvent) -> Void
-    ) {
-        self.uploader = uploader
-        self.upload = upload
-        self.features = features
-        self.continued = continued
-        self.control = control
-        self.onEvent = onEvent
-        // A stopped upload blocks one of five places for a day, so it is not stopped for a copy on the server.
-        lookAhead =
-            features.offsetUnit == .chunks ? nil : LookAhead(uploader, upload, control: control)
-        pass = EventPass(uploader.events, upload.details)
-        settlement = UploadSettlement(planning: upload, uploader)
-    }
 
     mutating func perform() async -> UploadResult {
         do {
@@ -80,12 +59,12 @@ struct TusUploadRun {
         defer { sourceLock?.release() }
         var earlier = continued
         if earlier == nil {
-            let uploads = EarlierTusUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+            let uploads = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
             if let end = try await uploads.end() {
                 settlement.adopt(end)
                 return
             }
-            earlier = try uploads.resumable()
+            earlier = try uploader.resumable(upload)
             if earlier == nil, let known = try await findContent() {
                 settlement.adopt(known)
                 return
@@ -171,11 +150,10 @@ struct TusUploadRun {
             var finalization = Finalization(
                 tusID,
                 details: upload.details,
-                fileName: upload.fileName,
-                sizeBytes: upload.sizeBytes,
                 startedAt: nil,
                 journal: journal,
                 uploader: uploader,
+                settlement: settlement,
                 pass: pass,
                 storedBefore: storedBefore,
                 isSourceUnchanged: { file.isUnchanged },
@@ -184,7 +162,9 @@ struct TusUploadRun {
             )
             let error: GigHiveError
             var mayBeUnfinished = false
-            switch await finalization.run(&settlement) {
+            let end = await finalization.run()
+            settlement = finalization.settlement
+            switch end {
             case .settled: return
             case .sendAgain(let reason): error = reason
             case .dead(let reason):
@@ -339,21 +319,6 @@ struct TusUploadRun {
     }
 }
 
-extension UploadSettlement {
-    /// For an upload over tus that is not in the journal yet.
-    fileprivate init(planning upload: PreparedUpload, _ uploader: Uploader) {
-        var result = UploadResult(of: upload, server: uploader.client.server.description)
-        result.transport = .tus
-        result.warnings = upload.warnings(over: .tus)
-        var record = uploader.record(of: upload)
-        record.state = .planned
-        record.transport = .tus
-        record.isGuest = uploader.options.guest != nil
-        self.init(store: uploader.store, record: record, result: result)
-        now = uploader.now
-    }
-}
-
 extension Uploader {
     /// The options of chunks: the run's own retries apply to them as well, and a server that verifies chunks gets their
     /// checksums.
@@ -431,7 +396,7 @@ extension TusUploadRun {
             return nil
         }
         if !uploader.options.again {
-            let uploads = EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+            let uploads = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
             if let known = try await uploads.known(digest, isServed: true) { return known }
         }
         let event = InventoryEvent(upload.details)
@@ -443,8 +408,7 @@ extension TusUploadRun {
 
     private func contentDigest() async -> String? {
         if let known = uploader.knownDigest(upload) { return known }
-        guard let identity = upload.identity else { return nil }
-        return await FileDigest.hex(path: upload.path, identity: identity)
+        return await FileDigest.hex(path: upload.path, identity: upload.identity)
     }
 
     /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). With other details it is restarted.

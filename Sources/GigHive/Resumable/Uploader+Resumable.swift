@@ -40,10 +40,10 @@ extension Uploader {
         await shielded(control) {
             var run = DiscardRun(
                 uploader: self,
-                record: record,
                 evenUnreachable: evenUnreachable,
                 control: control,
-                onLock: onLock
+                onLock: onLock,
+                settlement: UploadSettlement(store: store, record: record)
             )
             return await run.perform()
         }
@@ -58,11 +58,7 @@ extension Uploader {
         case .planned, .sending, .sent, .unknownOutcome: return true
         case .failed, .cancelled: break
         }
-        do {
-            return try store.tusRecord(record.uploadID)?.tusIDs.isEmpty == false
-        } catch {
-            throw .store(error)
-        }
+        return try GigHiveError.reading(store.tusRecord(record.uploadID))?.tusIDs.isEmpty == false
     }
 
     /// Throws unless `discard` may discard a row, as far as the journal shows.
@@ -111,11 +107,7 @@ extension Uploader {
     /// Whether an upload over tus was discarded before. Others may have left a copy of standard input.
     private static func isDiscarded(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.state == .cancelled, record.transport == .tus, record.identity != nil else { return false }
-        do {
-            return try store.tusRecord(record.uploadID)?.tusIDs.isEmpty ?? true
-        } catch {
-            throw .store(error)
-        }
+        return try GigHiveError.reading(store.tusRecord(record.uploadID))?.tusIDs.isEmpty ?? true
     }
 
     /// Whether the server may be storing, or have stored, the tus upload of a row.
@@ -125,12 +117,8 @@ extension Uploader {
 
     private static func mayBeFinalizing(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.transport == .tus, !record.state.isSettled else { return false }
-        do {
-            guard let tus = try store.tusRecord(record.uploadID) else { return false }
-            return tus.finalizeStartedAt != nil || tus.mayBeStored
-        } catch {
-            throw .store(error)
-        }
+        guard let tus = try GigHiveError.reading(store.tusRecord(record.uploadID)) else { return false }
+        return tus.finalizeStartedAt != nil || tus.mayBeStored
     }
 
     /// Whether an upload can be resumed after it was resolved: the server has not stored it, and is not about to.
@@ -156,16 +144,7 @@ extension Uploader {
         try await featureCache.features(of: tus)
     }
 
-    /// The server's tus side: `/files/`, with the slash (trap T13).
-    var tus: TusClient {
-        TusClient(
-            http: client.http,
-            server: client.server,
-            path: "/files/",
-            authorization: client.authorization,
-            timeouts: options.timeouts
-        )
-    }
+    var tus: TusClient { client.tus(options.timeouts) }
 
     /// The features of the tus server to use for a file; nil for multipart. Throws `.tusUnavailable` if tus is required and not
     /// offered.
@@ -176,11 +155,9 @@ extension Uploader {
     ) async throws(GigHiveError) -> TusFeatures? {
         let isNeeded = options.guest != nil || options.transport == .tus
         let isPreferred = upload.sizeBytes >= Self.smallestForTus || directLimit.isExceeded(by: upload.sizeBytes)
-        let isUnfinished = !isNeeded && options.transport == .auto ? isUnfinished(upload, control, onEvent) : false
+        let isUnfinished = !isNeeded && options.transport == .auto && isUnfinished(upload)
         guard isNeeded || isUnfinished || (options.transport == .auto && isPreferred) else { return nil }
-        let features =
-            try await isNeeded
-            ? requiredTusFeatures(control, onEvent) : offeredTusFeatures(for: upload, control, onEvent)
+        let features = try await tusFeatures(for: upload, isNeeded: isNeeded, control, onEvent)
         // Only a multipart upload gets a delete token there (gighive-d4 contract section 3).
         if !isNeeded, !isUnfinished, features?.offsetUnit == .chunks, fitsDirectly(upload) { return nil }
         if let features, let limit = features.maximumBytes, upload.sizeBytes > limit {
@@ -201,13 +178,8 @@ extension Uploader {
     }
 
     /// Whether an upload of the same file over tus was interrupted, so that `auto` resumes it.
-    private func isUnfinished(
-        _ upload: PreparedUpload,
-        _ control: TransferControl,
-        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
-    ) -> Bool {
-        let earlier = EarlierTusUploads(uploader: self, upload: upload, control: control, onEvent: onEvent)
-        guard let row = try? earlier.resumable(), let tus = try? store.tusRecord(row.uploadID) else { return false }
+    private func isUnfinished(_ upload: PreparedUpload) -> Bool {
+        guard let row = try? resumable(upload), let tus = try? store.tusRecord(row.uploadID) else { return false }
         return tus.parts.contains { $0.tusID != nil && !$0.proofs.isEmpty && !$0.needsChunkSize }
     }
 
@@ -237,9 +209,11 @@ extension Uploader {
         }
     }
 
-    /// For `auto`: falls back to multipart when the tus server is down and the file fits into one request.
-    private func offeredTusFeatures(
+    /// The features for a file, with visible waits. `auto` falls back to multipart when the tus server is down and the file fits
+    /// into one request.
+    private func tusFeatures(
         for upload: PreparedUpload,
+        isNeeded: Bool,
         _ control: TransferControl,
         _ onEvent: @Sendable (UploadEvent) -> Void
     ) async throws(GigHiveError) -> TusFeatures? {
@@ -247,21 +221,9 @@ extension Uploader {
             return try await tusFeatures(control, onEvent)
         } catch {
             let isDown = error.httpStatus.map { (502...504).contains($0) } ?? false
-            guard isDown, fitsDirectly(upload) else { throw error }
-            return nil
-        }
-    }
-
-    /// Where only tus is possible.
-    private func requiredTusFeatures(
-        _ control: TransferControl,
-        _ onEvent: @Sendable (UploadEvent) -> Void
-    ) async throws(GigHiveError) -> TusFeatures? {
-        do throws(GigHiveError) {
-            return try await tusFeatures(control, onEvent)
-        } catch {
+            if !isNeeded, isDown, fitsDirectly(upload) { return nil }
             var error = error
-            if error.isOfTusServer, options.guest == nil { error.field = "transport" }
+            if isNeeded, error.isOfTusServer, options.guest == nil { error.field = "transport" }
             throw error
         }
     }
@@ -334,7 +296,9 @@ extension Uploader {
         guard guest.origin == client.server.origin else {
             throw GigHiveError(.invalidEventLink, detail: "the link is for \(guest.origin)", path: upload.path)
         }
-        return upload.with(try upload.details.forGuest(of: guest.event))
+        var upload = upload
+        upload.details = try upload.details.forGuest(of: guest.event)
+        return upload
     }
 }
 
@@ -342,19 +306,6 @@ extension PreparedUpload {
     /// The warnings that apply to a transport: tus has no limit for one request (gighive contract 2.6).
     public func warnings(over transport: UploadTransport) -> [UploadWarning] {
         transport == .tus ? warnings.filter { $0 != .aboveDirectLimit } : warnings
-    }
-
-    func with(_ details: UploadDetails) -> PreparedUpload {
-        PreparedUpload(
-            path: path,
-            fileName: fileName,
-            sizeBytes: sizeBytes,
-            contentType: contentType,
-            details: details,
-            warnings: warnings,
-            source: source,
-            identity: identity
-        )
     }
 }
 

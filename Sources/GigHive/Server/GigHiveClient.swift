@@ -1,6 +1,7 @@
 internal import Foundation
 internal import MediaCore
 public import MediaTransport
+internal import Tus
 
 /// One GigHive server: requests and responses in all dialects (gighive contract section 0), without state.
 public struct GigHiveClient: Sendable {
@@ -56,7 +57,7 @@ public struct GigHiveClient: Sendable {
     /// Queries an asset (`GET /api/uploads/<id>`, gighive contract 2.5); nil only for the JSON `{"error":"Not Found"}`. An HTML
     /// 404 is an error (wrong address or a proxy).
     public func asset(_ fileID: Int64) async throws(GigHiveError) -> Asset? {
-        let response = try await get("/api/uploads/\(fileID)")
+        let response = try await send(request(.get, "/api/uploads/\(fileID)"))
         let content = ReplyText.content(of: response.body)
         let members = content.members
         // For a path that the application does not know there is also a `debug` key.
@@ -114,7 +115,7 @@ public struct GigHiveClient: Sendable {
 
     /// Queries the server's health (`GET /db/health.php`) without credentials: whether it reports `ok`, and its message.
     public func health() async throws(GigHiveError) -> (isHealthy: Bool, message: String) {
-        let response = try await send(healthRequest, control: TransferControl())
+        let response = try await send(healthRequest)
         let members = ReplyText.content(of: response.body).members
         guard let status = members.text("status") else {
             try Self.requireSuccess(response)
@@ -132,23 +133,18 @@ public struct GigHiveClient: Sendable {
 
     /// Whether a stored file is served under a path (`HEAD`, gighive contract section 7). Throws for any status but 200 and
     /// 404.
-    func isServed(_ path: String, control: TransferControl) async throws(GigHiveError) -> Bool {
-        try await servedMedia(path, control: control) != nil
-    }
-
-    struct ServedMedia: Sendable, Equatable {
-        /// `Content-Length`; nil when the server does not send one.
-        var byteCount: Int64?
+    func isServed(_ path: String) async throws(GigHiveError) -> Bool {
+        try await servedMedia(path, control: TransferControl()) != nil
     }
 
     /// The headers of a served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any status but 200 and 404.
-    func servedMedia(_ path: String, control: TransferControl) async throws(GigHiveError) -> ServedMedia? {
+    func servedMedia(_ path: String, control: TransferControl) async throws(GigHiveError) -> HTTPResponseHead? {
         let response = try await send(request(.head, path), control: control)
         if response.status == 404 {
             return nil
         }
         try Self.requireSuccess(response)
-        return ServedMedia(byteCount: response.head.value(of: "Content-Length").flatMap { Int64($0) })
+        return response.head
     }
 
     // MARK: Requests
@@ -184,16 +180,20 @@ public struct GigHiveClient: Sendable {
         )
     }
 
-    private func get(_ path: String) async throws(GigHiveError) -> HTTPResponse {
-        try await send(request(.get, path), control: TransferControl())
-    }
-
-    func send(_ request: HTTPRequest, control: TransferControl) async throws(GigHiveError) -> HTTPResponse {
+    func send(
+        _ request: HTTPRequest,
+        control: TransferControl = TransferControl()
+    ) async throws(GigHiveError) -> HTTPResponse {
         do {
             return try await http.execute(request, control: control)
         } catch {
             throw .transport(error)
         }
+    }
+
+    /// The server's tus side: `/files/`, with the slash (trap T13).
+    func tus(_ timeouts: TransferTimeouts) -> TusClient {
+        TusClient(http: http, server: server, path: "/files/", authorization: authorization, timeouts: timeouts)
     }
 
     static func requireSuccess(_ response: HTTPResponse) throws(GigHiveError) {
@@ -239,7 +239,7 @@ extension GigHiveClient {
         var request = post("/api/login.php", json: body)
         request.authorization = nil
         request.tokens = [password]
-        let response = try await send(request, control: TransferControl())
+        let response = try await send(request)
         let content = ReplyText.content(of: response.body)
         guard response.status == 200 else { throw refusal(of: response, content) }
         let members = content.members
@@ -259,7 +259,7 @@ extension GigHiveClient {
     ///
     /// - Throws: `GigHiveError`: `.loginRequired` when the server does not accept the login.
     public func verifyLogin() async throws(GigHiveError) -> Bool {
-        let response = try await send(request(.get, "/api/verify.php"), control: TransferControl())
+        let response = try await send(request(.get, "/api/verify.php"))
         if response.status == 404 { return false }
         try Self.requireSuccess(response)
         guard case .bool(true)? = ReplyText.content(of: response.body).members["valid"] else {
@@ -270,10 +270,7 @@ extension GigHiveClient {
 
     /// Whether the server has logins: without credentials, `GET /api/verify.php` is refused by the application itself.
     public func offersLogin() async throws(GigHiveError) -> Bool {
-        let response = try await send(
-            request(.get, "/api/verify.php", isAuthorized: false),
-            control: TransferControl()
-        )
+        let response = try await send(request(.get, "/api/verify.php", isAuthorized: false))
         let error = ReplyText.content(of: response.body).members.text("error") ?? ""
         return response.status == 401 && ["unauthenticated", "invalid_token", "token_expired"].contains(error)
     }
@@ -282,10 +279,7 @@ extension GigHiveClient {
     /// users, or its response does not show it.
     func requiredCredentials() async throws(GigHiveError) -> LoginChallenge? {
         let query = [(name: "format", value: "json"), (name: "page", value: "1")]
-        let response = try await send(
-            request(.get, "/db/database.php", query, isAuthorized: false),
-            control: TransferControl()
-        )
+        let response = try await send(request(.get, "/db/database.php", query, isAuthorized: false))
         return LoginChallenge.of(response.head, body: response.body)
     }
 
@@ -296,11 +290,7 @@ extension GigHiveClient {
         guard !isMissing else {
             return .login(.loginUnavailable, at: server.origin, httpStatus: response.status)
         }
-        var error = GigHiveError.answered(
-            response.head,
-            message: content.members.text("message") ?? code ?? ReplyText.title(of: content.text),
-            isJSON: content.form == .json
-        )
+        var error = GigHiveError.answered(response.head, content)
         error.origin = server.origin
         switch (response.status, code) {
         case (401, _):

@@ -10,19 +10,6 @@ struct EarlierUploads {
     /// The file's digest, where it is known without reading it.
     let digest: String?
 
-    init(
-        uploader: Uploader,
-        upload: PreparedUpload,
-        control: TransferControl,
-        onEvent: @escaping @Sendable (UploadEvent) -> Void
-    ) {
-        self.uploader = uploader
-        self.upload = upload
-        self.control = control
-        self.onEvent = onEvent
-        digest = uploader.knownDigest(upload)
-    }
-
     private var host: String { uploader.client.server.scope }
 
     /// The result, if the upload has one already; nil if the file must be sent.
@@ -32,7 +19,13 @@ struct EarlierUploads {
     ///
     /// - Throws: `GigHiveError`: `.uploadInProgress`, or a failure of the store or the network.
     func end() async throws(GigHiveError) -> UploadResult? {
-        let rows = try rows()
+        let rows = try uploader.rows(of: upload)
+        guard uploader.options.guest == nil else {
+            for row in rows where row.isGuest && upload.isForEvent(of: row) {
+                if let end = try await guestEnd(of: row) { return end }
+            }
+            return nil
+        }
         for row in rows where try isUnsettled(row) {
             if let end = try await settle(row) {
                 return end
@@ -43,7 +36,7 @@ struct EarlierUploads {
 
     /// The result, if the upload has one without resolving a row: safe without owning the file. Nil if `end` must decide.
     func endOfFinished() async throws(GigHiveError) -> UploadResult? {
-        let rows = try rows()
+        let rows = try uploader.rows(of: upload)
         guard rows.allSatisfy(\.state.isFinal) else { return nil }
         return try await known(rows)
     }
@@ -53,13 +46,6 @@ struct EarlierUploads {
     private func isUnsettled(_ row: UploadRecord) throws(GigHiveError) -> Bool {
         guard !row.state.isFinal else { return false }
         return row.transport == .tus && row.state != .finalized ? try uploader.mayBeFinalizing(row) : true
-    }
-
-    private func rows() throws(GigHiveError) -> [UploadRecord] {
-        guard let identity = upload.identity else { return [] }
-        return try GigHiveError.reading { () throws(StoreError) in
-            try uploader.store.uploads(identity: identity, host: host)
-        }
     }
 
     // MARK: Cut short
@@ -82,14 +68,40 @@ struct EarlierUploads {
         }
     }
 
+    // MARK: Guests
+
+    /// A guest cannot query files. Only an approved upload is known to be stored: a deletion makes it rejected (gighive
+    /// contract section 5), but leaves a pending one pending, so that one is uploaded again and the server decides.
+    private func guestEnd(of row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
+        var row = row
+        if try uploader.mayBeFinalizing(row) {
+            let result = await uploader.resolve(row, control: control, onEvent: onEvent)
+            return try uploader.canGoOn(row, after: result) ? nil : result
+        }
+        guard row.state == .done, !uploader.options.again else { return nil }
+        row.httpStatus = nil
+        var result = UploadSettlement(store: uploader.store, record: row).result
+        if let receipt = result.guest {
+            guard try await uploader.client.guestStatus(receipt)?.state == .approved else { return nil }
+        } else {
+            // Without its status code nothing can be queried; another upload would store the file twice (trap D4-T10).
+            result.warnings.append(.guestReceiptLost)
+        }
+        result.state = .duplicate
+        result.isSkipped = true
+        result.isResumed = false
+        result.attempts = 0
+        return result
+    }
+
     // MARK: Known
 
     /// Whether the server is known to have the bytes in that event, so that sending them would only cause a 409 (gighive
     /// contract section 3): this machine has uploaded them there, from this path or another, or the listing shows them there.
     /// For another event they are sent, because D3 links them only then, and the dialect is unknown beforehand. Files deleted
-    /// from here are always sent again; guests may not read the listing.
+    /// from here are always sent again.
     private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
-        guard !uploader.options.again, uploader.options.guest == nil else { return nil }
+        guard !uploader.options.again else { return nil }
         if let digest {
             return try await known(digest)
         }
@@ -107,9 +119,7 @@ struct EarlierUploads {
     }
 
     private func sentFromHere(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
-        let sent = try GigHiveError.reading { () throws(StoreError) in
-            try uploader.store.uploads(checksumSHA256: checksum, host: host)
-        }
+        let sent = try GigHiveError.reading(uploader.store.uploads(checksumSHA256: checksum, host: host))
         var asked: Set<Int64> = []
         for row in sent where upload.isForEvent(of: row) && row.state.isStored {
             guard let fileID = row.fileID, asked.insert(fileID).inserted, try !isRemoved(fileID, checksum),
@@ -193,9 +203,32 @@ struct EarlierUploads {
     }
 
     private func isRemoved(_ fileID: Int64, _ checksum: String) throws(GigHiveError) -> Bool {
-        try GigHiveError.reading { () throws(StoreError) in
-            try uploader.store.isRemoved(host: host, fileID: fileID, checksumSHA256: checksum)
+        try GigHiveError.reading(uploader.store.isRemoved(host: host, fileID: fileID, checksumSHA256: checksum))
+    }
+}
+
+extension Uploader {
+    func earlierUploads(
+        of upload: PreparedUpload,
+        control: TransferControl,
+        onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) -> EarlierUploads {
+        let digest = isGuest ? nil : knownDigest(upload)
+        return EarlierUploads(uploader: self, upload: upload, control: control, onEvent: onEvent, digest: digest)
+    }
+
+    /// The rows of the journal for the same file on this server.
+    func rows(of upload: PreparedUpload) throws(GigHiveError) -> [UploadRecord] {
+        guard let identity = upload.identity else { return [] }
+        return try GigHiveError.reading(store.uploads(identity: identity, host: client.server.scope))
+    }
+
+    /// An unfinished upload over tus of the same file to the same event that can be resumed.
+    func resumable(_ upload: PreparedUpload) throws(GigHiveError) -> UploadRecord? {
+        for row in try rows(of: upload) where row.isGuest == isGuest && upload.isForEvent(of: row) {
+            if try Self.isResumable(row, in: store) { return row }
         }
+        return nil
     }
 }
 
@@ -328,10 +361,6 @@ struct DuplicateCheck: Sendable {
         guard let checksum,
             let earlier = try? uploader.store.uploads(checksumSHA256: checksum, host: uploader.client.server.scope)
         else { return false }
-        return earlier.contains { row in
-            let fields = Dictionary(row.fields.map { ($0.name, $0.value) }) { first, _ in first }
-            return row.fileID == fileID && row.state.isStored
-                && InventoryEvent(date: fields["event_date"] ?? "", orgName: fields["org_name"] ?? "") == event
-        }
+        return earlier.contains { $0.fileID == fileID && $0.state.isStored && InventoryEvent($0.fields) == event }
     }
 }

@@ -46,6 +46,15 @@ struct OutcomeInquiry: Sendable {
         case unanswered(GigHiveError)
         /// The user stopped it.
         case stopped
+
+        /// Whether there is no HTTP server at the address, so that waiting for the file is pointless.
+        fileprivate var findsNoServer: Bool {
+            guard case .unanswered(let error) = self else { return false }
+            return switch error.transport?.kind {
+            case .cannotConnect, .unknownHost, .invalidAnswer: true
+            default: false
+            }
+        }
     }
 
     private(set) var client: GigHiveClient
@@ -67,22 +76,19 @@ struct OutcomeInquiry: Sendable {
             looks += 1
             let remaining = deadline.map { $0 - .now } ?? .zero
             let isLast = deadline == nil ? looks >= schedule.settledLooks : remaining <= .zero
-            let sighting = await control.abandoning { inner in await look(isLast: isLast, control: inner) }
-            deadLooks = sighting.findsNoServer ? deadLooks + 1 : 0
-            switch sighting {
-            case .listed(let copy) where copy.placement == .event || isLast:
-                return .present(copy)
-            case .served(let name) where isLast:
-                return .present(Copy(fileID: nil, served: name, placement: .unlisted))
-            case .contradicted where isLast:
-                // A server that has finished without listing the file has stored its bytes without a row.
-                return deadline == nil ? .absent : .unanswered(Self.contradiction)
+            let finding = await control.abandoning { inner in
+                await look(isLast: isLast, hasFinished: deadline == nil, control: inner)
+            }
+            deadLooks = finding.findsNoServer ? deadLooks + 1 : 0
+            switch finding {
+            case .present(let copy) where copy.placement == .event || isLast:
+                return finding
             case .absent where isLast:
-                return .absent
+                return finding
             case .unanswered(let error)
             where isLast || !error.isRetryable || deadLooks >= schedule.deadLooks:
-                return control.isStopRequested ? .stopped : .unanswered(error)
-            case .listed, .served, .contradicted, .absent, .unanswered:
+                return control.isStopRequested ? .stopped : finding
+            case .present, .absent, .unanswered, .stopped:
                 let pause = schedule.pause(after: looks)
                 _ = await control.waitForStop(upTo: deadline == nil ? pause : min(pause, remaining))
             }
@@ -92,12 +98,7 @@ struct OutcomeInquiry: Sendable {
 
     /// Looks a single time, as thoroughly as a last look.
     func lookOnce(control: TransferControl) async -> Finding {
-        switch await control.abandoning({ inner in await look(isLast: true, control: inner) }) {
-        case .listed(let copy): .present(copy)
-        case .served(let name): .present(Copy(fileID: nil, served: name, placement: .unlisted))
-        case .contradicted, .absent: .absent
-        case .unanswered(let error): .unanswered(error)
-        }
+        await control.abandoning { inner in await look(isLast: true, hasFinished: true, control: inner) }
     }
 
     /// Whether the media are served with this extension. A brief query: it decides only whether the listing is read. True also
@@ -118,25 +119,6 @@ struct OutcomeInquiry: Sendable {
 
     // MARK: One look
 
-    private enum Sighting: Sendable {
-        case listed(Copy)
-        /// The file is served with the right length, and this user cannot read the listing.
-        case served(ServedName)
-        /// The file is served; the listing does not have it (yet).
-        case contradicted
-        case absent
-        case unanswered(GigHiveError)
-
-        /// Whether there is no HTTP server at the address, so that waiting for the file is pointless.
-        var findsNoServer: Bool {
-            guard case .unanswered(let error) = self else { return false }
-            return switch error.transport?.kind {
-            case .cannotConnect, .unknownHost, .invalidAnswer: true
-            default: false
-            }
-        }
-    }
-
     private static let contradiction = GigHiveError(
         .unexpectedAnswer,
         detail: "the server serves the file but does not list it",
@@ -144,7 +126,9 @@ struct OutcomeInquiry: Sendable {
     )
 
     /// One HEAD for each kind of media; the listing, page by page, when the file is served or when this look decides.
-    private func look(isLast: Bool, control: TransferControl) async -> Sighting {
+    ///
+    /// A server that has finished without listing the file has stored its bytes without a row.
+    private func look(isLast: Bool, hasFinished: Bool, control: TransferControl) async -> Finding {
         let served: String?
         do throws(GigHiveError) {
             served = try await servedKind(control: control)
@@ -155,13 +139,14 @@ struct OutcomeInquiry: Sendable {
         do throws(GigHiveError) {
             if var copy = try await listedCopy(control: control) {
                 copy.served.kind = copy.served.kind ?? served
-                return .listed(copy)
+                return .present(copy)
             }
-            return served == nil ? .absent : .contradicted
+            return served == nil || hasFinished ? .absent : .unanswered(Self.contradiction)
         } catch {
             // A server that refuses this user the listing does not contradict the served file.
             guard error.transport == nil, let served else { return .unanswered(error) }
-            return .served(ServedName(kind: served, pathExtension: pathExtension))
+            let name = ServedName(kind: served, pathExtension: pathExtension)
+            return .present(Copy(fileID: nil, served: name, placement: .unlisted))
         }
     }
 
@@ -171,9 +156,8 @@ struct OutcomeInquiry: Sendable {
         let name = pathExtension.isEmpty ? checksum : "\(checksum).\(PercentEncoding.encode(pathExtension))"
         for kind in ["video", "audio"] {
             guard let served = try await client.servedMedia("/\(kind)/\(name)", control: control) else { continue }
-            if served.byteCount == nil || served.byteCount == sizeBytes {
-                return kind
-            }
+            let byteCount = served.value(of: "Content-Length").flatMap { Int64($0) }
+            if byteCount == nil || byteCount == sizeBytes { return kind }
         }
         return nil
     }
@@ -191,10 +175,9 @@ struct OutcomeInquiry: Sendable {
         control: TransferControl
     ) async throws(GigHiveError) -> Copy? {
         var found: Copy?
-        var page: Int64 = 1
-        while true {
-            let listing = try await client.listing(page: page, view: view, control: control)
-            for entry in listing.entries where entry.holds(checksumSHA256: checksum) {
+        var pages = ListingPages(client: client, view: view, control: control)
+        while let page = try await pages.next() {
+            for entry in page.entries where entry.holds(checksumSHA256: checksum) {
                 guard let fileID = entry.fileID else { continue }
                 let placement: Placement =
                     view == .librarian ? .noEvent : entry.isIn(event) ? .event : .otherEvent
@@ -203,18 +186,27 @@ struct OutcomeInquiry: Sendable {
                     return found
                 }
             }
-            guard page < listing.pageCount, !listing.entries.isEmpty else { return found }
-            page += 1
         }
+        return found
     }
 }
 
 extension TransferControl {
-    /// Runs requests under their own control, which a stop of this one abandons: a query may always be canceled.
-    func abandoning<Value: Sendable>(_ ask: (TransferControl) async -> Value) async -> Value {
+    /// Runs requests under their own control, which a stop of this one abandons: a query may always be canceled. Unless
+    /// `evenIfStopped`, only `abandon` does: what is queried has already happened.
+    func abandoning<Value: Sendable>(
+        evenIfStopped: Bool = true,
+        _ ask: (TransferControl) async -> Value
+    ) async -> Value {
         let inner = TransferControl()
         let watcher = Task {
-            _ = await waitForStop()
+            if evenIfStopped {
+                _ = await waitForStop()
+            } else {
+                while !isAbandoned {
+                    guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return }
+                }
+            }
             inner.abandon()
         }
         defer { watcher.cancel() }
@@ -224,27 +216,13 @@ extension TransferControl {
 
 /// Resolves a row that a dead process left (docs/architecture.md: a row in `sending` is never simply "not sent").
 struct UploadResolution {
-    private let uploader: Uploader
-    private let details: UploadDetails?
-    private let control: TransferControl
-    private let onEvent: @Sendable (UploadEvent) -> Void
+    let uploader: Uploader
+    /// Corrected details for a repeated finalize; nil for those of the row.
+    let details: UploadDetails?
+    let control: TransferControl
+    let onEvent: @Sendable (UploadEvent) -> Void
+    var settlement: UploadSettlement
     private let started = ContinuousClock.now
-    private var settlement: UploadSettlement
-
-    /// `details` are corrected details for a repeated finalize; nil for those of the row.
-    init(
-        uploader: Uploader,
-        record: UploadRecord,
-        details: UploadDetails? = nil,
-        control: TransferControl,
-        onEvent: @escaping @Sendable (UploadEvent) -> Void
-    ) {
-        self.uploader = uploader
-        self.details = details
-        self.control = control
-        self.onEvent = onEvent
-        settlement = UploadSettlement(store: uploader.store, record: record)
-    }
 
     mutating func perform() async -> UploadResult {
         do {
@@ -261,12 +239,7 @@ struct UploadResolution {
         let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
         defer { lock.release() }
         // Its response may be on disk without being adopted yet.
-        let rescued = try await RescueAdoption.run(
-            store: uploader.store,
-            directory: uploader.directory,
-            owning: uploadID
-        )
-        try reload(uploadID)
+        let rescued = try await adopt(uploadID)
         settlement.result.warnings += rescued.filter(\.isOfStoredToken)
         if settlement.record.transport == .tus && settlement.record.state != .finalized {
             try await settleTus(uploadID)
@@ -280,13 +253,8 @@ struct UploadResolution {
             return
         }
         // An invalid response may contain a token without an ID; the ID is known now.
-        let late = try await RescueAdoption.run(
-            store: uploader.store,
-            directory: uploader.directory,
-            owning: uploadID
-        )
         let asked = settlement
-        try reload(uploadID)
+        let late = try await adopt(uploadID)
         guard settlement.record.state != .tokenLost else {
             settlement = asked
             return
@@ -305,44 +273,41 @@ struct UploadResolution {
             let need = settlement.record.isGuest ? "it requires the event link again" : "it requires a login"
             throw GigHiveError(.notResumable, detail: need, path: settlement.record.path)
         }
-        do {
-            guard let tus = try uploader.store.tusRecord(uploadID),
-                let tusID = tus.finalTusID ?? (tus.mayBeStored ? tus.parts[0].tusID : nil),
-                let details = details ?? UploadDetails(settlement.record.fields)
-            else {
-                throw GigHiveError(
-                    .notResumable,
-                    detail: "the journal does not have its upload ID",
-                    path: settlement.record.path
-                )
-            }
-            var finalization = Finalization(
-                tusID,
-                details: details,
-                fileName: settlement.result.fileName,
-                sizeBytes: settlement.record.sizeBytes,
-                startedAt: tus.finalizeStartedAt,
-                journal: TusJournal(tus, store: uploader.store, now: uploader.now),
-                uploader: uploader,
-                control: control,
-                onEvent: onEvent
+        guard let tus = try GigHiveError.reading(uploader.store.tusRecord(uploadID)),
+            let tusID = tus.finalTusID ?? (tus.mayBeStored ? tus.parts[0].tusID : nil),
+            let details = details ?? UploadDetails(settlement.record.fields)
+        else {
+            throw GigHiveError(
+                .notResumable,
+                detail: "the journal does not have its upload ID",
+                path: settlement.record.path
             )
-            if settlement.record.checksumSHA256 == nil, tus.mayBeStored, let whole = tus.parts[0].proofs.last {
-                settlement.note(checksum: whole.digest)
-            }
-            switch await finalization.run(&settlement) {
-            case .settled: break
-            case .sendAgain(let error): settlement.end(.failed, error)
-            case .dead(let error):
+        }
+        if settlement.record.checksumSHA256 == nil, tus.mayBeStored, let whole = tus.parts[0].proofs.last {
+            settlement.note(checksum: whole.digest)
+        }
+        var finalization = Finalization(
+            tusID,
+            details: details,
+            startedAt: tus.finalizeStartedAt,
+            journal: TusJournal(tus, store: uploader.store, now: uploader.now),
+            uploader: uploader,
+            settlement: settlement,
+            control: control,
+            onEvent: onEvent
+        )
+        let end = await finalization.run()
+        settlement = finalization.settlement
+        switch end {
+        case .settled: break
+        case .sendAgain(let error): settlement.end(.failed, error)
+        case .dead(let error):
+            do {
                 try await TusJournal(tus, store: uploader.store, now: uploader.now).forget()
-                settlement.end(.failed, error)
+            } catch {
+                throw .store(error)
             }
-        } catch let error as StoreError {
-            throw .store(error)
-        } catch let error as GigHiveError {
-            throw error
-        } catch {
-            throw GigHiveError(.internalError, detail: "\(error)")
+            settlement.end(.failed, error)
         }
     }
 
@@ -358,14 +323,17 @@ struct UploadResolution {
         )
     }
 
-    private mutating func reload(_ uploadID: String) throws(GigHiveError) {
-        do {
-            if let record = try uploader.store.upload(uploadID) {
-                settlement = UploadSettlement(store: uploader.store, record: record)
-            }
-        } catch {
-            throw .store(error)
+    /// Adopts stored responses, and reads the row again.
+    private mutating func adopt(_ uploadID: String) async throws(GigHiveError) -> [UploadWarning] {
+        let warnings = try await RescueAdoption.run(
+            store: uploader.store,
+            directory: uploader.directory,
+            owning: uploadID
+        )
+        if let record = try GigHiveError.reading(uploader.store.upload(uploadID)) {
+            settlement = UploadSettlement(store: uploader.store, record: record)
         }
+        return warnings
     }
 
     private mutating func ask() async throws(GigHiveError) {
@@ -391,12 +359,7 @@ struct UploadResolution {
         }
         let limit = uploader.settleTime(forBytes: record.sizeBytes, since: record.updatedAt)
         onEvent(.resolving(for: limit))
-        let inquiry = uploader.inquiry(
-            record,
-            of: details,
-            checksum: checksum,
-            fileName: settlement.result.fileName
-        )
+        let inquiry = uploader.inquiry(settlement, of: details, checksum: checksum)
         switch await inquiry.run(for: limit, control: control) {
         case .present(let copy) where copy.placement != .otherEvent:
             settlement.endAsPresent(copy, cause: nil)
@@ -431,8 +394,7 @@ struct UploadResolution {
         if let checksum = record.checksumSHA256 {
             return checksum
         }
-        guard let identity = record.identity else { return nil }
-        return await FileDigest.hex(path: record.path, identity: identity)
+        return await FileDigest.hex(path: record.path, identity: record.identity)
     }
 }
 

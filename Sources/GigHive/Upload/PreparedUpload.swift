@@ -17,7 +17,7 @@ public struct PreparedUpload: Sendable {
     /// The part's content type.
     public let contentType: String
     /// The details sent with it.
-    public let details: UploadDetails
+    public internal(set) var details: UploadDetails
     /// Warnings of the checks.
     public let warnings: [UploadWarning]
     let source: UploadSource
@@ -42,8 +42,7 @@ extension PreparedUpload {
 
     /// Whether an earlier upload was for the same event.
     func isForEvent(of row: UploadRecord) -> Bool {
-        let event = { (fields: [UploadField]) in fields.filter { ["event_date", "org_name"].contains($0.name) } }
-        return event(row.fields) == event(details.fields)
+        ["event_date", "org_name"].allSatisfy { row.fields[$0] == details.fields[$0] }
     }
 }
 
@@ -219,8 +218,8 @@ struct OpenFile: Sendable {
 
 enum FileDigest {
     /// Reads a whole file outside of Swift's thread pool; nil if it is gone, unreadable, or not the one of this `identity`.
-    static func hex(path: [UInt8], identity: FileIdentity) async -> String? {
-        guard let file = try? SourceFile(path: path), file.status == identity,
+    static func hex(path: [UInt8], identity: FileIdentity?) async -> String? {
+        guard let identity, let file = try? SourceFile(path: path), file.status == identity,
             let digest = try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: identity.size),
             let status = try? file.currentStatus(), status == file.status
         else { return nil }
@@ -344,7 +343,7 @@ final class LookAhead: Sendable {
 
     private func look() async {
         guard await isSlow(), let checksum = await uploader.readDigest(of: upload) else { return }
-        let earlier = EarlierUploads(uploader: uploader, upload: upload, control: questions, onEvent: { _ in })
+        let earlier = uploader.earlierUploads(of: upload, control: questions, onEvent: { _ in })
         guard let end = try? await earlier.known(checksum), !Task.isCancelled else { return }
         state.withLock { $0.end = end }
         control.stop()

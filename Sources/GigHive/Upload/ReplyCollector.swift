@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
@@ -64,3 +65,59 @@ final class ReplyCollector: ResponseReceiver {
 }
 
 struct ReplyTooLarge: Error {}
+
+/// A response to a request that stores a file. It is on disk, in the rescue log, before it is parsed.
+struct RescuedResponse: Sendable {
+    enum Outcome: Sendable {
+        case complete(UploadReply, HTTPResponse)
+        /// A missing or truncated response; the reply is the received part, nil if none began.
+        case failed(TransportError, UploadReply?)
+    }
+
+    let outcome: Outcome
+    /// Why the rescue log does not contain the whole response.
+    let rescueError: StoreError?
+
+    /// The content; nil if no response began.
+    var reply: UploadReply? {
+        switch outcome {
+        case .complete(let reply, _): reply
+        case .failed(_, let reply): reply
+        }
+    }
+
+    var metrics: TransferMetrics {
+        switch outcome {
+        case .complete(_, let response): response.metrics
+        case .failed(let failure, _): failure.metrics
+        }
+    }
+}
+
+extension Uploader {
+    /// Sends a request once, and releases the upload's slot when its response has arrived.
+    func execute(
+        _ request: HTTPRequest,
+        rescue: RescueRecord,
+        control: TransferControl,
+        progress: @escaping @Sendable (TransferProgress) -> Void
+    ) async -> RescuedResponse {
+        let collector = ReplyCollector(rescue)
+        var request = request
+        request.destination = .receiver(collector)
+        let result = await Result(awaiting: { () async throws(TransportError) in
+            try await client.http.execute(request, control: control, progress: progress)
+        })
+        turn?.end()
+        let (body, rescueError) = await collector.finished()
+        KillPoint.replyInRescueFile.reach()
+        let outcome: RescuedResponse.Outcome =
+            switch result {
+            case .success(let response):
+                .complete(UploadReply.parse(status: response.status, body: body, isComplete: true), response)
+            case .failure(let failure):
+                .failed(failure, failure.head.map { UploadReply.parse(status: $0.status, body: body) })
+            }
+        return RescuedResponse(outcome: outcome, rescueError: rescueError)
+    }
+}

@@ -7,23 +7,15 @@ internal import Synchronization
 
 /// One request with a file, and its outcome.
 struct UploadAttempt: Sendable {
-    var verdict: UploadVerdict
-    var metrics: TransferMetrics
-    /// Status of the response, if one began.
-    var status: Int?
-    /// The content of the response; nil if none began.
-    var reply: UploadReply?
+    let began: ContinuousClock.Instant
+    let response: RescuedResponse
+    let verdict: UploadVerdict
     /// SHA-256 of the bytes sent; nil unless the whole file was sent.
-    var checksum: String?
+    let checksum: String?
     /// Since the last byte of the file was read for sending.
-    var timeSinceBody: Duration
-    /// Why the rescue log does not contain the whole response.
-    var rescueError: StoreError?
-    /// The server's release, if the response is about a file of the event.
-    var dialect: UploadReply.Dialect? { reply?.dialect }
+    let timeSinceBody: Duration
 
-    /// Sends the file once, under the control `transfer`, which is linked to the user's. The response is on disk, in the rescue
-    /// log, before it is parsed. Throws if nothing could be sent at all.
+    /// Sends the file once, under the control `transfer`, which is linked to the user's. Throws if nothing could be sent at all.
     static func send(
         _ upload: PreparedUpload,
         file: OpenFile,
@@ -34,6 +26,7 @@ struct UploadAttempt: Sendable {
         transfer: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(GigHiveError) -> UploadAttempt {
+        let began = ContinuousClock.now
         let tap: HashTap
         do {
             tap = HashTap(try HashPipeline(), expecting: file.byteCount)
@@ -50,7 +43,6 @@ struct UploadAttempt: Sendable {
             ),
             tap: tap
         )
-        let collector = ReplyCollector(rescue)
         let bodyEnd = BodyEnd(tap, uploadID: uploadID, store: uploader.store, bodyByteCount: form.byteCount)
         let observer = control.observeStop {
             if tap.completedAt != nil {
@@ -58,58 +50,26 @@ struct UploadAttempt: Sendable {
             }
         }
         defer { control.endObserving(observer) }
-        let outcome: Result<HTTPResponse, TransportError>
-        do {
-            let response = try await uploader.client.http.execute(
-                uploader.request(form, collector),
-                control: transfer,
-                progress: { progress in
-                    if progress.phase == .processing {
-                        bodyEnd.reach()
-                    }
-                    onEvent(.progress(progress))
-                }
-            )
-            outcome = .success(response)
-        } catch {
-            outcome = .failure(error)
+        let response = await uploader.execute(uploader.request(form), rescue: rescue, control: transfer) { progress in
+            if progress.phase == .processing {
+                bodyEnd.reach()
+            }
+            onEvent(.progress(progress))
         }
-        uploader.turn?.end()
-        let (body, rescueError) = await collector.finished()
-        KillPoint.replyInRescueFile.reach()
-        let checksum = await bodyEnd.checksum()
-        let timeSinceBody = tap.completedAt.map { .now - $0 } ?? .zero
-        switch outcome {
-        case .success(let response):
-            let reply = UploadReply.parse(status: response.status, body: body, isComplete: true)
-            return UploadAttempt(
-                verdict: .of(reply, head: response.head, bodyComplete: response.metrics.bodyComplete),
-                metrics: response.metrics,
-                status: response.status,
-                reply: reply,
-                checksum: checksum,
-                timeSinceBody: timeSinceBody,
-                rescueError: rescueError
-            )
-        case .failure(let failure):
-            let reply = failure.head.map { UploadReply.parse(status: $0.status, body: body) }
-            return UploadAttempt(
-                verdict: .of(failure, reply: reply),
-                metrics: failure.metrics,
-                status: failure.head?.status,
-                reply: reply,
-                checksum: checksum,
-                timeSinceBody: timeSinceBody,
-                rescueError: rescueError
-            )
-        }
+        return UploadAttempt(
+            began: began,
+            response: response,
+            verdict: .of(response.outcome),
+            checksum: await bodyEnd.checksum(),
+            timeSinceBody: tap.completedAt.map { .now - $0 } ?? .zero
+        )
     }
 }
 
 extension Uploader {
     /// The upload request of every dialect: the oldest of the three paths (gighive contract 2.1), accepting only JSON (trap
     /// T1).
-    fileprivate func request(_ form: MultipartForm, _ collector: ReplyCollector) -> HTTPRequest {
+    fileprivate func request(_ form: MultipartForm) -> HTTPRequest {
         HTTPRequest(
             .post,
             client.server.resource("/api/uploads.php"),
@@ -117,8 +77,7 @@ extension Uploader {
             body: form,
             authorization: client.authorization,
             repeatability: .atMostOnce,
-            timeouts: options.timeouts,
-            destination: .receiver(collector)
+            timeouts: options.timeouts
         )
     }
 }
@@ -251,20 +210,21 @@ enum UploadVerdict: Sendable {
         return bodyComplete ? .unknown(error, isSettled: true) : .refused(error, mayRepeat: false)
     }
 
-    /// A missing or truncated response; `reply` is the received part.
-    static func of(_ failure: TransportError, reply: UploadReply?) -> UploadVerdict {
-        let bodyComplete = failure.metrics.bodyComplete
-        if let reply, let head = failure.head {
-            // The status has arrived and decides; only a success requires its body.
-            let verdict = of(reply, head: head, bodyComplete: bodyComplete)
-            if case .unknown(_, let isSettled) = verdict {
-                return .unknown(.transport(failure), isSettled: isSettled)
+    /// The status of a truncated response decides; only a success requires its body.
+    static func of(_ outcome: RescuedResponse.Outcome) -> UploadVerdict {
+        switch outcome {
+        case .complete(let reply, let response):
+            return of(reply, head: response.head, bodyComplete: response.metrics.bodyComplete)
+        case .failed(let failure, let reply):
+            let bodyComplete = failure.metrics.bodyComplete
+            let error = GigHiveError.transport(failure)
+            guard let reply, let head = failure.head else {
+                return bodyComplete
+                    ? .unknown(error, isSettled: false) : .refused(error, mayRepeat: error.isRetryable)
             }
+            let verdict = of(reply, head: head, bodyComplete: bodyComplete)
+            if case .unknown(_, let isSettled) = verdict { return .unknown(error, isSettled: isSettled) }
             return verdict
         }
-        let error = GigHiveError.transport(failure)
-        return bodyComplete
-            ? .unknown(error, isSettled: false)
-            : .refused(error, mayRepeat: error.isRetryable)
     }
 }

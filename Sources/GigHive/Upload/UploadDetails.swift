@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 public import MediaStore
 internal import Synchronization
 
@@ -84,22 +85,25 @@ public struct UploadDetails: Sendable, Equatable {
 extension UploadDetails {
     /// The details of a journal row; nil if a required one is missing.
     init?(_ fields: [UploadField]) {
-        let value = { (name: String) in fields.first { $0.name == name }?.value }
-        guard let eventDate = value("event_date"), let orgName = value("org_name"),
-            let eventType = value("event_type"), let label = value("label")
+        guard let eventDate = fields["event_date"], let orgName = fields["org_name"],
+            let eventType = fields["event_type"], let label = fields["label"]
         else { return nil }
         self.init(
             eventDate: eventDate,
             orgName: orgName,
             eventType: eventType,
             label: label,
-            participants: value("participants"),
-            keywords: value("keywords"),
-            location: value("location"),
-            rating: value("rating"),
-            notes: value("notes")
+            participants: fields["participants"],
+            keywords: fields["keywords"],
+            location: fields["location"],
+            rating: fields["rating"],
+            notes: fields["notes"]
         )
     }
+}
+
+extension [UploadField] {
+    subscript(name: String) -> String? { first { $0.name == name }?.value }
 }
 
 struct DetailRule {
@@ -112,16 +116,16 @@ struct DetailRule {
     }
 
     func required(_ value: String, limit: Int) throws(GigHiveError) -> String {
-        guard let text = try optional(value) else {
-            throw invalid(value, "must not be blank")
-        }
-        try checkLength(text, limit: limit, of: value)
+        guard let text = try limited(value, limit: limit) else { throw invalid(value, "must not be blank") }
         return text
     }
 
     func limited(_ value: String?, limit: Int) throws(GigHiveError) -> String? {
         guard let value, let text = try optional(value) else { return nil }
-        try checkLength(text, limit: limit, of: value)
+        let count = text.unicodeScalars.count
+        guard count <= limit else {
+            throw invalid(value, "has \(count) characters; at most \(limit) are allowed", limit: Int64(limit))
+        }
         return text
     }
 
@@ -139,13 +143,6 @@ struct DetailRule {
             }
         }
         return text
-    }
-
-    private func checkLength(_ text: String, limit: Int, of value: String) throws(GigHiveError) {
-        let count = text.unicodeScalars.count
-        guard count <= limit else {
-            throw invalid(value, "has \(count) characters; at most \(limit) are allowed", limit: Int64(limit))
-        }
     }
 
     /// The limit of a guest's label (gighive contract section 6).
@@ -189,7 +186,8 @@ struct DetailRule {
     }
 
     func date(_ value: String) throws(GigHiveError) -> String {
-        guard let text = try optional(value), CalendarDate.exists(text) else {
+        // Impossible dates match the server's own pattern and cause a 500 after the whole body (gighive contract 2.1).
+        guard let text = try optional(value), let date = CivilTime(day: text), date.year >= 1 else {
             throw invalid(value, "must be a valid date (YYYY-MM-DD)")
         }
         return text
@@ -205,36 +203,6 @@ struct DetailRule {
 
     private func invalid(_ value: String, _ rule: String, limit: Int64? = nil) -> GigHiveError {
         GigHiveError(.invalidDetail, detail: rule, field: field, value: value, limit: limit)
-    }
-}
-
-enum CalendarDate {
-    /// Whether a text is `YYYY-MM-DD` and an existing day. Impossible dates match the server's own pattern and cause a 500
-    /// after the whole body (gighive contract 2.1).
-    static func exists(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
-            let year = number(bytes[0..<4]), let month = number(bytes[5..<7]), let day = number(bytes[8..<10])
-        else { return false }
-        return year >= 1 && (1...12).contains(month) && day >= 1 && day <= days(in: month, of: year)
-    }
-
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
-        var value = 0
-        for digit in digits {
-            guard (0x30...0x39).contains(digit) else { return nil }
-            value = value * 10 + Int(digit - 0x30)
-        }
-        return value
-    }
-
-    private static func days(in month: Int, of year: Int) -> Int {
-        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-        return switch month {
-        case 2: isLeap ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
     }
 }
 

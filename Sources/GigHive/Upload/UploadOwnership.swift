@@ -35,13 +35,7 @@ enum UploadOwnership {
         detail: String,
         path: [UInt8]
     ) throws(GigHiveError) -> UploadLock {
-        let lock: UploadLock?
-        do {
-            lock = try UploadLock.acquire(name, in: directory)
-        } catch {
-            throw .store(error)
-        }
-        guard let lock else {
+        guard let lock = try GigHiveError.reading(UploadLock.acquire(name, in: directory)) else {
             throw GigHiveError(.uploadInProgress, detail: detail, isRetryable: true, path: path)
         }
         return lock

@@ -21,13 +21,13 @@ public struct UploadResult: Sendable {
     /// `audio` or `video`, as reported by the server.
     public var fileType: String?
     /// Length in bytes.
-    public var sizeBytes: Int64
+    public var sizeBytes: Int64 = 0
     /// SHA-256 of the bytes sent.
     public var checksumSHA256: String?
     /// Whether the server's checksum equals ours; nil when nothing was compared because nothing was stored.
     public var isVerified: Bool?
     /// Whether a token for the stored file is in the token store.
-    public var hasDeleteToken: Bool
+    public var hasDeleteToken = false
     /// The details sent with the file.
     public var details: UploadDetails?
     /// The details that the server stored, from its response; nil if there was no response, or it has no details.
@@ -43,45 +43,35 @@ public struct UploadResult: Sendable {
     /// Whether a request of this run sent content that the server may have kept or processed.
     var hasSentContent = false
     /// Body bytes sent in the last attempt.
-    public var bytesSent: Int64
+    public var bytesSent: Int64 = 0
     /// From preflight to the result.
-    public var duration: Duration
+    public var duration = Duration.zero
     /// Attempts.
-    public var attempts: Int
+    public var attempts: Int = 0
     /// Whether it was resumed from an earlier run.
-    public var isResumed: Bool
+    public var isResumed = false
     /// The transport used.
-    public var transport: UploadTransport
+    public var transport = UploadTransport.multipart
     /// The planned transport; set if nothing is sent.
     public var plannedTransport: PlannedTransport?
     /// Whether nothing was sent because the server was known to have the bytes.
-    public var isSkipped: Bool
+    public var isSkipped = false
     /// A guest's receipt.
     public var guest: GuestReceipt?
     /// Set for `duplicate` if the file was uploaded from here and its token is stored.
-    public var isDeletableDuplicate: Bool
+    public var isDeletableDuplicate = false
     /// Why the state is not `done` or `duplicate`.
     public var error: GigHiveError?
     /// A token that could not be stored (`error` is `.tokenNotStored`), to be shown on a terminal as the last resort.
     public var unstoredToken: DeleteToken?
     /// Notes for the user that are not failures.
-    public var warnings: [UploadWarning]
+    public var warnings: [UploadWarning] = []
 
     package init(path: [UInt8], fileName: String, server: String, state: UploadState = .planned) {
         self.path = path
         self.fileName = fileName
         self.server = server
         self.state = state
-        sizeBytes = 0
-        hasDeleteToken = false
-        bytesSent = 0
-        duration = .zero
-        attempts = 0
-        isResumed = false
-        transport = .multipart
-        isSkipped = false
-        isDeletableDuplicate = false
-        warnings = []
     }
 
     /// The result of an upload before anything is sent.
@@ -176,7 +166,6 @@ extension UploadSettlement {
     /// The entry for the token of a response; nil without token or ID.
     func entry(_ reply: UploadReply) -> TokenEntry? {
         guard let token = reply.deleteToken, let fileID = reply.fileID else { return nil }
-        let field = { (name: String) in record.fields.first { $0.name == name }?.value }
         // The server normalizes text (trap T27): operators see and search for the normalized text.
         let stored = reply.stored
         let guessed = AcceptedMedia.kind(ofExtension: FileName.pathExtension(of: result.fileName))
@@ -185,10 +174,10 @@ extension UploadSettlement {
             fileID: fileID,
             token: token,
             createdAt: now(),
-            eventDate: stored?.eventDate ?? field("event_date") ?? "",
-            orgName: stored?.orgName ?? field("org_name") ?? "",
-            eventType: stored?.eventType ?? field("event_type") ?? "",
-            label: stored?.label ?? field("label"),
+            eventDate: stored?.eventDate ?? record.fields["event_date"] ?? "",
+            orgName: stored?.orgName ?? record.fields["org_name"] ?? "",
+            eventType: stored?.eventType ?? record.fields["event_type"] ?? "",
+            label: stored?.label ?? record.fields["label"],
             fileName: result.fileName,
             fileType: reply.fileType ?? guessed ?? "",
             checksumSHA256: reply.checksumSHA256 ?? record.checksumSHA256 ?? "",

@@ -38,12 +38,7 @@ struct UploadRun {
         collisions = Backoff(uploader.raceRetry)
         refusals = Backoff(uploader.options.retry.outage)
         losses = Backoff(uploader.options.retry)
-        settlement = UploadSettlement(
-            store: uploader.store,
-            record: uploader.record(of: upload),
-            result: UploadResult(of: upload, server: uploader.client.server.description)
-        )
-        settlement.now = uploader.now
+        settlement = UploadSettlement(planning: upload, over: .multipart, uploader)
     }
 
     mutating func perform() async -> UploadResult {
@@ -59,7 +54,7 @@ struct UploadRun {
     // MARK: Before the first byte
 
     private mutating func send() async throws(GigHiveError) {
-        let earlier = EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+        let earlier = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
         // A file whose digest is known was probably sent before: no lock is taken for finding that out.
         if earlier.digest != nil, let end = try await earlier.endOfFinished() {
             settlement.adopt(end)
@@ -129,7 +124,6 @@ struct UploadRun {
         let lookAhead = LookAhead(uploader, upload, control: control)
         while true {
             let attempt: UploadAttempt
-            let began = ContinuousClock.now
             lookAhead?.begin()
             do {
                 attempt = try await UploadAttempt.send(
@@ -150,8 +144,8 @@ struct UploadRun {
                 break
             }
             settlement.note(attempt)
-            if attempt.dialect != nil {
-                pass.leave(attempt.dialect)
+            if let dialect = attempt.response.reply?.dialect {
+                pass.leave(dialect)
             }
             if let end = lookAhead?.end, case .refused(let error, _) = attempt.verdict, error.code == .cancelled {
                 settlement.endAsKnown(end)
@@ -160,8 +154,8 @@ struct UploadRun {
             if let checksum = attempt.checksum, file.isUnchanged {
                 uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
             }
-            let again = await settle(attempt, since: began, file, rescue)
-            await settlement.finish(response: attempt.reply, rescuePath: rescue.path)
+            let again = await settle(attempt, file, rescue)
+            await settlement.finish(response: attempt.response.reply, rescuePath: rescue.path)
             guard let again else { break }
             pass.leave()
             guard await waitToRepeat(again), await mayBegin() else {
@@ -201,18 +195,13 @@ struct UploadRun {
     /// Brings the journal to what a try has shown.
     ///
     /// - Returns: When and why the file is sent again; nil if the upload is finished.
-    private mutating func settle(
-        _ attempt: UploadAttempt,
-        since began: ContinuousClock.Instant,
-        _ file: OpenFile,
-        _ rescue: RescueRecord
-    ) async -> Again? {
-        settlement.note(response: attempt.reply, isConfirmation: attempt.verdict.isStored)
+    private mutating func settle(_ attempt: UploadAttempt, _ file: OpenFile, _ rescue: RescueRecord) async -> Again? {
+        settlement.note(response: attempt.response.reply, isConfirmation: attempt.verdict.isStored)
         switch attempt.verdict {
         case .stored(let reply):
-            await store(reply, attempt, since: began, file, rescue)
+            await store(reply, attempt, file, rescue)
         case .duplicate(let reply):
-            await settleDuplicate(reply, attempt, since: began)
+            await settleDuplicate(reply, attempt)
         case .collided(let error):
             return await settleCollision(error, attempt, file)
         case .refused(let error, let mayRepeat):
@@ -240,24 +229,14 @@ struct UploadRun {
     private mutating func store(
         _ reply: UploadReply,
         _ attempt: UploadAttempt,
-        since began: ContinuousClock.Instant,
         _ file: OpenFile,
         _ rescue: RescueRecord
     ) async {
-        var reply = reply
-        if reply.fileID == nil, let checksum = reply.checksumSHA256 ?? attempt.checksum {
-            // A token without its id: the listing knows the number.
-            if case .present(let copy) = await uploader.inquiry(upload, checksum: checksum).run(
-                for: nil,
-                control: control
-            ) {
-                reply.fileID = copy.fileID
-            }
-        }
+        let reply = await uploader.identified(reply, settlement, of: upload.details, sent: attempt.checksum, control)
         let tokenless =
             reply.isWithoutToken
             ? await uploader.duplicateCheck(upload.details, control)
-                .state(ofTokenless: reply, checksum: attempt.checksum, since: began) : nil
+                .state(ofTokenless: reply, checksum: attempt.checksum, since: attempt.began) : nil
         KillPoint.beforeTokenCommit.reach()
         if hasLostResponse, tokenless == .duplicate {
             settlement.endAsRemembered(reply)
@@ -266,21 +245,17 @@ struct UploadRun {
                 reply,
                 isSourceUnchanged: file.isUnchanged,
                 tokenless: tokenless,
-                rescuePath: attempt.rescueError == nil ? rescue.path : nil
+                rescuePath: attempt.response.rescueError == nil ? rescue.path : nil
             )
         }
         KillPoint.afterTokenCommit.reach()
     }
 
-    private mutating func settleDuplicate(
-        _ reply: UploadReply,
-        _ attempt: UploadAttempt,
-        since began: ContinuousClock.Instant
-    ) async {
+    private mutating func settleDuplicate(_ reply: UploadReply, _ attempt: UploadAttempt) async {
         let finding = await uploader.duplicateCheck(upload.details, control).refusal(
             reply,
             checksum: attempt.checksum,
-            since: began
+            since: attempt.began
         )
         if hasLostResponse, case .inEvent(let fileID, let served) = finding {
             // The event did not have it before the attempt whose response was lost.

@@ -17,11 +17,19 @@ struct UploadSettlement {
     /// A response with a token whose status does not confirm the upload.
     var unconfirmed: UploadReply?
     var now: @Sendable () -> Date = { Date() }
+}
 
-    init(store: TokenStore, record: UploadRecord, result: UploadResult) {
-        self.store = store
-        self.record = record
-        self.result = result
+extension UploadSettlement {
+    /// For an upload that is not in the journal yet.
+    init(planning upload: PreparedUpload, over transport: UploadTransport, _ uploader: Uploader) {
+        var result = UploadResult(of: upload, server: uploader.client.server.description)
+        result.transport = transport
+        result.warnings = upload.warnings(over: transport)
+        var record = uploader.record(of: upload)
+        record.transport = transport
+        if transport == .tus { record.state = .planned }
+        record.isGuest = uploader.isGuest
+        self.init(store: uploader.store, record: record, result: result, now: uploader.now)
     }
 
     /// For a row of the journal.
@@ -53,15 +61,15 @@ struct UploadSettlement {
 
     /// Takes over the measurements of an attempt.
     mutating func note(_ attempt: UploadAttempt) {
-        record.attempts += max(1, attempt.metrics.attempts)
+        let metrics = attempt.response.metrics
+        record.attempts += max(1, metrics.attempts)
         record.checksumSHA256 = attempt.checksum ?? record.checksumSHA256
-        record.httpStatus = attempt.status
         result.attempts = record.attempts
-        result.bytesSent = attempt.metrics.bodyBytesSent
+        result.bytesSent = metrics.bodyBytesSent
         result.checksumSHA256 = record.checksumSHA256
-        result.httpStatus = attempt.status
+        note(status: attempt.response.reply?.status)
         // A refused login and a server that is down have processed nothing.
-        if case .refused(let error, _) = attempt.verdict, error.endsRun || attempt.metrics.bodyBytesSent == 0 { return }
+        if case .refused(let error, _) = attempt.verdict, error.endsRun || metrics.bodyBytesSent == 0 { return }
         result.hasSentContent = true
     }
 

@@ -129,13 +129,18 @@ public struct Uploader: Sendable {
         _ control: TransferControl,
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> UploadResult {
+        // A stopped upload blocks one of five places for a day, so it is not stopped for a copy on the server.
+        let isStoppable = features.offsetUnit != .chunks
         var run = TusUploadRun(
-            self,
-            upload,
+            uploader: self,
+            upload: upload,
             features: features,
-            continuing: record,
+            continued: record,
             control: control,
-            onEvent: onEvent
+            onEvent: onEvent,
+            lookAhead: isStoppable ? LookAhead(self, upload, control: control) : nil,
+            pass: EventPass(events, upload.details),
+            settlement: UploadSettlement(planning: upload, over: .tus, self)
         )
         let result = await run.perform()
         guard let error = result.error, error.isPendingLimit, options.guest == nil, fitsDirectly(upload) else {
@@ -166,10 +171,10 @@ public struct Uploader: Sendable {
         await shielded(control) {
             var resolution = UploadResolution(
                 uploader: self,
-                record: record,
                 details: details,
                 control: control,
-                onEvent: onEvent
+                onEvent: onEvent,
+                settlement: UploadSettlement(store: store, record: record)
             )
             return await resolution.perform()
         }
@@ -216,21 +221,34 @@ public struct Uploader: Sendable {
         )
     }
 
+    /// A response with the server's ID, also for a token without one: the listing has it.
+    func identified(
+        _ reply: UploadReply,
+        _ settlement: UploadSettlement,
+        of details: UploadDetails,
+        sent checksum: String?,
+        _ control: TransferControl
+    ) async -> UploadReply {
+        var reply = reply
+        if reply.fileID == nil, let checksum = reply.checksumSHA256 ?? checksum,
+            case .present(let copy) = await inquiry(settlement, of: details, checksum: checksum)
+                .run(for: nil, control: control)
+        {
+            reply.fileID = copy.fileID
+        }
+        return reply
+    }
+
     func duplicateCheck(_ details: UploadDetails, _ control: TransferControl) -> DuplicateCheck {
         DuplicateCheck(uploader: self, event: InventoryEvent(details), control: control)
     }
 
     /// For a row of the journal, whose checksum is known by now.
-    func inquiry(
-        _ record: UploadRecord,
-        of details: UploadDetails,
-        checksum: String,
-        fileName: String
-    ) -> OutcomeInquiry {
+    func inquiry(_ settlement: UploadSettlement, of details: UploadDetails, checksum: String) -> OutcomeInquiry {
         inquiry(
             checksum: checksum,
-            fileName: fileName,
-            sizeBytes: record.sizeBytes,
+            fileName: settlement.result.fileName,
+            sizeBytes: settlement.record.sizeBytes,
             event: InventoryEvent(details)
         )
     }

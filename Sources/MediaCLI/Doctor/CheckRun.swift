@@ -62,7 +62,7 @@ struct CheckRun: Sendable {
         var checks = told.withLock { $0 }
         let reason = deadline.isOver ? "not within \(Formats.span(limit))" : "stopped"
         for name in names where !checks.contains(where: { $0.name == name }) {
-            let check = ServerCheck(name, .skipped, reason)
+            let check = ServerCheck(named: name, .skipped, reason)
             checks.append(check)
             report(check)
         }
