@@ -113,15 +113,9 @@ struct CaptureRun: Sendable {
         if tally.total > 1 {
             console.note(tally.words(words))
         }
-        func count(_ state: CaptureItem.State) -> JSONValue { JSONValue(tally.count(state)) }
-        let counts: JSONObject =
-            [
-                "items": JSONValue(tally.total), "accepted": count(.accepted), "planned": count(.planned),
-                "pending": count(.pending), "queued": count(.queued), "submitted": count(.submitted),
-                "unknown_outcome": count(.unknownOutcome), "rejected": count(.rejected), "failed": count(.failed),
-                "cancelled": count(.cancelled),
-            ] + console.ending(code, after: display.elapsed)
-        console.summary(members + counts)
+        let counts = JSONObject(words.map { (name: $0.state.rawValue, value: JSONValue(tally.count($0.state))) })
+        let ending = console.ending(code, after: display.elapsed)
+        console.summary(members + ["items": JSONValue(tally.total)] + counts + ending)
         return code
     }
 }
