@@ -38,12 +38,9 @@ struct CaptureSender: Sendable {
         )
     }
 
-    /// The header fields of a submission, signed as late as possible (trap 24).
+    /// The header fields of a submission, signed as late as possible (trap 24). `time` is by the server's clock, as far
+    /// as known.
     ///
-    /// - Parameters:
-    ///   - submission: The signed submission.
-    ///   - time: Time by the server's clock, as far as known.
-    /// - Returns: Three fields.
     /// - Throws: `CaptureError` `.signingFailed`.
     func headers(of submission: SignedSubmission, at time: Date) async throws(CaptureError) -> [HTTPHeader] {
         try await RequestSignature.headers(
@@ -51,20 +48,6 @@ struct CaptureSender: Sendable {
             device: device,
             counter: submission.requestCounter,
             milliseconds: Self.milliseconds(time)
-        )
-    }
-
-    func send(
-        _ submission: SignedSubmission,
-        headers: [HTTPHeader],
-        control: TransferControl
-    ) async throws(CaptureError) -> SubmissionReply {
-        try await client.submit(
-            submission.body,
-            headers: headers,
-            requestID: submission.requestID,
-            profile: device.profile,
-            control: control
         )
     }
 
@@ -80,10 +63,8 @@ struct CaptureSender: Sendable {
         }
     }
 
-    func remote(_ id: String, at time: Date, control: TransferControl) async throws(CaptureError) -> RemoteCapture {
-        try await asking(at: time) { headers throws(CaptureError) in
-            try await client.capture(id, headers: headers, control: control)
-        }
+    func remote(_ id: String, at time: Date) async throws(CaptureError) -> RemoteCapture {
+        try await asking(at: time) { headers throws(CaptureError) in try await client.capture(id, headers: headers) }
     }
 
     /// Sends a query; once more with the server's time when its clock differs (contract 1.3).
