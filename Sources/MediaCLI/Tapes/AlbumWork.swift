@@ -166,9 +166,6 @@ extension AssociationReason {
         }
     }
 
-    /// Whether permissions are the cause.
-    var isOfAccess: Bool { [.accessNotDetermined, .accessDenied, .accessLimited].contains(self) }
-
     /// The exit code of a command whose only purpose was the album.
     var exitCode: ExitCode {
         switch self {

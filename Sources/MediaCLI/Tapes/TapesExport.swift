@@ -250,7 +250,7 @@ struct TapeExportRun: Sendable {
             }
         }
         say(target, length: length)
-        guard let service else { return AlbumOutcome(.skipped) }
+        guard let service else { return .skipped }
         let path = target.absolute(from: console.context.workingDirectory)
         return try await AlbumWork(console: console, service: service, display: display)
             .run { (service) async throws(TapesError) in try await service.file(path, into: tape.id) }

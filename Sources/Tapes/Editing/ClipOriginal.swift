@@ -23,11 +23,8 @@ struct ClipOriginal: Sendable {
     let digests: FileDigests?
 
     /// Opens an original, and computes its digests if requested. Gives up on a file system that does not respond.
+    /// `path` is absolute; `patience` limits one step: opening the file, reading a block.
     ///
-    /// - Parameters:
-    ///   - path: Absolute, as bytes.
-    ///   - patience: Maximum duration of one step: opening the file, reading a block.
-    ///   - wantsDigests: Whether the digests of a file with this status are requested.
     /// - Throws: `Trouble`, also when the file changes while it is read.
     init(
         _ path: [UInt8],
@@ -97,12 +94,8 @@ extension ClipOriginal.Trouble {
 }
 
 enum ClipMedium {
-    /// By the content, or by the name where that is unknown or more specific.
-    ///
-    /// - Parameters:
-    ///   - path: Only its extension matters.
-    ///   - prefix: The first bytes of the file; 4 KiB are enough. Empty for a missing file.
-    /// - Returns: nil for sound and for non-media files.
+    /// By the content, or by the name where that is unknown or more specific. The first 4 KiB of the file are enough;
+    /// the prefix of a missing file is empty. nil for sound and for non-media files.
     static func kind(of path: [UInt8], prefix: [UInt8]) -> ClipRecord.Kind? {
         let name = String(decoding: path.nameOfPath, as: UTF8.self)
         if StillPicture.isSniffed(prefix) { return .image }
@@ -128,12 +121,9 @@ enum OriginalReading {
     /// Maximum duration of reading one block.
     static let patience = Duration.seconds(30)
 
-    /// Opens a file and computes its digests in one read.
+    /// Opens a file and computes its digests in one read, unless they are known for its status. nil when it cannot
+    /// be read completely, or changes meanwhile.
     ///
-    /// - Parameters:
-    ///   - path: Absolute, as bytes.
-    ///   - isKnown: Whether the digests of a file with this status are not needed.
-    /// - Returns: nil when it cannot be read completely, or changes meanwhile.
     /// - Throws: `TapesError` `.cancelled`.
     static func read(
         _ path: [UInt8],
@@ -173,15 +163,9 @@ enum OriginalReading {
 
 /// Absolute paths, as bytes, equivalent to the given ones.
 enum AbsolutePath {
-    /// The absolute form of a given path.
-    ///
-    /// `.` and repeated slashes are removed. `name/..` is removed only if `name` is a directory and not a link, behind
-    /// which `..` is elsewhere. Nothing else is resolved, so a link given by the user stays the path of the original.
-    ///
-    /// - Parameters:
-    ///   - path: As given; a relative one starts at the directory.
-    ///   - directory: The current directory.
-    /// - Returns: The path; a trailing slash stays, since it requires a directory.
+    /// The absolute form of a given path. `.` and repeated slashes are removed. `name/..` is removed only if `name` is
+    /// a directory and not a link, behind which `..` is elsewhere. Nothing else is resolved, so a link given by the
+    /// user stays the path of the original. A trailing slash stays, since it requires a directory.
     static func of(_ path: [UInt8], in directory: [UInt8]) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         let whole = path.first == slash ? path : directory + [slash] + path

@@ -41,13 +41,8 @@ struct ImmichClient: Sendable {
         )
     }
 
-    /// Sends a request and parses its JSON; `.null` for a response without content.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - level: The access reported as missing when the key is refused.
-    /// - Returns: The value.
-    /// - Throws: `AlbumError`.
+    /// Sends a request and parses its JSON; `.null` for a response without content. `level` is the access reported as
+    /// missing when the key is refused.
     func json(_ request: HTTPRequest, needing level: AccessLevel) async throws(AlbumError) -> JSONValue {
         let response: HTTPResponse
         do {
@@ -55,22 +50,13 @@ struct ImmichClient: Sendable {
         } catch {
             throw AlbumError(error)
         }
-        return try json(in: response, needing: level)
-    }
-
-    /// The JSON of a successful response.
-    func json(in response: HTTPResponse, needing level: AccessLevel) throws(AlbumError) -> JSONValue {
-        guard (200..<300).contains(response.status) else { throw refusal(response).error(needing: level) }
+        guard (200..<300).contains(response.status) else { throw ImmichRefusal(response).error(needing: level) }
         if response.body.isEmpty { return .null }
         guard let value = JSONReader.value(of: response.body[...]) else {
             let type = response.head.mediaType.map(ServerText.sentence) ?? "of no type"
             throw AlbumError(.unreachable(retryAfter: nil), detail: "the answer is \(type), not JSON")
         }
         return value
-    }
-
-    func refusal(_ response: HTTPResponse) -> ImmichRefusal {
-        ImmichRefusal(response)
     }
 
     /// Within a command a retry is worth seconds, not minutes.

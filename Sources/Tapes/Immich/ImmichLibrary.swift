@@ -133,12 +133,9 @@ public struct ImmichLibrary: AlbumLibrary {
 
     // MARK: Assets
 
-    /// The server's ids of originals, by checksum in one request for all; missing ones are uploaded (contract 6.3).
+    /// The server's ids of originals, by checksum in one request for all; missing ones are uploaded (contract 6.3). An
+    /// unreadable or rejected file does not affect the others.
     ///
-    /// - Parameters:
-    ///   - clips: Clips of one tape.
-    ///   - mayUpload: Whether missing originals may be uploaded.
-    /// - Returns: One each. An unreadable or rejected file does not affect the others.
     /// - Throws: `AlbumError` for failures that affect all: of the request, a refused key, `.cancelled`.
     public func resolveAssets(
         _ clips: [ClipRecord],
@@ -349,11 +346,8 @@ extension ImmichLibrary {
         case notNow(AlbumError)
     }
 
-    /// Adds or removes in chunks. Status 200 does not mean success, so every element is read.
-    ///
-    /// When a later chunk fails, the results of earlier ones stay; all other ids get that failure.
-    ///
-    /// - Returns: The results by id.
+    /// Adds or removes in chunks. Status 200 does not mean success, so every element is read. When a later chunk fails,
+    /// the results of earlier ones stay; all other ids get that failure.
     private func change(
         _ method: HTTPMethod,
         _ ids: [String],
@@ -424,9 +418,8 @@ extension ImmichLibrary {
         var checksum: ImmichChecksum
     }
 
-    /// `POST /assets/bulk-upload-check` in blocks of 5,000. Results are matched by id, not by order.
-    ///
-    /// - Returns: Resolutions by our id; files that are not on the server are omitted.
+    /// `POST /assets/bulk-upload-check` in blocks of 5,000. Results are matched by id, not by order. Files that are not
+    /// on the server are omitted.
     func check(_ files: [CheckedFile]) async throws(AlbumError) -> [String: AssetResolution] {
         var found: [String: AssetResolution] = [:]
         var rest = files[...]

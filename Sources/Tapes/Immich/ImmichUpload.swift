@@ -70,7 +70,7 @@ extension ImmichLibrary {
         } catch {
             return try await outcome(of: error, answer, upload)
         }
-        guard (200..<300).contains(response.status) else { return try outcome(of: client.refusal(response)) }
+        guard (200..<300).contains(response.status) else { return try outcome(of: ImmichRefusal(response)) }
         if let id = Self.assetID(in: response.body) { return .asset(id) }
         return try await confirmed(upload, or: AlbumError(.unreachable(retryAfter: nil), detail: "no id in the answer"))
     }
