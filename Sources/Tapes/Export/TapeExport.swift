@@ -265,32 +265,13 @@ struct M3UPlaylist {
 extension TerminalText {
     /// Whether there are no control and format characters; invalid UTF-8 is allowed.
     fileprivate static func isPlain(_ path: [UInt8]) -> Bool {
-        var parser = Unicode.UTF8.ForwardParser()
-        var iterator = path.makeIterator()
-        while true {
-            switch parser.parseScalar(from: &iterator) {
-            case .valid(let encoded):
-                let scalar = Unicode.UTF8.decode(encoded)
-                if isDangerous(scalar) || scalar.properties.generalCategory == .format { return false }
-            case .error: break
-            case .emptyInput: return true
-            }
-        }
+        // Invalid bytes become U+FFFD, which is neither.
+        String(decoding: path, as: UTF8.self).unicodeScalars
+            .allSatisfy { !isDangerous($0) && $0.properties.generalCategory != .format }
     }
 }
 
 enum FileURL {
     /// `file:///…`; every byte that is not unreserved (RFC 3986 section 2.3) or a slash is percent-encoded.
-    static func text(of path: [UInt8]) -> String {
-        let digits = Array("0123456789ABCDEF")
-        return path.reduce(into: "file://") { text, byte in
-            let scalar = Unicode.Scalar(byte)
-            let isLetterOrDigit = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
-            if isLetterOrDigit || "-._~/".unicodeScalars.contains(scalar) {
-                text.unicodeScalars.append(scalar)
-            } else {
-                text += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-            }
-        }
-    }
+    static func text(of path: [UInt8]) -> String { "file://" + PercentEncoding.encode(path: path) }
 }
