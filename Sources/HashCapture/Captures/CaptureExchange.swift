@@ -71,7 +71,11 @@ struct CaptureExchange: Sendable {
         try keepSigned(&progress, body: submission.body.bytes, counter: submission.payloadCounter)
         try checkStop()
         let sentAt = clock()
-        let headers = try await sender.headers(of: submission, at: time(progress))
+        let headers = try await sender.headers(
+            of: SHA256Digest.of(submission.body.bytes),
+            counter: submission.requestCounter,
+            at: time(progress)
+        )
         CaptureKillPoint.requestSigned.reach()
         try keepSubmitted(&progress, at: sentAt)
         let reply = try await sender.client.submit(

@@ -38,16 +38,21 @@ struct CaptureSender: Sendable {
         )
     }
 
-    /// The header fields of a submission, signed as late as possible (trap 24). `time` is by the server's clock, as far
-    /// as known.
+    /// The header fields of a request with a body of this digest, signed as late as possible (trap 24). `time` is by the
+    /// server's clock, as far as known.
     ///
     /// - Throws: `CaptureError` `.signingFailed`.
-    func headers(of submission: SignedSubmission, at time: Date) async throws(CaptureError) -> [HTTPHeader] {
-        try await RequestSignature.headers(
-            body: submission.body.bytes,
+    func headers(
+        of digest: SHA256Digest,
+        counter: UInt32,
+        at time: Date
+    ) async throws(CaptureError) -> [HTTPHeader] {
+        let milliseconds = Int64(time.timeIntervalSince1970 * 1000)
+        return try await RequestSignature.headers(
+            bodyDigest: digest,
             device: device,
-            counter: submission.requestCounter,
-            milliseconds: Self.milliseconds(time)
+            counter: counter,
+            milliseconds: milliseconds
         )
     }
 
@@ -81,12 +86,7 @@ struct CaptureSender: Sendable {
     }
 
     private func headersOfQuestion(at time: Date) async throws(CaptureError) -> [HTTPHeader] {
-        try await RequestSignature.headers(
-            body: [],
-            device: device,
-            counter: try take(1),
-            milliseconds: Self.milliseconds(time)
-        )
+        try await headers(of: SHA256Digest.of([]), counter: try take(1), at: time)
     }
 
     func take(_ count: UInt32) throws(CaptureError) -> UInt32 {
@@ -97,8 +97,6 @@ struct CaptureSender: Sendable {
                 ? CaptureError(.counterExhausted, detail: error.detail, underlying: error) : CaptureError(error)
         }
     }
-
-    static func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1000) }
 }
 
 extension CaptureError {

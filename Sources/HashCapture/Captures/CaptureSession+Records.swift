@@ -125,7 +125,7 @@ extension CaptureSession {
             throw CaptureError(.captureUnknown, detail: "the capture is for \(record.server)", value: record.id)
         }
         if record.mode == nil {
-            guard case .adoptAsHashOnly = choice else {
+            guard choice == .adoptAsHashOnly else {
                 throw CaptureError(
                     .localOnly,
                     detail: "the record is from before hash-only captures; nothing is sent for it unless asked for",
@@ -150,8 +150,7 @@ extension CaptureSession {
         _ choice: RetryChoice,
         _ exchange: CaptureExchange
     ) async throws(CaptureError) -> CaptureOutcome {
-        var isResend = false
-        if case .resend = choice { isResend = true }
+        let isResend = choice == .resend
         switch record.state {
         case .accepted, .rejected:
             return CaptureOutcome(record: record, error: Self.refusal(of: record), isKnown: true)

@@ -38,8 +38,6 @@ extension CaptureSession {
     }
 
     /// Compares a match. The server is always skipped for a record of another server.
-    ///
-    /// - Throws: `CaptureError`.
     public func verify(_ match: CaptureMatch, isOffline: Bool) async throws(CaptureError) -> CaptureVerification {
         let (record, digest) = (match.record, match.digest)
         let bundle = CaptureBundle(record)

@@ -75,7 +75,7 @@ public struct DeviceEnrolment: Sendable {
             model: plan.model,
             challenge: try await session.client.challenge(),
             signer: signer,
-            attestation: plan.evidence.map(KeyAttestation.tpm2) ?? .own
+            evidence: plan.evidence
         )
         CaptureKillPoint.deviceRegistered.reach()
         let level = try level(reply, plan)

@@ -47,8 +47,7 @@ struct DeviceKey: Sendable {
             return KeySigner(try read(path(of: name)), isSlow: false)
         case .provider(let uri, let provider):
             let key = try await BlockingWork.run { () throws(CaptureError) in
-                try Self.usable(provider) { () throws(CryptoError) in try SigningKey.open(uri: uri, provider: provider)
-                }
+                try Self.usable(provider, SigningKey.open(uri: uri, provider: provider))
             }
             return KeySigner(key, isSlow: true)
         case .command(let arguments):
@@ -63,8 +62,8 @@ struct DeviceKey: Sendable {
 
     /// Generates a key and writes it to a new file in the directory of keys, named after the server.
     func make(for server: String) throws(CaptureError) -> (name: String, signer: any CaptureSigner) {
-        let key = try Self.usable("") { () throws(CryptoError) in try SigningKey.generate() }
-        let pem = try Self.usable("") { () throws(CryptoError) in try key.pem() }
+        let key = try Self.usable("", SigningKey.generate())
+        let pem = try Self.usable("", key.pem())
         let place = try CaptureError.stored(directory.make(.captureKeys))
         do throws(FileWriteError) {
             return (try write(pem, stem: Self.stem(of: server), in: place), KeySigner(key, isSlow: false))
@@ -127,15 +126,15 @@ struct DeviceKey: Sendable {
         guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
             throw CaptureError(.keyUnusable, detail: "others may read the key: its mode has to be 0600", path: bytes)
         }
-        return try Self.usable(path) { () throws(CryptoError) in try SigningKey.read(pem: pem) }
+        return try Self.usable(path, SigningKey.read(pem: pem))
     }
 
     private static func usable<Value>(
         _ place: String,
-        _ body: () throws(CryptoError) -> Value
+        _ value: @autoclosure () throws(CryptoError) -> Value
     ) throws(CaptureError) -> Value {
-        do {
-            return try body()
+        do throws(CryptoError) {
+            return try value()
         } catch {
             throw CaptureError(.keyUnusable, detail: error.detail, value: place, underlying: error)
         }

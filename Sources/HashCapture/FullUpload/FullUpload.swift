@@ -250,12 +250,7 @@ extension CaptureExchange {
         }
         try checkStop()
         let sentAt = clock()
-        let headers = try await RequestSignature.headers(
-            bodyDigest: formDigest,
-            device: sender.device,
-            counter: counter,
-            milliseconds: CaptureSender.milliseconds(time(progress))
-        )
+        let headers = try await sender.headers(of: formDigest, counter: counter, at: time(progress))
         CaptureKillPoint.requestSigned.reach()
         try keepSubmitted(&progress, at: sentAt)
         let reply = try await send(form, headers, onProgress)
