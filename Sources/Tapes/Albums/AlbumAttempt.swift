@@ -39,10 +39,10 @@ struct AlbumAttempt {
 
     /// - Returns: nil for a tape that is gone or empty, which gets no album (rules R1, R2.3).
     init?(_ service: AlbumService, tapeID: String, isAsked: Bool, filing path: [UInt8]?) throws(TapesError) {
-        guard let tape = try service.stored(service.store.tape(tapeID)) else {
+        guard let tape = try stored(service.store.tape(tapeID)) else {
             return nil
         }
-        clips = try service.stored(service.store.clips(of: tapeID))
+        clips = try stored(service.store.clips(of: tapeID))
         guard !clips.isEmpty else { return nil }
         firstClips = Set(clips.map(\.id))
         self.service = service
@@ -107,18 +107,18 @@ struct AlbumAttempt {
         guard !settlements.isEmpty else { return }
         let kept = clips.compactMap { settlements[$0.id] }
         settlements = [:]
-        try service.stored(service.store.settle(kept, in: opened?.id ?? "", at: service.now()))
+        try stored(service.store.settle(kept, in: opened?.id ?? "", at: service.now()))
         TapeKillPoint.clipsSettled.reach()
     }
 
     mutating func reload() throws(TapesError) {
-        tape = try service.stored(service.store.tape(tape.id)) ?? tape
-        clips = try service.stored(service.store.clips(of: tape.id))
+        tape = try stored(service.store.tape(tape.id)) ?? tape
+        clips = try stored(service.store.clips(of: tape.id))
     }
 
     mutating func makePending(_ reason: AssociationReason) throws(TapesError) {
         guard tape.association != .pending || tape.reason != reason else { return }
-        try service.stored(service.store.settleTape(tape.id, .pending, reason))
+        try stored(service.store.settleTape(tape.id, .pending, reason))
         tape.association = .pending
         tape.reason = reason
     }
@@ -215,7 +215,7 @@ extension AlbumAttempt {
             presence = .missing
         }
         switch presence {
-        case .found(_, _, let hint):
+        case .found(_, let hint):
             known.hint = hint ?? known.hint
             known.verifiedAt = service.now()
             try use(known)

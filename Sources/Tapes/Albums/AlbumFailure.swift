@@ -77,8 +77,8 @@ extension AssociationReason {
 
 /// Whether an album exists.
 public enum AlbumPresence: Sendable, Equatable {
-    /// It exists; with its current path and its number of assets, if known.
-    case found(title: String, count: Int?, hint: [UInt8]?)
+    /// It exists; with its current path, if known.
+    case found(title: String, hint: [UInt8]?)
     /// It does not exist: a definite result of this very library.
     case missing
     /// Unknown: looking is not allowed.

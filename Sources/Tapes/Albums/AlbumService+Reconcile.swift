@@ -103,7 +103,7 @@ extension AlbumService {
             try await confirm(opened)
             try store.settleTape(link.tapeID, .pending, .albumMissing)
             report(.pending, link.tapeID, album: link.albumID, "album is gone")
-        case .found(_, _, let hint):
+        case .found(_, let hint):
             var current = current
             current.hint = hint ?? current.hint
             current.verifiedAt = now()

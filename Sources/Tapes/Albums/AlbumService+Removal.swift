@@ -185,8 +185,6 @@ extension TapeDeletion.Album {
 public struct TapeDeletion: Sendable, Equatable {
     /// The result for an album.
     public enum Album: Sendable, Equatable {
-        /// There was none.
-        case none
         /// Kept: the flag is off, the caller keeps it, or another tape has it.
         case kept(AlbumLink)
         /// Deleted, now or before.

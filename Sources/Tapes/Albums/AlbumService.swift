@@ -100,10 +100,6 @@ public struct AlbumService: Sendable {
         return try await work()
     }
 
-    func stored<Value>(_ value: @autoclosure () throws(StoreError) -> Value) throws(TapesError) -> Value {
-        do throws(StoreError) { return try value() } catch { throw TapesError(error) }
-    }
-
     func report(
         _ kind: AlbumEvent.Kind,
         _ tapeID: String,
@@ -299,7 +295,7 @@ extension AlbumService {
             }
         }
         switch presence {
-        case .found(let title, _, let hint):
+        case .found(let title, let hint):
             return AlbumLink(
                 tapeID: tapeID,
                 libraryID: opened.id,

@@ -8,7 +8,7 @@ internal import MediaTransport
 
 /// An original, open for reading (rule R14). Temporary failures are distinguished from permanent ones.
 struct ClipOriginal: Sendable {
-    enum Trouble: Error {
+    enum Failure: Error {
         /// Temporarily unavailable.
         case away(String)
         /// Temporarily unavailable: its file system does not respond.
@@ -25,16 +25,16 @@ struct ClipOriginal: Sendable {
     /// Opens an original, and computes its digests if requested. Gives up on a file system that does not respond.
     /// `path` is absolute; `patience` limits one step: opening the file, reading a block.
     ///
-    /// - Throws: `Trouble`, also when the file changes while it is read.
+    /// - Throws: `Failure`, also when the file changes while it is read.
     init(
         _ path: [UInt8],
         patience: Duration = OriginalReading.patience,
         wantsDigests: @escaping @Sendable (FileIdentity) -> Bool = { _ in false }
-    ) async throws(Trouble) {
-        let read: Result<(SourceFile, FileDigests?), Trouble>
+    ) async throws(Failure) {
+        let read: Result<(SourceFile, FileDigests?), Failure>
         do {
             read = try await BoundedWork.run(stallLimit: patience) { steps in
-                Result { () throws(Trouble) in try Self.read(path, wantsDigests, steps) }
+                Result { () throws(Failure) in try Self.read(path, wantsDigests, steps) }
             }
         } catch {
             throw error.kind == .cancelled ? .cancelled : .silent
@@ -46,12 +46,12 @@ struct ClipOriginal: Sendable {
         _ path: [UInt8],
         _ wantsDigests: (FileIdentity) -> Bool,
         _ steps: WorkSteps
-    ) throws(Trouble) -> (SourceFile, FileDigests?) {
+    ) throws(Failure) -> (SourceFile, FileDigests?) {
         let file: SourceFile
         do {
             file = try SourceFile(path: path)
         } catch {
-            throw Trouble(error)
+            throw Failure(error)
         }
         guard wantsDigests(file.status) else { return (file, nil) }
         let digests: FileDigests
@@ -71,16 +71,16 @@ struct ClipOriginal: Sendable {
     var modifiedAt: Date { Date(timeIntervalSince1970: Double(file.status.modificationNanoseconds) / 1e9) }
 
     /// The content for one upload, with a separate descriptor, since the transport closes it.
-    func content() throws(Trouble) -> FileContent {
+    func content() throws(Failure) -> FileContent {
         do {
             return FileContent(owning: try file.duplicateDescriptor(), byteCount: file.status.size)
         } catch {
-            throw Trouble(error)
+            throw Failure(error)
         }
     }
 }
 
-extension ClipOriginal.Trouble {
+extension ClipOriginal.Failure {
     init(_ error: SourceFileError) {
         switch error.kind {
         case .notFound: self = .away("the file is not there")

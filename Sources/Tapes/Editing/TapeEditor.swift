@@ -55,15 +55,17 @@ public struct TapeEditor: Sendable {
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func create(title: String) throws(TapesError) -> TapeRecord {
-        let title = title.trimmingCharacters(in: .whitespacesAndNewlines)
-        let new = TapeRecord(
-            id: UUID().uuidString.lowercased(),
-            title: title.isEmpty ? TapeRecord.untitled : title,
-            createdAt: now()
-        )
+        let new = planned(title: title)
         try stored(store.create(new))
         // Times are stored with millisecond precision.
         return try stored(store.tape(new.id)) ?? new
+    }
+
+    /// The tape that `create` would store.
+    package func planned(title: String) -> TapeRecord {
+        let title = title.trimmingCharacters(in: .whitespacesAndNewlines)
+        let id = UUID().uuidString.lowercased()
+        return TapeRecord(id: id, title: title.isEmpty ? TapeRecord.untitled : title, createdAt: now())
     }
 
     /// Changes the title of a tape, but not of its album (rule R8). Surrounding blanks are removed.
@@ -113,11 +115,6 @@ public struct TapeEditor: Sendable {
         let place = try stored(store.moveClip(clip.id, of: clip.tapeID, to: position, now: now()))
         guard let place else { throw TapesError(.clipNotFound, value: clip.id) }
         return place
-    }
-
-    @discardableResult
-    func stored<Value>(_ value: @autoclosure () throws(StoreError) -> Value) throws(TapesError) -> Value {
-        do throws(StoreError) { return try value() } catch { throw TapesError(error) }
     }
 }
 

@@ -201,14 +201,12 @@ extension FolderLibrary {
         let lock = try await lock("at " + address)
         defer { lock.release() }
         return try await run { _ throws(AlbumError) in
-            let made: AlbumAccess?
             do throws(AlbumError) {
-                made = try makeRoot(level)
+                return try makeRoot(level) ?? access
             } catch {
                 guard case .unauthorized = error.kind else { throw error }
                 return AlbumAccess(.denied, fingerprint: access.fingerprint, detail: error.detail)
             }
-            return made ?? access
         }
     }
 
@@ -246,8 +244,7 @@ extension FolderLibrary {
                 guard let album = try open(needing: .addOnly).album(id, hint: hint, needing: .addOnly) else {
                     return .missing
                 }
-                let manifest = album.manifest
-                return .found(title: manifest.title, count: manifest.entries.count, hint: album.path)
+                return .found(title: album.manifest.title, hint: album.path)
             } catch {
                 if case .insufficient = error.kind { return .unknown }
                 throw error

@@ -227,8 +227,6 @@ extension ImmichLibrary {
     static let largestChunk = 250
 
     /// Whether an album exists; `.unknown` for a key without `album.read`, without a request.
-    ///
-    /// - Throws: `AlbumError`.
     public func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence {
         let path = try Self.path(ofAlbum: id)
         // Trap 3: without permission to look, albums must not count as missing.
@@ -236,7 +234,7 @@ extension ImmichLibrary {
         do throws(AlbumError) {
             let answer = try await json(client.request(.get, path), needing: .readWrite)
             guard let album = ImmichAlbum(answer) else { throw Self.noAlbum }
-            return .found(title: album.title, count: album.count, hint: nil)
+            return .found(title: album.title, hint: nil)
         } catch {
             switch error.kind {
             case .albumMissing: return .missing
@@ -247,8 +245,6 @@ extension ImmichLibrary {
     }
 
     /// Our own album with the tape's mark in its description (rule R4), the oldest of several.
-    ///
-    /// - Throws: `AlbumError`.
     public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
         let grant = try await grant()
         guard grant.allows(.readAlbum) else {
@@ -265,8 +261,6 @@ extension ImmichLibrary {
     }
 
     /// Creates an album, at most once: if the response is lost, the mark identifies it.
-    ///
-    /// - Throws: `AlbumError`.
     public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
         // No `assetIds`: the server would silently ignore those that are not ours.
         let body: JSONObject = ["albumName": .string(title), "description": .string(Self.mark(of: tapeID))]
@@ -277,8 +271,6 @@ extension ImmichLibrary {
     }
 
     /// Adds assets in chunks of 250. A failure of the first is thrown; that of a later one is the result of its assets.
-    ///
-    /// - Throws: `AlbumError`.
     public func add(
         _ assets: [AlbumAsset],
         to albumID: String,
@@ -302,8 +294,6 @@ extension ImmichLibrary {
     }
 
     /// Removes assets from an album; they stay on the server.
-    ///
-    /// - Throws: `AlbumError`.
     public func remove(
         _ assetIDs: [[UInt8]],
         from albumID: String,
@@ -323,8 +313,6 @@ extension ImmichLibrary {
     }
 
     /// Deletes an album; its assets stay on the server.
-    ///
-    /// - Throws: `AlbumError`.
     public func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion {
         let request = client.request(.delete, try Self.path(ofAlbum: id))
         do throws(AlbumError) {
