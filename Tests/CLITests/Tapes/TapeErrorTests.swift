@@ -117,7 +117,7 @@ import Testing
                 AlbumOutcome(state: .associated, link: link, hiddenClips: 2), 2,
                 "2 clips are in the library's trash, invisible until you restore them there"
             ),
-            (AlbumOutcome(state: .associated, link: link, addedClips: 2), 2, nil), (.skipped, 1, nil),
+            (AlbumOutcome(state: .associated, link: link, addedClips: 2), 2, nil), (AlbumOutcome.skipped, 1, nil),
         ] as [(AlbumOutcome, Int, String?)]
     )
     func albumsHaveOneWarning(outcome: AlbumOutcome, count: Int, text: String?) {
