@@ -1,14 +1,17 @@
 /// Percent-encoding of parts of an address (RFC 3986 section 2.1).
 package enum PercentEncoding {
     /// Encodes every byte but the unreserved characters: for a path segment, and for a name or value of a query.
-    package static func encode(_ text: String) -> String { encode(text, keeping: []) }
+    package static func encode(_ text: String) -> String { encode(text.utf8, keeping: []) }
 
     /// Encodes every byte but the unreserved characters and `/`.
-    package static func encode(path: String) -> String { encode(path, keeping: [UInt8(ascii: "/")]) }
+    package static func encode(path: String) -> String { encode(path: Array(path.utf8)) }
 
-    private static func encode(_ text: String, keeping kept: [UInt8]) -> String {
+    /// The same for a path of any bytes.
+    package static func encode(path: [UInt8]) -> String { encode(path, keeping: [UInt8(ascii: "/")]) }
+
+    private static func encode(_ bytes: some Sequence<UInt8>, keeping kept: [UInt8]) -> String {
         var encoded: [UInt8] = []
-        for byte in text.utf8 {
+        for byte in bytes {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),

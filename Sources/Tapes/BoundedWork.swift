@@ -8,14 +8,10 @@ enum BoundedWork {
     /// Maximum time for work to notice its cancellation.
     static let grace: Duration = .seconds(1)
 
-    /// Runs `body` on a thread that may block.
+    /// Runs `body` on a thread that may block. Cancelling ends it at its next step with `.cancelled`; a hanging step is
+    /// abandoned. A step, before which `body` calls `WorkSteps.next()`, takes `stallLimit` at most; then the file
+    /// system counts as unreachable (rule R14).
     ///
-    /// Cancelling ends it at its next step with `.cancelled`; a hanging step is abandoned.
-    ///
-    /// - Parameters:
-    ///   - stallLimit: Maximum duration of one step; then the file system counts as unreachable (rule R14).
-    ///   - body: Calls `WorkSteps.next()` before each step.
-    /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; `.unreachable`, `.cancelled`.
     static func run<Value: Sendable>(
         stallLimit: Duration,

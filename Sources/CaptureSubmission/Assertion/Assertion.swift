@@ -7,12 +7,9 @@ package struct Assertion: Sendable, Equatable {
     /// ECDSA P-256 with SHA-256 over `authenticatorData` ‖ clientDataHash: 64 bytes, r‖s. Always this form, so that the
     /// length of a body is known before it is signed.
     package var signature: [UInt8]
+}
 
-    package init(authenticatorData: [UInt8], signature: [UInt8]) {
-        self.authenticatorData = authenticatorData
-        self.signature = signature
-    }
-
+extension Assertion {
     /// Reads padded standard base64 of CBOR (RFC 8949): keys in any order, unknown keys ignored, definite lengths only. Nil for
     /// anything that a server would refuse before checking the signature.
     package init?(base64: String) {

@@ -4,23 +4,9 @@ package import MediaTransport
 
 /// The three header fields of a device (hash-only contract 1.1).
 package enum RequestSignature {
-    /// Signs a request: clientData is `<timestamp_ms>|<hex SHA-256 of the body>`. `body` is raw, and empty for GET. `counter`
-    /// is lower than that of the payload's assertion (M12) and was never used. `milliseconds` are since 1970, now.
-    package static func headers(
-        body: [UInt8],
-        device: CaptureDevice,
-        counter: UInt32,
-        milliseconds: Int64
-    ) async throws(CaptureError) -> [HTTPHeader] {
-        try await headers(
-            bodyDigest: SHA256Digest.of(body),
-            device: device,
-            counter: counter,
-            milliseconds: milliseconds
-        )
-    }
-
-    /// The same for a body that is not in memory; `bodyDigest` is its SHA-256.
+    /// Signs a request: clientData is `<timestamp_ms>|<hex SHA-256 of the body>`. `bodyDigest` is that of the raw body, which
+    /// is empty for GET. `counter` is lower than that of the payload's assertion (M12) and was never used. `milliseconds` are
+    /// since 1970, now.
     package static func headers(
         bodyDigest: SHA256Digest,
         device: CaptureDevice,

@@ -36,14 +36,14 @@ public struct CaptureClient: Sendable {
         model: String,
         challenge: RegistrationChallenge,
         signer: any CaptureSigner,
-        attestation: KeyAttestation
+        evidence: TPM2Evidence?
     ) async throws(CaptureError) -> RegistrationReply {
         let registration = Registration(
             model: model,
             challenge: challenge,
             publicKey: signer.publicKey,
             signature: try await signer.sign(challenge.bytes),
-            attestation: attestation
+            evidence: evidence
         )
         let request = posting(BytesBody(registration.json), to: "/api/v1/devices/register")
         return try RegistrationReply(reading: await answer(to: request))

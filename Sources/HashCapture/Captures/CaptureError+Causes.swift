@@ -22,8 +22,13 @@ extension CaptureError {
         )
     }
 
-    static func stored<Value>(_ body: () throws(StoreError) -> Value) throws(CaptureError) -> Value {
-        do throws(StoreError) { return try body() } catch { throw CaptureError(error) }
+    static func stored<Value>(_ value: @autoclosure () throws(StoreError) -> Value) throws(CaptureError) -> Value {
+        do throws(StoreError) { return try value() } catch { throw CaptureError(error) }
+    }
+
+    static func reading<Value>(_ value: @autoclosure () throws(SourceFileError) -> Value) throws(CaptureError) -> Value
+    {
+        do throws(SourceFileError) { return try value() } catch { throw CaptureError(error) }
     }
 
     init(_ error: SourceFileError) {
@@ -77,22 +82,20 @@ extension CaptureError {
         switch error {
         case let error as CaptureError: error
         case is CancellationError: CaptureError(.cancelled)
-        case let error as FileWriteError:
-            CaptureError(
-                error.kind == .full ? .diskFull : .vaultUnusable,
-                detail: error.detail,
-                path: error.path,
-                underlying: error
-            )
+        case let error as FileWriteError: ofVault(error, isFull: error.kind == .full, error.detail, error.path)
         case let error as StoreError:
-            CaptureError(
-                error.kind == .full ? .diskFull : .vaultUnusable,
-                detail: error.detail,
-                path: Array(error.path.utf8),
-                underlying: error
-            )
+            ofVault(error, isFull: error.kind == .full, error.detail, Array(error.path.utf8))
         case let error as CryptoError: CaptureError(.vaultUnusable, detail: error.detail, underlying: error)
         default: CaptureError(.internalError, detail: "\(type(of: error))")
         }
+    }
+
+    private static func ofVault(
+        _ error: any Error & Sendable,
+        isFull: Bool,
+        _ detail: String,
+        _ path: [UInt8]
+    ) -> CaptureError {
+        CaptureError(isFull ? .diskFull : .vaultUnusable, detail: detail, path: path, underlying: error)
     }
 }

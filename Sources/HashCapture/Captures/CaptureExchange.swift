@@ -9,8 +9,6 @@ internal import MediaTransport
 /// Submits one record, or queries whether it is on the server, and stores each step before the next one. It can access
 /// the store, but not the vault.
 struct CaptureExchange: Sendable {
-    static let signingLimit = CaptureSession.signingLimit
-
     let sender: CaptureSender
     let library: LibraryStore
     let clock: @Sendable () -> Date
@@ -32,12 +30,8 @@ struct CaptureExchange: Sendable {
         try await run(record) { progress throws(CaptureError) in try await attempt(&progress) }
     }
 
-    /// Makes an attempt, and another one when the server's clock differs.
+    /// Makes an attempt, and another one when the server's clock differs. `attempt` stores each of its steps.
     ///
-    /// - Parameters:
-    ///   - record: The record to submit.
-    ///   - attempt: Stores each of its steps.
-    /// - Returns: The record's new state.
     /// - Throws: `CaptureError` when the store fails.
     func run(
         _ record: CaptureRecord,
@@ -65,7 +59,7 @@ struct CaptureExchange: Sendable {
     /// Another record of the same media that the server has accepted meanwhile: it stores one capture per hash, and the
     /// reference server would only respond with 500 (contract 1.3).
     private func twin(of record: CaptureRecord) throws(CaptureError) -> CaptureRecord? {
-        try CaptureError.stored { () throws(StoreError) in try library.captures(ofMedia: record.mediaHash) }
+        try CaptureError.stored(library.captures(ofMedia: record.mediaHash))
             .first { $0.id != record.id && $0.server == record.server && $0.state == .accepted }
     }
 
@@ -77,10 +71,20 @@ struct CaptureExchange: Sendable {
         try keepSigned(&progress, body: submission.body.bytes, counter: submission.payloadCounter)
         try checkStop()
         let sentAt = clock()
-        let headers = try await sender.headers(of: submission, at: time(progress))
+        let headers = try await sender.headers(
+            of: SHA256Digest.of(submission.body.bytes),
+            counter: submission.requestCounter,
+            at: time(progress)
+        )
         CaptureKillPoint.requestSigned.reach()
         try keepSubmitted(&progress, at: sentAt)
-        let reply = try await sender.send(submission, headers: headers, control: control)
+        let reply = try await sender.client.submit(
+            submission.body,
+            headers: headers,
+            requestID: submission.requestID,
+            profile: sender.device.profile,
+            control: control
+        )
         CaptureKillPoint.answered.reach()
         try settle(&progress, reply)
         CaptureKillPoint.settled.reach()
@@ -135,12 +139,9 @@ struct CaptureExchange: Sendable {
 }
 
 extension CaptureExchange {
-    /// Resolves the unknown outcome of a record without sending it.
+    /// Resolves the unknown outcome of a record without sending it. `error` made it unknown. The record is `accepted`
+    /// when it is on the server, `queued` when it cannot be, otherwise unchanged, with the error.
     ///
-    /// - Parameters:
-    ///   - progress: The record.
-    ///   - error: The error that made it unknown.
-    /// - Returns: `accepted` when it is on the server, `queued` when it cannot be, otherwise unchanged, with the error.
     /// - Throws: `CaptureError` when the store fails.
     func ask(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
         var progress = progress
@@ -199,7 +200,7 @@ extension CaptureExchange {
                 record.signingFailures += 1
                 if record.submissions == 0 { (record.state, record.body) = (.pending, nil) }
             }
-            if progress.record.signingFailures >= Self.signingLimit { error = Self.signingExhausted(error) }
+            if progress.record.signingFailures >= CaptureSession.signingLimit { error = Self.signingExhausted(error) }
         case .again: try takeBack(&progress, .queued, error)
         case .rejected: try takeBack(&progress, .rejected, error)
         case .unknown, .failedInside:
@@ -230,7 +231,7 @@ extension CaptureExchange {
         let cause = error.map { $0.detail.isEmpty ? "" : ": \($0.detail)" } ?? ""
         return CaptureError(
             .signingFailed,
-            detail: "signing has failed \(signingLimit) times\(cause)",
+            detail: "signing has failed \(CaptureSession.signingLimit) times\(cause)",
             underlying: error
         )
     }
@@ -291,7 +292,7 @@ extension CaptureExchange {
             progress.record.httpStatus = error.httpStatus
         }
         progress.record.updatedAt = clock()
-        try CaptureError.stored { () throws(StoreError) in try library.keep(progress.record) }
+        try CaptureError.stored(library.keep(progress.record))
     }
 }
 

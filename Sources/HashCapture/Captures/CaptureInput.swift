@@ -23,31 +23,17 @@ struct CaptureInput: Sendable {
     /// - Throws: `CaptureError` for an unreadable file, or something missing that the profile or the type requires.
     static func read(_ request: CaptureRequest, profile: CaptureProfile) async throws(CaptureError) -> CaptureInput {
         try await BlockingWork.run { () throws(CaptureError) in
-            try read(blocking: request, profile: profile)
-        }
-    }
-
-    private static func read(
-        blocking request: CaptureRequest,
-        profile: CaptureProfile
-    ) throws(CaptureError) -> CaptureInput {
-        let file = try open(request.subject)
-        let mediaType = try mediaType(of: file, request)
-        try check(request, mediaType, profile)
-        var input = CaptureInput(file: file, mediaType: mediaType, facts: request.facts)
-        if let file { input.facts = request.facts.completed(by: .reading(file)) }
-        if file == nil { input.notices.append(.notObserved) }
-        input.video = request.video
-        try input.analyze(request.depth, profile: profile)
-        return input
-    }
-
-    private static func open(_ subject: CaptureRequest.Subject) throws(CaptureError) -> SourceFile? {
-        guard case .file(let path) = subject else { return nil }
-        do {
-            return try SourceFile(path: path)
-        } catch {
-            throw CaptureError(error)
+            let file = try request.subject.path.map { path throws(CaptureError) in
+                try CaptureError.reading(SourceFile(path: path))
+            }
+            let mediaType = try mediaType(of: file, request)
+            try check(request, mediaType, profile)
+            var input = CaptureInput(file: file, mediaType: mediaType, facts: request.facts)
+            if let file { input.facts = request.facts.completed(by: .reading(file)) }
+            if file == nil { input.notices.append(.notObserved) }
+            input.video = request.video
+            try input.analyze(request.depth, profile: profile)
+            return input
         }
     }
 
@@ -56,13 +42,7 @@ struct CaptureInput: Sendable {
         _ request: CaptureRequest
     ) throws(CaptureError) -> CaptureMediaType {
         var shown: CaptureMediaType?
-        if let file {
-            do {
-                shown = CaptureMediaType.sniffed(try file.prefix(4096))
-            } catch {
-                throw CaptureError(error)
-            }
-        }
+        if let file { shown = CaptureMediaType.sniffed(try CaptureError.reading(file.prefix(4096))) }
         guard let type = request.mediaType ?? shown else {
             throw CaptureError(
                 .unknownMediaType,
@@ -147,10 +127,7 @@ struct CaptureInput: Sendable {
 }
 
 extension CaptureMediaType {
-    /// The type shown by a file's first bytes.
-    ///
-    /// - Parameter prefix: 4 KiB are enough.
-    /// - Returns: nil for neither photo nor video.
+    /// The type shown by a file's first bytes. 4 KiB are enough. nil for neither photo nor video.
     static func sniffed(_ prefix: [UInt8]) -> CaptureMediaType? {
         if photoMagics.contains(where: { prefix.starts(with: $0) }) || isWebP(prefix) { return .photo }
         guard let type = MediaType.sniffed(prefix) else { return nil }

@@ -38,33 +38,21 @@ struct CaptureSender: Sendable {
         )
     }
 
-    /// The header fields of a submission, signed as late as possible (trap 24).
+    /// The header fields of a request with a body of this digest, signed as late as possible (trap 24). `time` is by the
+    /// server's clock, as far as known.
     ///
-    /// - Parameters:
-    ///   - submission: The signed submission.
-    ///   - time: Time by the server's clock, as far as known.
-    /// - Returns: Three fields.
     /// - Throws: `CaptureError` `.signingFailed`.
-    func headers(of submission: SignedSubmission, at time: Date) async throws(CaptureError) -> [HTTPHeader] {
-        try await RequestSignature.headers(
-            body: submission.body.bytes,
+    func headers(
+        of digest: SHA256Digest,
+        counter: UInt32,
+        at time: Date
+    ) async throws(CaptureError) -> [HTTPHeader] {
+        let milliseconds = Int64(time.timeIntervalSince1970 * 1000)
+        return try await RequestSignature.headers(
+            bodyDigest: digest,
             device: device,
-            counter: submission.requestCounter,
-            milliseconds: Self.milliseconds(time)
-        )
-    }
-
-    func send(
-        _ submission: SignedSubmission,
-        headers: [HTTPHeader],
-        control: TransferControl
-    ) async throws(CaptureError) -> SubmissionReply {
-        try await client.submit(
-            submission.body,
-            headers: headers,
-            requestID: submission.requestID,
-            profile: device.profile,
-            control: control
+            counter: counter,
+            milliseconds: milliseconds
         )
     }
 
@@ -80,10 +68,8 @@ struct CaptureSender: Sendable {
         }
     }
 
-    func remote(_ id: String, at time: Date, control: TransferControl) async throws(CaptureError) -> RemoteCapture {
-        try await asking(at: time) { headers throws(CaptureError) in
-            try await client.capture(id, headers: headers, control: control)
-        }
+    func remote(_ id: String, at time: Date) async throws(CaptureError) -> RemoteCapture {
+        try await asking(at: time) { headers throws(CaptureError) in try await client.capture(id, headers: headers) }
     }
 
     /// Sends a query; once more with the server's time when its clock differs (contract 1.3).
@@ -100,12 +86,7 @@ struct CaptureSender: Sendable {
     }
 
     private func headersOfQuestion(at time: Date) async throws(CaptureError) -> [HTTPHeader] {
-        try await RequestSignature.headers(
-            body: [],
-            device: device,
-            counter: try take(1),
-            milliseconds: Self.milliseconds(time)
-        )
+        try await headers(of: SHA256Digest.of([]), counter: try take(1), at: time)
     }
 
     func take(_ count: UInt32) throws(CaptureError) -> UInt32 {
@@ -116,8 +97,6 @@ struct CaptureSender: Sendable {
                 ? CaptureError(.counterExhausted, detail: error.detail, underlying: error) : CaptureError(error)
         }
     }
-
-    static func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1000) }
 }
 
 extension CaptureError {

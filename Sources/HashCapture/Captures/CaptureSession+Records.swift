@@ -4,16 +4,12 @@ public import MediaStore
 public import MediaTransport
 
 extension CaptureSession {
-    /// The only record whose id has this prefix.
+    /// The only record whose id has this prefix, in either case.
     ///
-    /// - Parameter idPrefix: Hexadecimal digits and hyphens, in either case; not empty.
-    /// - Returns: The record.
     /// - Throws: `CaptureError` `.captureUnknown` when there is none or more than one.
     public func record(_ idPrefix: String) throws(CaptureError) -> CaptureRecord {
         let prefix = idPrefix.lowercased()
-        let found = try CaptureError.stored { () throws(StoreError) in
-            prefix.isEmpty ? [] : try surroundings.library.captures(idPrefix: prefix)
-        }
+        let found = prefix.isEmpty ? [] : try CaptureError.stored(surroundings.library.captures(idPrefix: prefix))
         guard let record = found.first else { throw CaptureError(.captureUnknown, value: idPrefix) }
         guard found.count == 1 else {
             throw CaptureError(.captureUnknown, detail: "\(found.count) captures begin like this", value: idPrefix)
@@ -24,32 +20,26 @@ extension CaptureSession {
     var server: String { client.server.description }
 
     func all() throws(CaptureError) -> [CaptureRecord] {
-        try CaptureError.stored { () throws(StoreError) in try surroundings.library.captures() }
+        try CaptureError.stored(surroundings.library.captures())
     }
 
     func stored(_ id: String) throws(CaptureError) -> CaptureRecord? {
-        try CaptureError.stored { () throws(StoreError) in try surroundings.library.capture(id) }
-    }
-
-    func records(of digest: SHA256Digest) throws(CaptureError) -> [CaptureRecord] {
-        try records(ofMedia: digest.hex)
+        try CaptureError.stored(surroundings.library.capture(id))
     }
 
     func records(ofMedia hash: String) throws(CaptureError) -> [CaptureRecord] {
-        try CaptureError.stored { () throws(StoreError) in try surroundings.library.captures(ofMedia: hash) }
+        try CaptureError.stored(surroundings.library.captures(ofMedia: hash))
     }
 
     func keep(_ record: CaptureRecord) throws(CaptureError) {
-        try CaptureError.stored { () throws(StoreError) in try surroundings.library.keep(record) }
+        try CaptureError.stored(surroundings.library.keep(record))
     }
 
     /// This machine's registration with the server.
     ///
     /// - Throws: `CaptureError` `.notRegistered`, also when it is registered for another profile.
     func device() throws(CaptureError) -> CaptureDeviceRecord {
-        let record = try CaptureError.stored { () throws(StoreError) in
-            try surroundings.library.captureDevice(for: server)
-        }
+        let record = try CaptureError.stored(surroundings.library.captureDevice(for: server))
         guard let record else { throw CaptureError(.notRegistered, value: server) }
         guard record.profile == profile.rawValue else {
             throw CaptureError(
@@ -74,13 +64,9 @@ extension CaptureSession {
 
 extension CaptureSession {
     /// Decrypts the media of a record to a file, and optionally its depth map to another. The hash is verified before
-    /// the file gets its name.
+    /// the file gets its name. Nothing is replaced. `id` may be a unique prefix; the depth map is little-endian
+    /// binary32.
     ///
-    /// - Parameters:
-    ///   - id: The record's id, or a unique prefix.
-    ///   - path: The new file, as bytes; nothing is replaced.
-    ///   - depthPath: The file for the depth map: little-endian binary32.
-    /// - Returns: The record.
     /// - Throws: `CaptureError`: `.mediaMissing` for a capture of a digest only, `.checksumMismatch`, `.targetExists` …
     public func export(_ id: String, to path: [UInt8], depthTo depthPath: [UInt8]?) async throws(CaptureError)
         -> CaptureRecord
@@ -100,10 +86,8 @@ extension CaptureSession {
         return record
     }
 
-    /// Checks body, hash, signature and counter of a record as others would.
-    ///
-    /// - Parameter record: A signed record.
-    /// - Returns: A description of the first mismatch; nil without one.
+    /// Checks body, hash, signature and counter of a record as others would. Describes the first mismatch; nil without
+    /// one.
     public static func disagreement(in record: CaptureRecord) -> String? {
         guard let digest = SHA256Digest(hex: record.mediaHash) else { return "the record holds no hash" }
         let bundle = CaptureBundle(record)
@@ -127,13 +111,9 @@ extension CaptureSession {
         case adoptAsHashOnly
     }
 
-    /// Continues an unfinished record. Never sends the media of a full upload.
+    /// Continues an unfinished record. Never sends the media of a full upload. `id` may be a unique prefix. `error` of
+    /// the outcome is why it was not accepted.
     ///
-    /// - Parameters:
-    ///   - id: The record's id, or a unique prefix.
-    ///   - choice: What the user allows.
-    ///   - control: Cancels a request.
-    /// - Returns: The current record. `error` is why it was not accepted.
     /// - Throws: `CaptureError` `.captureUnknown`, `.localOnly` for a record without a mode, `.notRegistered`.
     public func retry(
         _ id: String,
@@ -145,7 +125,7 @@ extension CaptureSession {
             throw CaptureError(.captureUnknown, detail: "the capture is for \(record.server)", value: record.id)
         }
         if record.mode == nil {
-            guard case .adoptAsHashOnly = choice else {
+            guard choice == .adoptAsHashOnly else {
                 throw CaptureError(
                     .localOnly,
                     detail: "the record is from before hash-only captures; nothing is sent for it unless asked for",
@@ -170,14 +150,13 @@ extension CaptureSession {
         _ choice: RetryChoice,
         _ exchange: CaptureExchange
     ) async throws(CaptureError) -> CaptureOutcome {
-        var isResend = false
-        if case .resend = choice { isResend = true }
+        let isResend = choice == .resend
         switch record.state {
         case .accepted, .rejected:
             return CaptureOutcome(record: record, error: Self.refusal(of: record), isKnown: true)
         case .submitted:
             return CaptureOutcome(record: record, error: CaptureError(.busy, isRetryable: true, value: record.id))
-        case .pending where record.signingFailures >= CaptureExchange.signingLimit && !isResend:
+        case .pending where record.signingFailures >= CaptureSession.signingLimit && !isResend:
             return CaptureOutcome(record: record, error: CaptureExchange.signingExhausted(nil))
         case .pending, .queued:
             return try await send(record, exchange)

@@ -3,7 +3,6 @@ internal import Foundation
 internal import MediaCrypto
 internal import MediaFiles
 public import MediaStore
-public import MediaTransport
 
 extension CaptureSession {
     /// Hashes a file, finds its record, and compares record, stored body and, unless offline, the server's capture.
@@ -13,41 +12,19 @@ extension CaptureSession {
     /// - Parameters:
     ///   - path: The file, as bytes.
     ///   - isOffline: Whether to skip the server.
-    ///   - control: Cancels the request.
     /// - Returns: Every check with its finding.
     /// - Throws: `CaptureError` `.captureUnknown` without a record of this hash; `.fileNotFound` …; request errors.
-    public func verify(
-        file path: [UInt8],
-        isOffline: Bool,
-        control: TransferControl = TransferControl()
-    ) async throws(CaptureError) -> CaptureVerification {
-        try await verify(.file(path), isOffline: isOffline, control: control)
+    public func verify(file path: [UInt8], isOffline: Bool) async throws(CaptureError) -> CaptureVerification {
+        try await verify(try await find(.file(path)), isOffline: isOffline)
     }
 
-    /// The same for a file or a digest.
+    /// Hashes a file and finds its record, preferring one of this session's server. The server of the record decides
+    /// which session can query it.
     ///
-    /// - Parameters:
-    ///   - subject: A file or digest.
-    ///   - isOffline: Whether to skip the server.
-    ///   - control: Cancels the request.
-    /// - Returns: Every check with its finding.
-    /// - Throws: `CaptureError`.
-    public func verify(
-        _ subject: CaptureRequest.Subject,
-        isOffline: Bool,
-        control: TransferControl = TransferControl()
-    ) async throws(CaptureError) -> CaptureVerification {
-        try await verify(try await find(subject), isOffline: isOffline, control: control)
-    }
-
-    /// Hashes a file and finds its record, preferring one of this session's server.
-    ///
-    /// - Parameter subject: A file or digest.
-    /// - Returns: The record; its server decides which session can query it.
     /// - Throws: `CaptureError` `.captureUnknown` when no record has this hash; `.fileNotFound` ….
     public func find(_ subject: CaptureRequest.Subject) async throws(CaptureError) -> CaptureMatch {
         let digest = try await digest(of: subject)
-        let records = try records(of: digest)
+        let records = try records(ofMedia: digest.hex)
         let own = records.filter { $0.server == server }
         guard let record = own.first(where: { $0.state == .accepted }) ?? own.first ?? records.first else {
             throw CaptureError(
@@ -60,19 +37,8 @@ extension CaptureSession {
         return CaptureMatch(subject: subject, digest: digest, record: record)
     }
 
-    /// Compares a match.
-    ///
-    /// - Parameters:
-    ///   - match: The result of `find`.
-    ///   - isOffline: Whether to skip the server; it is always skipped for a record of another server.
-    ///   - control: Cancels the request.
-    /// - Returns: Every check with its finding.
-    /// - Throws: `CaptureError`.
-    public func verify(
-        _ match: CaptureMatch,
-        isOffline: Bool,
-        control: TransferControl = TransferControl()
-    ) async throws(CaptureError) -> CaptureVerification {
+    /// Compares a match. The server is always skipped for a record of another server.
+    public func verify(_ match: CaptureMatch, isOffline: Bool) async throws(CaptureError) -> CaptureVerification {
         let (record, digest) = (match.record, match.digest)
         let bundle = CaptureBundle(record)
         var findings: [(check: CaptureVerification.Check, finding: CaptureVerification.Finding)] = [
@@ -80,7 +46,7 @@ extension CaptureSession {
             (.bodyHash, bundle.bodyHash(digest)), (.signature, bundle.signature()), (.counter, bundle.counter()),
             (.vault, await vaultFinding(record, digest)),
         ]
-        let (finding, remote) = try await serverFinding(record, digest, isOffline: isOffline, control)
+        let (finding, remote) = try await serverFinding(record, digest, isOffline: isOffline)
         findings.append((.server, finding))
         return CaptureVerification(record: record, findings: findings, remote: remote)
     }
@@ -88,14 +54,7 @@ extension CaptureSession {
     private func digest(of subject: CaptureRequest.Subject) async throws(CaptureError) -> SHA256Digest {
         switch subject {
         case .digest(let digest): return digest
-        case .file(let path):
-            let file: SourceFile
-            do {
-                file = try SourceFile(path: path)
-            } catch {
-                throw CaptureError(error)
-            }
-            return try await SHA256Digest.of(file)
+        case .file(let path): return try await SHA256Digest.of(CaptureError.reading(SourceFile(path: path)))
         }
     }
 
@@ -114,14 +73,13 @@ extension CaptureSession {
     private func serverFinding(
         _ record: CaptureRecord,
         _ digest: SHA256Digest,
-        isOffline: Bool,
-        _ control: TransferControl
+        isOffline: Bool
     ) async throws(CaptureError) -> (CaptureVerification.Finding, RemoteCapture?) {
         if isOffline { return (.skipped("offline"), nil) }
         guard record.server == server else { return (.skipped("the record is of \(record.server)"), nil) }
         guard let id = record.serverCaptureID else { return (.skipped("the server has not accepted it"), nil) }
         do throws(CaptureError) {
-            let remote = try await remote(id, control)
+            let remote = try await remote(id)
             return (Self.compare(remote, record, digest), remote)
         } catch {
             switch error.code {
@@ -132,13 +90,13 @@ extension CaptureSession {
         }
     }
 
-    private func remote(_ id: String, _ control: TransferControl) async throws(CaptureError) -> RemoteCapture {
+    private func remote(_ id: String) async throws(CaptureError) -> RemoteCapture {
         let device = try device()
         let key = try await DeviceKey(surroundings.directory).signer(for: device)
         let counter = try await lock(device.deviceID)
         defer { counter.release() }
         let sender = CaptureSender(client: client, device: CaptureDevice(device, profile, key), counter: counter)
-        return try await sender.remote(id, at: surroundings.now(), control: control)
+        return try await sender.remote(id, at: surroundings.now())
     }
 
     static func compare(

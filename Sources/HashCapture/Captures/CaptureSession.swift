@@ -252,7 +252,7 @@ extension CaptureSession {
 extension CaptureRecord {
     /// Whether this record is unsent and has the same payload as another; the time is ignored if it is only "now".
     fileprivate func tellsTheSame(as other: CaptureRecord) -> Bool {
-        guard state == .pending || state == .queued, signingFailures < CaptureExchange.signingLimit,
+        guard state == .pending || state == .queued, signingFailures < CaptureSession.signingLimit,
             (mode, profile, mediaType) == (other.mode, other.profile, other.mediaType), isObserved == other.isObserved,
             hasDepth == other.hasDepth, settings == other.settings, analysis == other.analysis,
             let profile = CaptureProfile(rawValue: profile), let mine = unsignedBody, let theirs = other.unsignedBody,
@@ -285,21 +285,7 @@ extension CaptureSession {
             notices: input.notices(about: payload, request, profile: profile),
             analysisMilliseconds: input.analysisMilliseconds,
             mediaBytes: input.file?.status.size,
-            earlierID: try records(of: digest).first { $0.server == server }?.id
-        )
-    }
-
-    func payload(
-        of input: CaptureInput,
-        _ digest: SHA256Digest,
-        _ request: CaptureRequest
-    ) -> HashOnlyPayload {
-        input.payload(
-            digest,
-            request,
-            profile: profile,
-            programVersion: surroundings.programVersion,
-            now: surroundings.now()
+            earlierID: try records(ofMedia: digest.hex).first { $0.server == server }?.id
         )
     }
 

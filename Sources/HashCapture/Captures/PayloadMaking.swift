@@ -4,30 +4,16 @@ internal import MediaCore
 internal import MediaCrypto
 internal import MediaTransport
 
-extension CaptureInput {
-    /// The payload that the settings allow.
-    ///
-    /// - Parameters:
-    ///   - digest: Digest of the media.
-    ///   - request: Its settings are used.
-    ///   - profile: The server's profile.
-    ///   - programVersion: Version of this program, for the level `full`.
-    ///   - now: Time of the submission.
-    /// - Returns: The payload.
-    func payload(
-        _ digest: SHA256Digest,
-        _ request: CaptureRequest,
-        profile: CaptureProfile,
-        programVersion: String,
-        now: Date
-    ) -> HashOnlyPayload {
-        let filter = filter(request, profile: profile, programVersion: programVersion)
-        let metadata = filter.metadata(of: facts)
+extension CaptureSession {
+    /// The payload that the settings of a request allow.
+    func payload(of input: CaptureInput, _ digest: SHA256Digest, _ request: CaptureRequest) -> HashOnlyPayload {
+        let filter = filter(request)
+        let metadata = filter.metadata(of: input.facts)
         let settings = request.settings
         return HashOnlyPayload(
             mediaHash: digest,
-            mediaType: mediaType,
-            depthAnalysis: analysis,
+            mediaType: input.mediaType,
+            depthAnalysis: input.analysis,
             metadata: metadata,
             flags: MetadataFlags(
                 of: metadata,
@@ -35,21 +21,23 @@ extension CaptureInput {
                 timestamp: settings.timestamp,
                 deviceInfo: settings.deviceInfo
             ),
-            capturedAt: filter.capturedAt(of: facts, now: now),
-            video: video
+            capturedAt: filter.capturedAt(of: input.facts, now: surroundings.now()),
+            video: input.video
         )
     }
 
-    func filter(_ request: CaptureRequest, profile: CaptureProfile, programVersion: String) -> MetadataFilter {
+    func filter(_ request: CaptureRequest) -> MetadataFilter {
         MetadataFilter(
             settings: request.settings,
             profile: profile,
             sendsCoarseCoordinates: request.sendsCoarseCoordinates,
             systemVersion: SystemVersion.current,
-            programVersion: programVersion
+            programVersion: surroundings.programVersion
         )
     }
+}
 
+extension CaptureInput {
     func notices(about payload: HashOnlyPayload, _ request: CaptureRequest, profile: CaptureProfile) -> [CaptureNotice]
     {
         var notices = notices

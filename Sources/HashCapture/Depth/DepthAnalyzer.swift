@@ -17,10 +17,8 @@ public enum DepthAnalyzer {
     private static let leastLayers = 3
     private static let leastCoherence = 0.3
 
-    /// Analyzes one map. Numbers are binary64; the payload rounds them.
-    ///
-    /// - Parameter map: At least 3×3 with a valid sample, otherwise it cannot be analyzed.
-    /// - Returns: The numbers and the verdict; `.unavailable` for a map that cannot be analyzed.
+    /// Analyzes one map. Numbers are binary64; the payload rounds them. `.unavailable` for a map below 3×3 or without a
+    /// valid sample.
     public static func analyze(_ map: DepthMap) -> DepthAnalysis {
         guard map.width >= leastSide, map.height >= leastSide else { return .unavailable }
         let extent = map.extent
@@ -56,10 +54,7 @@ public enum DepthAnalyzer {
 extension DepthAnalyzer {
     private static let leastStability = 0.8
 
-    /// Analyzes the keyframes of a video together. An unavailable one counts with zeros.
-    ///
-    /// - Parameter keyframes: In any order.
-    /// - Returns: nil without keyframes.
+    /// Analyzes the keyframes of a video together, nil without keyframes. An unavailable one counts with zeros.
     public static func analyze(keyframes: [DepthAnalysis]) -> TemporalDepthAnalysis? {
         guard !keyframes.isEmpty else { return nil }
         let mean = mean(of: keyframes.map(\.depthVariance))
@@ -74,12 +69,7 @@ extension DepthAnalyzer {
     }
 
     /// The `depth_analysis` required in a video's body (M2): means, the lower median of the layers, the extremes of the
-    /// completed keyframes, the temporal verdict.
-    ///
-    /// - Parameters:
-    ///   - keyframes: The keyframes of `temporal`.
-    ///   - temporal: Their joint analysis.
-    /// - Returns: `.unavailable` without a completed keyframe.
+    /// completed keyframes, the temporal verdict. `.unavailable` without a completed keyframe.
     public static func summary(of keyframes: [DepthAnalysis], temporal: TemporalDepthAnalysis) -> DepthAnalysis {
         let completed = keyframes.filter { $0.status == .completed }
         guard let nearest = completed.map(\.minDepth).min(), let farthest = completed.map(\.maxDepth).max() else {

@@ -93,9 +93,8 @@ public enum DepthMapFile {
 }
 
 extension DepthMapFile.Layout {
-    /// Checks the size in a file's header.
+    /// Checks the size in a file's header. Returns the number of samples.
     ///
-    /// - Returns: The number of samples.
     /// - Throws: When the size is invalid, too large, or contradicts the layout.
     func accept(width: Int, height: Int) throws(DepthMapFlaw) -> Int {
         let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
@@ -162,13 +161,9 @@ struct DepthMapContent {
         }
     }
 
-    /// The samples from an offset, which must end at the end of the file.
+    /// The samples from an offset, in the file's order; they must end at the end of the file. Their number is already
+    /// checked against the limit; the file's length is checked before allocating.
     ///
-    /// - Parameters:
-    ///   - offset: Offset of the first sample.
-    ///   - sampleCount: Already checked against the limit; the file's length is checked before allocating.
-    ///   - encoding: Encoding of the samples.
-    /// - Returns: The samples in the file's order.
     /// - Throws: With found and expected length.
     func samples(at offset: Int, count sampleCount: Int, _ encoding: Encoding) throws(DepthMapFlaw) -> Samples {
         let expected = offset + sampleCount * encoding.byteCount

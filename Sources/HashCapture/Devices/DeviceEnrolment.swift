@@ -57,8 +57,6 @@ public struct DeviceEnrolment: Sendable {
 
     /// Registers with the server, and stores device and key. The key is on disk before it is registered.
     ///
-    /// - Parameter plan: The enrollment.
-    /// - Returns: The stored device.
     /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.keyUnusable`;
     ///   `.unexpectedAnswer` for a level that was not proven.
     public func register(_ plan: Plan) async throws(CaptureError) -> CaptureDeviceRecord {
@@ -77,19 +75,16 @@ public struct DeviceEnrolment: Sendable {
             model: plan.model,
             challenge: try await session.client.challenge(),
             signer: signer,
-            attestation: plan.evidence.map(KeyAttestation.tpm2) ?? .own
+            evidence: plan.evidence
         )
         CaptureKillPoint.deviceRegistered.reach()
         let level = try level(reply, plan)
         return try keep(reply.deviceID, plan, level, source, signer)
     }
 
-    /// Stores a device that was enrolled elsewhere with this key. Sends nothing.
+    /// Stores a device that was enrolled elsewhere with this key. Sends nothing. The server has issued `deviceID`, a
+    /// UUID.
     ///
-    /// - Parameters:
-    ///   - deviceID: UUID issued by the server.
-    ///   - plan: Its key must already exist.
-    /// - Returns: The stored device.
     /// - Throws: `CaptureError` `.keyUnusable`, `.alreadyRegistered`.
     public func keep(deviceID: String, _ plan: Plan) async throws(CaptureError) -> CaptureDeviceRecord {
         guard let id = UUID(uuidString: deviceID)?.uuidString.lowercased() else {
@@ -106,9 +101,7 @@ public struct DeviceEnrolment: Sendable {
     // MARK: Steps
 
     private func checkPlace(_ plan: Plan) throws(CaptureError) {
-        let earlier = try CaptureError.stored { () throws(StoreError) in
-            try session.surroundings.library.captureDevice(for: session.server)
-        }
+        let earlier = try CaptureError.stored(session.surroundings.library.captureDevice(for: session.server))
         guard let earlier, !plan.replacesEarlier else { return }
         throw CaptureError(
             .alreadyRegistered,
@@ -165,7 +158,7 @@ public struct DeviceEnrolment: Sendable {
             keySource: source,
             createdAt: session.surroundings.now()
         )
-        try CaptureError.stored { () throws(StoreError) in try session.surroundings.library.keep(device) }
+        try CaptureError.stored(session.surroundings.library.keep(device))
         return device
     }
 }

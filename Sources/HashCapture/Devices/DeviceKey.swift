@@ -35,12 +35,8 @@ struct DeviceKey: Sendable {
         return signer
     }
 
-    /// An existing key.
+    /// An existing key. The public key is required for an external program, and ignored for other sources.
     ///
-    /// - Parameters:
-    ///   - source: Where the key is.
-    ///   - publicKey: Required for an external program; ignored for other sources.
-    /// - Returns: The key.
     /// - Throws: `CaptureError` `.keyUnusable`.
     func signer(
         at source: CaptureDeviceRecord.KeySource,
@@ -51,8 +47,7 @@ struct DeviceKey: Sendable {
             return KeySigner(try read(path(of: name)), isSlow: false)
         case .provider(let uri, let provider):
             let key = try await BlockingWork.run { () throws(CaptureError) in
-                try Self.usable(provider) { () throws(CryptoError) in try SigningKey.open(uri: uri, provider: provider)
-                }
+                try Self.usable(provider, SigningKey.open(uri: uri, provider: provider))
             }
             return KeySigner(key, isSlow: true)
         case .command(let arguments):
@@ -65,15 +60,11 @@ struct DeviceKey: Sendable {
 
     // MARK: Files
 
-    /// Generates a key and writes it to a new file.
-    ///
-    /// - Parameter server: The server's address, from which the name is derived.
-    /// - Returns: The name in the directory of keys, and the key.
-    /// - Throws: `CaptureError`.
+    /// Generates a key and writes it to a new file in the directory of keys, named after the server.
     func make(for server: String) throws(CaptureError) -> (name: String, signer: any CaptureSigner) {
-        let key = try Self.usable("") { () throws(CryptoError) in try SigningKey.generate() }
-        let pem = try Self.usable("") { () throws(CryptoError) in try key.pem() }
-        let place = try CaptureError.stored { () throws(StoreError) in try directory.make(.captureKeys) }
+        let key = try Self.usable("", SigningKey.generate())
+        let pem = try Self.usable("", key.pem())
+        let place = try CaptureError.stored(directory.make(.captureKeys))
         do throws(FileWriteError) {
             return (try write(pem, stem: Self.stem(of: server), in: place), KeySigner(key, isSlow: false))
         } catch {
@@ -135,15 +126,15 @@ struct DeviceKey: Sendable {
         guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
             throw CaptureError(.keyUnusable, detail: "others may read the key: its mode has to be 0600", path: bytes)
         }
-        return try Self.usable(path) { () throws(CryptoError) in try SigningKey.read(pem: pem) }
+        return try Self.usable(path, SigningKey.read(pem: pem))
     }
 
     private static func usable<Value>(
         _ place: String,
-        _ body: () throws(CryptoError) -> Value
+        _ value: @autoclosure () throws(CryptoError) -> Value
     ) throws(CaptureError) -> Value {
-        do {
-            return try body()
+        do throws(CryptoError) {
+            return try value()
         } catch {
             throw CaptureError(.keyUnusable, detail: error.detail, value: place, underlying: error)
         }
@@ -238,10 +229,8 @@ struct ProgramSigner: CaptureSigner {
 }
 
 extension VerifyingKey {
-    /// Parses a public key: PEM, or an uncompressed point in 65 bytes (SEC 1).
-    ///
-    /// - Parameter file: The content of the file.
-    /// - Returns: nil for anything but a public key of P-256.
+    /// Parses a public key: PEM, or an uncompressed point in 65 bytes (SEC 1), nil for anything but a public key of
+    /// P-256.
     public static func reading(_ file: [UInt8]) -> VerifyingKey? {
         (try? VerifyingKey(pem: file)) ?? (try? VerifyingKey(sec1: file))
     }

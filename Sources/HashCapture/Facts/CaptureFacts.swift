@@ -18,14 +18,6 @@ public struct CaptureFacts: Sendable, Equatable {
     public var deviceModel: String?
 
     /// Makes facts; nil is unknown.
-    ///
-    /// - Parameters:
-    ///   - latitude: Degrees.
-    ///   - longitude: Degrees.
-    ///   - city: City given by the user.
-    ///   - country: ISO 3166-1 alpha-2.
-    ///   - capturedAt: When it was taken.
-    ///   - deviceModel: Model of the camera.
     public init(
         latitude: Double? = nil,
         longitude: Double? = nil,

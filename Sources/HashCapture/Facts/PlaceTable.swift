@@ -19,15 +19,9 @@ package enum PlaceTable {
     /// Maximum distance of the place that decides the country, in kilometers.
     static let countryRadius = 100.0
 
-    /// The place of a position; nil when it is too far from every place, or invalid.
-    ///
-    /// Up to 30 km from the nearest place, its country is returned; up to 100 km only if all places within 100 km are
-    /// in one country, since such a position may well be in another.
-    ///
-    /// - Parameters:
-    ///   - latitude: Degrees, −90 to 90.
-    ///   - longitude: Degrees, −180 to 180.
-    /// - Returns: The place.
+    /// The place of a position; nil when it is too far from every place, or invalid. Up to 30 km from the nearest
+    /// place, its country is returned; up to 100 km only if all places within 100 km are in one country, since such a
+    /// position may well be in another.
     package static func place(latitude: Double, longitude: Double) -> Place? {
         guard let position = GeoPosition(latitude: latitude, longitude: longitude), let grid = PlaceGrid() else {
             return nil

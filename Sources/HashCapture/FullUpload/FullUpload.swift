@@ -79,12 +79,7 @@ struct FullUpload: Sendable {
 
     /// The body; it reads the photo from a separate descriptor.
     func form(metadata: String) throws(CaptureError) -> FullCaptureForm {
-        let descriptor: Int32
-        do {
-            descriptor = try photo.duplicateDescriptor()
-        } catch {
-            throw CaptureError(error)
-        }
+        let descriptor = try CaptureError.reading(photo.duplicateDescriptor())
         let content = FileContent(owning: descriptor, byteCount: photo.status.size)
         return FullCaptureForm(photo: content, depthMap: depthMap, metadata: metadata)
     }
@@ -216,13 +211,8 @@ extension CaptureClient {
 extension CaptureExchange {
     typealias Progressing = @Sendable (TransferProgress) -> Void
 
-    /// Signs a full upload and sends it, at most once per attempt.
+    /// Signs a full upload and sends it, at most once per attempt. `onProgress` gets bytes of the whole body.
     ///
-    /// - Parameters:
-    ///   - record: The record of the upload.
-    ///   - upload: The photo and metadata.
-    ///   - onProgress: Bytes of the whole body.
-    /// - Returns: The record's new state.
     /// - Throws: `CaptureError` when the store fails.
     func submit(
         _ record: CaptureRecord,
@@ -243,10 +233,14 @@ extension CaptureExchange {
         }
         let counter = try sender.take(2)
         CaptureKillPoint.countersTaken.reach()
-        let metadata = upload.metadataPart(
-            digest,
-            assertion: upload.isAsserted ? try await assertion(upload, digest, counter + 1) : nil
-        )
+        var assertion: String?
+        if upload.isAsserted {
+            let signed = try SHA256Digest.of(upload.clientData(digest))
+            let device = sender.device
+            assertion = try await Assertion.sign(signed, rpID: device.rpID, counter: counter + 1, with: device.signer)
+                .base64
+        }
+        let metadata = upload.metadataPart(digest, assertion: assertion)
         CaptureKillPoint.payloadSigned.reach()
         try keepSigned(&progress, body: Array(metadata.utf8), counter: counter + 1)
         let form = try upload.form(metadata: metadata)
@@ -256,28 +250,13 @@ extension CaptureExchange {
         }
         try checkStop()
         let sentAt = clock()
-        let headers = try await RequestSignature.headers(
-            bodyDigest: formDigest,
-            device: sender.device,
-            counter: counter,
-            milliseconds: CaptureSender.milliseconds(time(progress))
-        )
+        let headers = try await sender.headers(of: formDigest, counter: counter, at: time(progress))
         CaptureKillPoint.requestSigned.reach()
         try keepSubmitted(&progress, at: sentAt)
         let reply = try await send(form, headers, onProgress)
         CaptureKillPoint.answered.reach()
         try settle(&progress, reply)
         CaptureKillPoint.settled.reach()
-    }
-
-    private func assertion(
-        _ upload: FullUpload,
-        _ digest: SHA256Digest,
-        _ counter: UInt32
-    ) async throws(CaptureError) -> String {
-        let signed = try SHA256Digest.of(upload.clientData(digest))
-        let device = sender.device
-        return try await Assertion.sign(signed, rpID: device.rpID, counter: counter, with: device.signer).base64
     }
 
     private func send(
@@ -337,7 +316,7 @@ extension CaptureSession {
         }
         let device = try device()
         let input = try await CaptureInput.read(request, profile: profile)
-        let filter = input.filter(request, profile: profile, programVersion: surroundings.programVersion)
+        let filter = filter(request)
         let upload = try FullUpload(
             input,
             metadata: filter.metadata(of: input.facts),

@@ -13,20 +13,13 @@ package struct MetadataFilter: Sendable {
     package var systemVersion: String
     package var programVersion: String
 
-    /// What may be told.
-    ///
-    /// - Parameter facts: Impossible facts count as unknown.
-    /// - Returns: Members that the levels allow and whose values are known.
+    /// What may be told. Members that the levels allow and whose values are known; impossible facts count as unknown.
     package func metadata(of facts: CaptureFacts) -> CaptureMetadata {
         CaptureMetadata(location: location(of: facts), timestamp: timestamp(of: facts), deviceModel: device(of: facts))
     }
 
-    /// `captured_at`: the second, that UTC day, or the UTC day of the submission (contract section 4).
-    ///
-    /// - Parameters:
-    ///   - facts: If the time is unknown, `now` replaces it.
-    ///   - now: Time of the submission.
-    /// - Returns: RFC 3339 with `Z`.
+    /// `captured_at`: the second, that UTC day, or the UTC day of the submission (contract section 4). An unknown time
+    /// is replaced by `now`, that of the submission. RFC 3339 with `Z`.
     package func capturedAt(of facts: CaptureFacts, now: Date) -> String {
         // The epoch is for clocks outside the years 1 to 9999; a server rejects it by its time window.
         let submission = Self.second(of: now)
@@ -124,9 +117,7 @@ enum ToldText {
     static let byteLimit = 128
 
     /// One line without control characters, bidirectional controls and surrounding blanks, truncated between characters
-    /// to the limit.
-    ///
-    /// - Returns: nil when nothing is left.
+    /// to the limit, nil when nothing is left.
     static func cleaned(_ text: String) -> String? {
         var kept = String.UnicodeScalarView()
         // Bounds the work for very long texts.

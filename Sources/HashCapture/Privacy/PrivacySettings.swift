@@ -41,11 +41,9 @@ extension PrivacySettings {
     private static let byteLimit = 65_536
 
     /// Reads the settings from a JSON object with `privacyModeEnabled`, `locationLevel`, `timestampLevel` and
-    /// `deviceInfoLevel`; the defaults when there is no file.
+    /// `deviceInfoLevel`; the defaults when there is no file. Links are followed. The file must be owned by this user
+    /// or root and must not be writable by others, since it decides what is disclosed about this user.
     ///
-    /// - Parameter path: Links are followed. The file must be owned by this user or root and must not be writable by
-    ///   others, since it decides what is disclosed about this user.
-    /// - Returns: The settings.
     /// - Throws: `CaptureError` `.settingsUnusable` for an unreadable or invalid file: privacy is never disabled by
     ///   accident.
     public static func read(_ path: String) throws(CaptureError) -> PrivacySettings {
@@ -76,7 +74,6 @@ extension PrivacySettings {
     /// Writes the file atomically, with mode 0600. Creates its directory if missing; if the path is a link, its target
     /// is written.
     ///
-    /// - Parameter path: The file.
     /// - Throws: `CaptureError` `.targetUnusable`; `.settingsUnusable` for a dangling link.
     public func write(to path: String) throws(CaptureError) {
         let target = try Self.followingLink(path)

@@ -25,9 +25,7 @@ final class BlobFile: Sendable {
         }
     }
 
-    /// One caller at a time.
-    ///
-    /// - Returns: The new length.
+    /// One caller at a time. Returns the new length.
     @discardableResult
     func append(_ bytes: UnsafeRawBufferPointer) throws(FileWriteError) -> Int64 {
         let begin = end.withLock { $0 }

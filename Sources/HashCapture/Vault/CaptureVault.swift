@@ -54,10 +54,8 @@ package struct CaptureVault: Sendable {
 }
 
 extension CaptureVault {
-    /// Starts a capture.
+    /// Starts a capture, whose id is a lowercase UUID that no capture has. The draft is locked.
     ///
-    /// - Parameter id: A lowercase UUID that no capture has.
-    /// - Returns: The draft, locked.
     /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`.
     package func begin(id: String) throws(CaptureError) -> Draft {
         guard CaptureID.isValid(id) else { throw CaptureError(.vaultUnusable, detail: "no id of a capture", value: id) }
@@ -95,15 +93,9 @@ extension CaptureVault {
     }
 
     /// Encrypts a file, and hashes exactly the encrypted bytes, in one pass; synced when it returns. Needs a few MiB of
-    /// memory for any size. The first capture creates the key.
+    /// memory for any size. The first capture creates the key. Cancelling ends it with `.cancelled`. The original must
+    /// not change meanwhile. `progress` gets bytes done and total, on another thread. Returns the SHA-256 of the file.
     ///
-    /// Cancelling ends it with `.cancelled`.
-    ///
-    /// - Parameters:
-    ///   - file: The original; must not change meanwhile.
-    ///   - draft: From `begin`.
-    ///   - progress: Bytes done and total, on another thread.
-    /// - Returns: The SHA-256 of the file.
     /// - Throws: `CaptureError` `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`. The draft contains
     ///   nothing of the file then.
     package func keepMedia(
@@ -171,11 +163,9 @@ extension CaptureVault {
         CaptureError(.sourceChanged, detail: "changed while it was read", isRetryable: true, path: file.path)
     }
 
-    /// Encrypts a depth map; synced when it returns. Blocks.
+    /// Encrypts a depth map; synced when it returns. Blocks. Little-endian binary32, row by row, after `keepMedia`; the
+    /// record has width and height.
     ///
-    /// - Parameters:
-    ///   - bytes: Little-endian binary32, row by row; the record has width and height.
-    ///   - draft: From `begin`, after `keepMedia`.
     /// - Throws: `CaptureError` `.diskFull`, `.vaultUnusable`.
     package func keepDepth(_ bytes: [UInt8], in draft: Draft) throws(CaptureError) {
         let key = try keyring.knownKey()
@@ -194,18 +184,15 @@ extension CaptureVault {
         }
     }
 
-    /// Removes a draft without a record.
-    ///
-    /// - Parameter draft: From `begin`; unusable afterwards. Leftovers are removed by `adopt`.
+    /// Removes a draft without a record. Leftovers are removed by `adopt`.
     package func discard(_ draft: Draft) {
         guard let captures = try? captures() else { return }
         try? Self.remove(draft.directory, Self.draftPrefix + draft.id, from: captures)
     }
 
     /// Gives the files their final names and syncs. The record is stored before this; `adopt` commits after a crash in
-    /// between. Blocks.
+    /// between. Blocks. The draft is unusable afterwards.
     ///
-    /// - Parameter draft: From `begin`; unusable afterwards.
     /// - Throws: `CaptureError` `.vaultUnusable`; the draft is left for `adopt`.
     package func commit(_ draft: Draft) throws(CaptureError) {
         guard let captures = try captures() else { throw CaptureError(.vaultUnusable, detail: "the vault is gone") }
@@ -234,16 +221,9 @@ extension CaptureVault {
 
 extension CaptureVault {
     /// Decrypts a blob to a new file (0600) and returns the digest of the plaintext. The file gets its name only when
-    /// it is complete and verified, and replaces nothing.
+    /// it is complete and verified, and replaces nothing. Cancelling ends it with `.cancelled`. `path` is the target,
+    /// as bytes; its directory must exist. `expecting` is the required digest of the plaintext.
     ///
-    /// Cancelling ends it with `.cancelled`.
-    ///
-    /// - Parameters:
-    ///   - kind: The kind of blob.
-    ///   - id: The capture's id.
-    ///   - path: The target, as bytes; its directory must exist.
-    ///   - expecting: The required digest of the plaintext.
-    /// - Returns: The SHA-256 of the plaintext.
     /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.checksumMismatch`, `.vaultUnusable`,
     ///   `.targetExists`, `.targetUnusable`, `.diskFull`, `.busy`; nothing is left at the target then.
     package func export(
@@ -284,10 +264,6 @@ extension CaptureVault {
 
     /// Decrypts a blob and returns the digest of the plaintext, without writing anything.
     ///
-    /// - Parameters:
-    ///   - kind: The kind of blob.
-    ///   - id: The capture's id.
-    /// - Returns: The SHA-256 of the plaintext.
     /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.vaultUnusable`.
     package func check(_ kind: Kind, of id: String) async throws(CaptureError) -> SHA256Digest {
         let source = try blob(kind, of: id)
@@ -356,7 +332,6 @@ extension CaptureVault {
     /// reported and whose originals are untouched. Ignores drafts of running processes and everything not made by the
     /// vault.
     ///
-    /// - Parameter hasRecord: Whether there is a record of a capture.
     /// - Throws: `CaptureError` `.vaultUnusable`, `.storeUnusable` when `hasRecord` throws anything but a
     ///   `CaptureError`.
     package func adopt(hasRecord: (String) throws -> Bool) throws(CaptureError) {

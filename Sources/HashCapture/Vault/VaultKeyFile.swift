@@ -158,10 +158,9 @@ final class VaultKeyring: Sendable {
         self.directory = directory
     }
 
-    /// Returns the cached key, or fetches it.
+    /// Returns the cached key, or fetches it. If `isCreated`, the first key may be created; never while there are
+    /// blobs.
     ///
-    /// - Parameter isCreated: Whether the first key may be created; never while there are blobs.
-    /// - Returns: The key.
     /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`, `.cancelled`.
     func key(creating isCreated: Bool) async throws(CaptureError) -> StreamingAEAD.Key {
         if let key = known.withLock({ $0 }) { return key }

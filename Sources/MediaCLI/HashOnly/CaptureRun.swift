@@ -8,13 +8,7 @@ internal import Synchronization
 
 /// Submits captures one after the other, since a server accepts a device's counters only in ascending order, and
 /// reports the result of each.
-struct CaptureRun: Sendable {
-    private final class StageHolder: Sendable {
-        private let stage = Mutex<Stage?>(nil)
-
-        func withLock<Value>(_ body: (inout sending Stage?) -> sending Value) -> Value { stage.withLock(body) }
-    }
-
+final class CaptureRun: Sendable {
     /// The current job, and how a signal reaches it.
     private struct Stage {
         var work: Task<CaptureItem, any Error>
@@ -37,7 +31,7 @@ struct CaptureRun: Sendable {
     private let display: RunDisplay<CaptureReading>
     private let finishTimeout: Duration
     private let tally = ItemTally<CaptureItem.State>()
-    private let stage = StageHolder()
+    private let stage = Mutex<Stage?>(nil)
 
     init(_ settings: SettingsSession, writesRecords: Bool) {
         console = settings.console
@@ -49,7 +43,7 @@ struct CaptureRun: Sendable {
     /// output is closed. `tell` runs for each result before the next job starts.
     func run(_ jobs: [Job], tell: (CaptureItem) -> Void) async -> Bool {
         let interruption = console.context.interruption
-        return await interruption.handling({ heed($0) }) {
+        return await interruption.handling({ [self] in heed($0) }) {
             await display.during {
                 for job in jobs {
                     guard interruption.signal == nil, !isUnread else { return false }
@@ -65,11 +59,11 @@ struct CaptureRun: Sendable {
     private func item(of job: Job) async -> CaptureItem {
         let control = TransferControl()
         let path = job.path ?? []
-        let task = Task { [stage, display] in
+        let task = Task { [self] in
             try await job.work(control) { done, whole in
-                display.update(CaptureReading(path: path, done: done, whole: whole))
+                self.display.update(CaptureReading(path: path, done: done, whole: whole))
                 if done >= whole {
-                    stage.withLock { $0?.isReading = false }
+                    self.stage.withLock { $0?.isReading = false }
                 }
             }
         }
@@ -113,15 +107,9 @@ struct CaptureRun: Sendable {
         if tally.total > 1 {
             console.note(tally.words(words))
         }
-        func count(_ state: CaptureItem.State) -> JSONValue { JSONValue(tally.count(state)) }
-        let counts: JSONObject =
-            [
-                "items": JSONValue(tally.total), "accepted": count(.accepted), "planned": count(.planned),
-                "pending": count(.pending), "queued": count(.queued), "submitted": count(.submitted),
-                "unknown_outcome": count(.unknownOutcome), "rejected": count(.rejected), "failed": count(.failed),
-                "cancelled": count(.cancelled),
-            ] + console.ending(code, after: display.elapsed)
-        console.summary(members + counts)
+        let counts = JSONObject(words.map { (name: $0.state.rawValue, value: JSONValue(tally.count($0.state))) })
+        let ending = console.ending(code, after: display.elapsed)
+        console.summary(members + ["items": JSONValue(tally.total)] + counts + ending)
         return code
     }
 }

@@ -114,11 +114,6 @@ struct HashOnlySend: ContextCommand {
 
 /// The kind of media. A video's hash chain, frame count and duration come from the camera and are never invented here.
 struct CaptureMediaOptions: ParsableArguments {
-    enum Kind: String, ExpressibleByArgument, CaseIterable {
-        case photo
-        case video
-    }
-
     @Option(
         help: ArgumentHelp(
             "Prove this digest of a file that is not here; it is recorded as not observed.",
@@ -128,7 +123,7 @@ struct CaptureMediaOptions: ParsableArguments {
     var digest: String?
 
     @Option(help: ArgumentHelp("photo or video; the file itself tells by default.", valueName: "kind"))
-    var mediaType: Kind?
+    var mediaType: ArgumentChoice<CaptureMediaType>?
 
     @Option(
         help: ArgumentHelp("Last hash of the camera's chain over the frames, and its length.", valueName: "hex:length")
@@ -147,7 +142,7 @@ struct CaptureMediaOptions: ParsableArguments {
         guard [hashChain, frameCount, durationMs].count(where: { $0 != nil }) % 3 == 0 else {
             throw ValidationError("A video needs all of --hash-chain, --frame-count and --duration-ms.")
         }
-        guard !isVideo || mediaType != .photo else {
+        guard !isVideo || mediaType?.value != .photo else {
             throw ValidationError("--hash-chain, --frame-count and --duration-ms are for videos.")
         }
         guard digest == nil || mediaType != nil || isVideo else {
@@ -158,9 +153,7 @@ struct CaptureMediaOptions: ParsableArguments {
     /// Options that apply to one file only, as written on the command line.
     var ofOneFile: [String] { isVideo ? ["--hash-chain"] : [] }
 
-    var kind: CaptureMediaType? {
-        mediaType.flatMap { CaptureMediaType(rawValue: $0.rawValue) } ?? (isVideo ? .video : nil)
-    }
+    var kind: CaptureMediaType? { mediaType?.value ?? (isVideo ? .video : nil) }
 
     /// - Throws: `Diagnosis` for an invalid value.
     func namedDigest() throws(Diagnosis) -> SHA256Digest? {
@@ -281,13 +274,13 @@ struct CapturePrivacyOptions: ParsableArguments {
             valueName: "level"
         )
     )
-    var locationLevel: LocationLevelName?
+    var locationLevel: ArgumentChoice<LocationLevel>?
 
     @Option(help: ArgumentHelp("Tell this much of the time: none, day-only or exact.", valueName: "level"))
-    var timestampLevel: TimestampLevelName?
+    var timestampLevel: ArgumentChoice<TimestampLevel>?
 
     @Option(help: ArgumentHelp("Tell this much of the device: none, model-only or full.", valueName: "level"))
-    var deviceLevel: DeviceLevelName?
+    var deviceLevel: ArgumentChoice<DeviceInfoLevel>?
 
     @Flag(
         help: """
@@ -299,51 +292,10 @@ struct CapturePrivacyOptions: ParsableArguments {
 
     func overriding(_ settings: PrivacySettings) -> PrivacySettings {
         var settings = settings
-        settings.location = locationLevel?.level ?? settings.location
-        settings.timestamp = timestampLevel?.level ?? settings.timestamp
-        settings.deviceInfo = deviceLevel?.level ?? settings.deviceInfo
+        settings.location = locationLevel?.value ?? settings.location
+        settings.timestamp = timestampLevel?.value ?? settings.timestamp
+        settings.deviceInfo = deviceLevel?.value ?? settings.deviceInfo
         return settings
-    }
-}
-
-/// Levels as written on the command line.
-enum LocationLevelName: String, ExpressibleByArgument, CaseIterable {
-    case none, coarse, precise
-
-    var level: LocationLevel {
-        switch self {
-        case .none: .none
-        case .coarse: .coarse
-        case .precise: .precise
-        }
-    }
-}
-
-enum TimestampLevelName: String, ExpressibleByArgument, CaseIterable {
-    case none
-    case dayOnly = "day-only"
-    case exact
-
-    var level: TimestampLevel {
-        switch self {
-        case .none: .none
-        case .dayOnly: .dayOnly
-        case .exact: .exact
-        }
-    }
-}
-
-enum DeviceLevelName: String, ExpressibleByArgument, CaseIterable {
-    case none
-    case modelOnly = "model-only"
-    case full
-
-    var level: DeviceInfoLevel {
-        switch self {
-        case .none: .none
-        case .modelOnly: .modelOnly
-        case .full: .full
-        }
     }
 }
 

@@ -174,12 +174,12 @@ extension JSONRenderer {
     static func tapeDeletion(_ item: TapeDeletionRun.Item) -> JSONObject {
         [
             "tape_id": .string(item.tape.id), "title": .string(item.tape.title), "state": .string(item.state.rawValue),
-            "albums": .array(item.albums.compactMap { deletedAlbum($0) }), "exit_code": exitCode(item.exitCode),
+            "albums": .array(item.albums.map { deletedAlbum($0) }), "exit_code": exitCode(item.exitCode),
             "error": error(item.error),
         ]
     }
 
-    static func deletedAlbum(_ album: TapeDeletion.Album) -> JSONValue? {
+    static func deletedAlbum(_ album: TapeDeletion.Album) -> JSONValue {
         func object(_ state: String, _ link: AlbumLink, left: Int? = nil, reason: AssociationReason? = nil) -> JSONValue
         {
             .object([
@@ -188,7 +188,6 @@ extension JSONRenderer {
             ])
         }
         return switch album {
-        case .none: nil
         case .kept(let link): object("kept", link)
         case .deleted(let link): object("deleted", link)
         case .keptForeign(let link, let count): object("kept_foreign", link, left: count)
@@ -215,7 +214,7 @@ extension TextRenderer {
 
     private static func words(for album: TapeDeletion.Album) -> String? {
         switch album {
-        case .none, .owed: nil
+        case .owed: nil
         case .kept(let link):
             "  its album stays: \(ErrorCatalogue.quoted(link.titleAtCreation)) (\(brief(link.albumID)))"
         case .deleted(let link):

@@ -24,17 +24,13 @@ struct TapesExport: ContextCommand {
             """
     )
 
-    enum Format: String, ExpressibleByArgument, CaseIterable {
-        case m3u8, json, otio
-    }
-
     @Argument(help: TapeHelp.tape)
     var tape: String
 
     @Option(
         help: ArgumentHelp("m3u8 (by default), json or otio; else the ending of the file tells.", valueName: "format")
     )
-    var format: Format?
+    var format: ArgumentChoice<TapeExport>?
 
     @Option(
         name: .shortAndLong,
@@ -111,7 +107,7 @@ struct TapesExport: ContextCommand {
 
     private var form: TapeExportRun.Form {
         guard render else {
-            return .text(format.flatMap { TapeExport(rawValue: $0.rawValue) } ?? namedFormat ?? .m3u8)
+            return .text(format?.value ?? namedFormat ?? .m3u8)
         }
         return .video(
             TapeRendering.Options(longSide: longSide ?? 1920, frameRate: frameRate ?? 30, isReplacing: force)
@@ -219,7 +215,7 @@ struct TapeExportRun: Sendable {
     }
 
     private func associate(_ tape: TapeRecord) async throws -> AlbumOutcome? {
-        guard let service, !isDryRun, tape.association == .pending else { return AlbumOutcome(.skipped) }
+        guard let service, !isDryRun, tape.association == .pending else { return .skipped }
         return try await AlbumWork(console: console, service: service, display: display)
             .run { (service) async throws(TapesError) in try await service.associate(tape.id) }
     }
@@ -254,7 +250,7 @@ struct TapeExportRun: Sendable {
             }
         }
         say(target, length: length)
-        guard let service else { return AlbumOutcome(.skipped) }
+        guard let service else { return .skipped }
         let path = target.absolute(from: console.context.workingDirectory)
         return try await AlbumWork(console: console, service: service, display: display)
             .run { (service) async throws(TapesError) in try await service.file(path, into: tape.id) }

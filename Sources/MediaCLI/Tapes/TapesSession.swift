@@ -172,14 +172,6 @@ struct TapesSession: Sendable {
     }
 }
 
-extension TapeEditor {
-    /// A preview of `create`.
-    func planned(title: String) -> TapeRecord {
-        let title = title.trimmingCharacters(in: .whitespacesAndNewlines)
-        return TapeRecord(id: "", title: title.isEmpty ? TapeRecord.untitled : title, createdAt: now())
-    }
-}
-
 /// The progress of work on the files of a tape.
 struct TapeReading: RunReading {
     enum Phase: String, Sendable {

@@ -81,19 +81,8 @@ enum ScaleName: String, ExpressibleByArgument, CaseIterable {
 }
 
 struct TapeLookOptions: ParsableArguments {
-    enum Orientation: String, ExpressibleByArgument, CaseIterable {
-        case portrait, landscape
-    }
-
-    enum Transition: String, ExpressibleByArgument, CaseIterable {
-        case none, crossfade
-        case slideLeftToRight = "slide-lr"
-        case slideRightToLeft = "slide-rl"
-        case randomise
-    }
-
     @Option(help: ArgumentHelp("portrait (9:16) or landscape (16:9).", valueName: "shape"))
-    var orientation: Orientation?
+    var orientation: ArgumentChoice<TapeRecord.Orientation>?
 
     @Option(
         help: ArgumentHelp(
@@ -101,7 +90,7 @@ struct TapeLookOptions: ParsableArguments {
             valueName: "kind"
         )
     )
-    var transition: Transition?
+    var transition: ArgumentChoice<TapeRecord.Transition>?
 
     @Option(parsing: .unconditional, help: ArgumentHelp("How long that takes, 100 to 2000.", valueName: "ms"))
     var transitionMs: Int?
@@ -113,11 +102,9 @@ struct TapeLookOptions: ParsableArguments {
             throw .usage("--transition-ms: \(transitionMs) is not from 100 to 2000")
         }
         var change = TapeChange()
-        change.orientation = orientation.flatMap { TapeRecord.Orientation(rawValue: $0.rawValue) }
+        change.orientation = orientation?.value
         change.scaleMode = scale?.mode
-        change.transition = transition.flatMap {
-            TapeRecord.Transition(rawValue: $0.rawValue.replacing("-", with: "_"))
-        }
+        change.transition = transition?.value
         change.transitionMilliseconds = transitionMs
         return change
     }

@@ -33,16 +33,16 @@ struct AlbumAttempt {
     var clipDetail = ""
     var filingReason: AssociationReason?
     var isFiled = false
-    var setback: AlbumSetback?
+    var failure: AlbumFailure?
     /// Whether account or disk have no room for other clips either.
     var isFull = false
 
     /// - Returns: nil for a tape that is gone or empty, which gets no album (rules R1, R2.3).
     init?(_ service: AlbumService, tapeID: String, isAsked: Bool, filing path: [UInt8]?) throws(TapesError) {
-        guard let tape = try service.stored({ () throws(StoreError) in try service.store.tape(tapeID) }) else {
+        guard let tape = try stored(service.store.tape(tapeID)) else {
             return nil
         }
-        clips = try service.stored { () throws(StoreError) in try service.store.clips(of: tapeID) }
+        clips = try stored(service.store.clips(of: tapeID))
         guard !clips.isEmpty else { return nil }
         firstClips = Set(clips.map(\.id))
         self.service = service
@@ -57,27 +57,29 @@ struct AlbumAttempt {
             link = try service.knownLink(of: tape.id)
             return (outcome(), false)
         }
-        do throws(AlbumTrouble) {
+        do {
             try await ensureAlbum()
             try await fillAlbum()
         } catch {
-            switch error {
-            case .fatal(let fatal):
+            let failure: AlbumFailure
+            do {
+                failure = try AlbumFailure(caught: error)
+            } catch {
                 // What the library has confirmed is stored in any case.
                 try settle()
-                throw fatal
-            case .setback(let setback): try keep(setback)
+                throw error
             }
+            try keep(failure)
         }
         try settle()
         try reload()
-        if let opened, link != nil, setback == nil {
+        if let opened, link != nil, failure == nil {
             try service.keep(opened, isGranted: isGranted(opened))
         }
         if let link, addedClips > 0 || isCreated {
             _ = try await service.arrange(tape, clips, in: link)
         }
-        return (outcome(), setback?.isLibraryWide ?? isFull)
+        return (outcome(), failure?.isLibraryWide ?? isFull)
     }
 
     /// Whether it is time: a clip is new or has waited long enough, or there is no album (rule R9).
@@ -105,52 +107,38 @@ struct AlbumAttempt {
         guard !settlements.isEmpty else { return }
         let kept = clips.compactMap { settlements[$0.id] }
         settlements = [:]
-        let libraryID = opened?.id ?? ""
-        let time = service.now()
-        try service.stored { () throws(StoreError) in
-            try service.store.settle(kept, in: libraryID, at: time)
-        }
+        try stored(service.store.settle(kept, in: opened?.id ?? "", at: service.now()))
         TapeKillPoint.clipsSettled.reach()
     }
 
     mutating func reload() throws(TapesError) {
-        let id = tape.id
-        if let tape = try service.stored({ () throws(StoreError) in try service.store.tape(id) }) { self.tape = tape }
-        clips = try service.stored { () throws(StoreError) in try service.store.clips(of: id) }
+        tape = try stored(service.store.tape(tape.id)) ?? tape
+        clips = try stored(service.store.clips(of: tape.id))
     }
 
     mutating func makePending(_ reason: AssociationReason) throws(TapesError) {
         guard tape.association != .pending || tape.reason != reason else { return }
-        let id = tape.id
-        try service.stored { () throws(StoreError) in try service.store.settleTape(id, .pending, reason) }
+        try stored(service.store.settleTape(tape.id, .pending, reason))
         tape.association = .pending
         tape.reason = reason
     }
 
     /// Stores the reason: in the tape if it has no usable album, and in the clips to be added.
-    private mutating func keep(_ setback: AlbumSetback) throws(TapesError) {
-        self.setback = setback
+    private mutating func keep(_ failure: AlbumFailure) throws(TapesError) {
+        self.failure = failure
         for clip in clips where clip.association == .pending && settlements[clip.id] == nil && isIncluded(clip) {
-            fail(clip, setback)
+            fail(clip, failure)
         }
-        let isUnusable = setback.reason.isOfAccess || [.libraryChanged, .albumMissing].contains(setback.reason)
-        if isUnusable || tape.association != .associated { try makePending(setback.reason) }
-        if setback.reason.isOfAccess, !setback.isBelieved, let opened {
+        let isUnusable = failure.reason.isOfAccess || [.libraryChanged, .albumMissing].contains(failure.reason)
+        if isUnusable || tape.association != .associated { try makePending(failure.reason) }
+        if failure.reason.isOfAccess, !failure.isBelieved, let opened {
             try service.refuse(opened.access)
         }
-        report(.pending, setback.reason.rawValue, details: setback.detail)
+        report(.pending, failure.reason.rawValue, details: failure.detail)
     }
 
     func report(_ kind: AlbumEvent.Kind, _ message: String = "", albumID: String? = nil, details: String = "") {
-        service.report(
-            AlbumEvent(
-                kind,
-                tapeID: tape.id,
-                albumID: albumID ?? link?.albumID,
-                message: message,
-                details: details
-            )
-        )
+        service.report(kind, tape.id, album: albumID ?? link?.albumID, message, details: details)
     }
 
     // MARK: Outcome
@@ -160,17 +148,17 @@ struct AlbumAttempt {
             $0.association != .linked && (firstClips.contains($0.id) || $0.reason != nil)
         }
         let isUsable = link != nil && tape.association == .associated
-        let isComplete = missing.isEmpty && filingReason == nil && setback == nil
-        var permissions = setback?.missingPermissions ?? []
+        let isComplete = missing.isEmpty && filingReason == nil && failure == nil
+        var permissions = failure?.missingPermissions ?? []
         if permissions.isEmpty, case .limited(let names)? = opened?.access.state { permissions = names }
         return AlbumOutcome(
-            isUsable ? (isComplete ? .associated : .partly) : .pending,
+            state: isUsable ? (isComplete ? .associated : .partly) : .pending,
             link: link,
             isCreated: isCreated,
             formerLink: isCreated ? formerLink : nil,
-            reason: setback?.reason ?? tape.reason ?? filingReason ?? missing.first { $0.reason != nil }?.reason,
-            detail: setback?.detail ?? clipDetail,
-            isAlbumDamaged: setback?.isOfAlbum ?? false,
+            reason: failure?.reason ?? tape.reason ?? filingReason ?? missing.first { $0.reason != nil }?.reason,
+            detail: failure?.detail ?? clipDetail,
+            isAlbumDamaged: failure?.isOfAlbum ?? false,
             missingPermissions: permissions,
             pendingClips: missing.count,
             addedClips: addedClips,
@@ -183,30 +171,27 @@ struct AlbumAttempt {
 // Steps 4 to 6 of rule R2: access, the album, its link.
 extension AlbumAttempt {
     /// Sets `link` and stores it: the link is committed before anything is added (trap 4).
-    mutating func ensureAlbum() async throws(AlbumTrouble) {
+    mutating func ensureAlbum() async throws {
         let opened = try await service.open(.addOnly, believingRefusal: believesRefusal)
         self.opened = opened
-        let id = tape.id
-        let links = try service.kept { () throws(TapesError) in
-            try service.stored { () throws(StoreError) in try service.store.albumLinks(of: id) }
-        }
+        let links = try service.store.albumLinks(of: tape.id)
         report(.ensure)
         if let known = links.first(where: { $0.libraryID == opened.id }) {
-            try service.kept { () throws(TapesError) in try service.keep(opened, isGranted: false) }
+            try service.keep(opened, isGranted: false)
             try await visit(known, opened)
             return
         }
-        let record = try service.kept { () throws(TapesError) in try service.record() }
+        let record = try service.record()
         if let former = links.first(where: { service.isOfThisAddress($0, record) }) {
             // Another library replaced the tape's: an unmounted disk, another account (trap 1).
-            throw .setback(AlbumSetback(.libraryChanged, detail: "its album is in \(former.libraryID)"))
+            throw AlbumFailure(.libraryChanged, detail: "its album is in \(former.libraryID)")
         }
         if !links.isEmpty {
             formerLink = links.last
             // The user has chosen another library: it gets a new album, the link to the old one is kept.
-            try service.kept { () throws(TapesError) in try makePending(.libraryChanged) }
+            try makePending(.libraryChanged)
         }
-        try service.kept { () throws(TapesError) in try service.keep(opened, isGranted: false) }
+        try service.keep(opened, isGranted: false)
         try await makeAlbum(opened)
     }
 
@@ -220,17 +205,17 @@ extension AlbumAttempt {
     }
 
     /// Checks the album of a link, by its id only (rule R3).
-    private mutating func visit(_ known: AlbumLink, _ opened: OpenLibrary) async throws(AlbumTrouble) {
+    private mutating func visit(_ known: AlbumLink, _ opened: OpenLibrary) async throws {
         var known = known
         let presence: AlbumPresence
         do throws(AlbumError) {
             presence = try await service.library.album(known.albumID, hint: known.hint)
         } catch {
-            guard error.kind == .albumMissing else { throw AlbumTrouble(error) }
+            guard error.kind == .albumMissing else { throw error }
             presence = .missing
         }
         switch presence {
-        case .found(_, _, let hint):
+        case .found(_, let hint):
             known.hint = hint ?? known.hint
             known.verifiedAt = service.now()
             try use(known)
@@ -240,40 +225,40 @@ extension AlbumAttempt {
         case .missing:
             try await remakeAlbum(known.albumID, opened)
             return
-        case .damaged(let detail): throw AlbumTrouble(AlbumError(.albumDamaged, detail: detail))
+        case .damaged(let detail): throw AlbumError(.albumDamaged, detail: detail)
         }
         report(.reuse)
     }
 
     /// Recreates a missing album: with the tape's current title, for all clips (rule R5).
-    mutating func remakeAlbum(_ goneID: String, _ opened: OpenLibrary) async throws(AlbumTrouble) {
+    mutating func remakeAlbum(_ goneID: String, _ opened: OpenLibrary) async throws {
         try await service.confirm(opened)
-        try service.kept { () throws(TapesError) in try makePending(.albumMissing) }
+        try makePending(.albumMissing)
         report(.pending, AssociationReason.albumMissing.rawValue, albumID: goneID)
-        guard !isRemade else { throw .setback(AlbumSetback(.albumMissing, isLibraryWide: false)) }
+        guard !isRemade else { throw AlbumFailure(.albumMissing, isLibraryWide: false) }
         isRemade = true
         link = nil
         try await makeAlbum(opened)
     }
 
-    private mutating func makeAlbum(_ opened: OpenLibrary) async throws(AlbumTrouble) {
+    private mutating func makeAlbum(_ opened: OpenLibrary) async throws {
         if let marked = try await albumLeftBehind(opened) {
             try use(albumLink(marked, opened))
             report(.reuse, "found by its mark")
             return
         }
         // Known to be forbidden: it would be refused, or leave an empty album (rule R10).
-        guard !opened.access.forbidsNewAlbums else { throw .setback(AlbumSetback(opened.access)) }
+        guard !opened.access.forbidsNewAlbums else { throw AlbumFailure(opened.access) }
         let title = AlbumTitle.of(tape)
         let intent = AlbumIntent(tapeID: tape.id, libraryID: opened.id, title: title, startedAt: service.now())
-        try stored { () throws(StoreError) in try service.store.keep(intent) }
+        try service.store.keep(intent)
         TapeKillPoint.intentKept.reach()
         let made: MadeAlbum
         do throws(AlbumError) {
             made = try await service.library.createAlbum(title: title, tapeID: tape.id)
         } catch {
             try forgetIntent(after: error, opened)
-            throw AlbumTrouble(error, refusal: .createFailed)
+            throw error.kind == .cancelled ? error : AlbumFailure(error, refusal: .createFailed)
         }
         TapeKillPoint.albumCreated.reach()
         isCreated = true
@@ -283,29 +268,26 @@ extension AlbumAttempt {
     }
 
     /// The album of a creation whose response was lost, by our own mark (rule R4).
-    private func albumLeftBehind(_ opened: OpenLibrary) async throws(AlbumTrouble) -> MadeAlbum? {
-        let id = tape.id
-        let intent = try stored { () throws(StoreError) in try service.store.albumIntent(of: id, in: opened.id) }
-        guard intent != nil else { return nil }
+    private func albumLeftBehind(_ opened: OpenLibrary) async throws -> MadeAlbum? {
+        guard try service.store.albumIntent(of: tape.id, in: opened.id) != nil else { return nil }
         do throws(AlbumError) {
-            return try await service.library.albumMarked(id)
+            return try await service.library.albumMarked(tape.id)
         } catch {
             switch error.kind {
             // Without permission to look, create.
             case .unauthorized, .insufficient: return nil
-            default: throw AlbumTrouble(error)
+            default: throw error
             }
         }
     }
 
     /// Removes the intent unless the library may have created an album.
-    private func forgetIntent(after error: AlbumError, _ opened: OpenLibrary) throws(AlbumTrouble) {
+    private func forgetIntent(after error: AlbumError, _ opened: OpenLibrary) throws {
         switch error.kind {
         case .unreachable, .cancelled: return
         case .unauthorized, .insufficient, .albumMissing, .albumDamaged, .libraryChanged, .rejected, .quota: break
         }
-        let id = tape.id
-        try stored { () throws(StoreError) in try service.store.removeAlbumIntent(of: id, in: opened.id) }
+        try service.store.removeAlbumIntent(of: tape.id, in: opened.id)
     }
 
     private func albumLink(_ made: MadeAlbum, _ opened: OpenLibrary) -> AlbumLink {
@@ -322,25 +304,21 @@ extension AlbumAttempt {
     }
 
     /// Commits the link; if it is new, or of another library, all clips become pending again.
-    private mutating func use(_ link: AlbumLink) throws(AlbumTrouble) {
-        let isKept = try stored { () throws(StoreError) in try service.store.keep(link) }
-        guard isKept else {
-            throw .setback(AlbumSetback(.internalError, detail: "the tape is gone", isLibraryWide: false))
+    private mutating func use(_ link: AlbumLink) throws {
+        guard try service.store.keep(link) else {
+            throw AlbumFailure(.internalError, detail: "the tape is gone", isLibraryWide: false)
         }
         self.link = link
-        try service.kept { () throws(TapesError) in try reload() }
+        try reload()
     }
 
     /// Lists our other albums with the same title: two tapes with one title have two albums (rule R3).
-    private func namesakes(of made: MadeAlbum, _ opened: OpenLibrary) throws(AlbumTrouble) -> String {
-        let links = try stored { () throws(StoreError) in try service.store.albumLinks(in: opened.id) }
+    private func namesakes(of made: MadeAlbum, _ opened: OpenLibrary) throws -> String {
+        let links = try service.store.albumLinks(in: opened.id)
         let others = links.filter { $0.titleAtCreation == made.title && $0.albumID != made.id }.map(\.albumID)
         return others.isEmpty ? "" : "its title is also that of \(others.joined(separator: ", "))"
     }
 
-    private func stored<Value>(_ body: () throws(StoreError) -> Value) throws(AlbumTrouble) -> Value {
-        do throws(StoreError) { return try body() } catch { throw .fatal(TapesError(error)) }
-    }
 }
 
 // Steps 7 and 8 of rule R2: every pending clip is added to the album, with its own result (trap 5).
@@ -348,7 +326,7 @@ extension AlbumAttempt {
     private typealias Named = (clip: ClipRecord, asset: [UInt8])
 
     /// Adds pending clips, the oldest first, in one request.
-    mutating func fillAlbum() async throws(AlbumTrouble) {
+    mutating func fillAlbum() async throws {
         guard let opened, let link else { return }
         for clip in clips where clip.association == .pending && clip.source == nil {
             settlements[clip.id] = ClipSettlement(
@@ -368,7 +346,7 @@ extension AlbumAttempt {
             let again = try await resolve(refused, afresh: true)
             for clip in try await add(again, to: link) { refuse(clip) }
         } catch {
-            guard error.kind == .albumMissing else { throw AlbumTrouble(error) }
+            guard error.kind == .albumMissing else { throw error }
             settlements = [:]
             try await remakeAlbum(link.albumID, opened)
             try await fillAlbum()
@@ -382,22 +360,16 @@ extension AlbumAttempt {
         return isAsked || isDue(clip) || !(clip.reason?.isCostly ?? false)
     }
 
-    private func pendingClips() throws(AlbumTrouble) -> [ClipRecord] {
+    private func pendingClips() throws -> [ClipRecord] {
         let byID = Dictionary(clips.map { ($0.id, $0) }) { first, _ in first }
-        let ids = try service.kept { () throws(TapesError) in
-            try service.stored { () throws(StoreError) in try service.store.clipIDsByAge(of: tape.id) }
-        }
+        let ids = try service.store.clipIDsByAge(of: tape.id)
         return ids.compactMap { byID[$0] }.filter(isIncluded) + (filed.map { [$0] } ?? [])
     }
 
     // MARK: Names
 
     /// Resolves the library's ids; clips without one get their result.
-    private mutating func resolve(_ wanted: [ClipRecord]) async throws(AlbumTrouble) -> [Named] {
-        do throws(AlbumError) { return try await resolve(wanted, afresh: false) } catch { throw AlbumTrouble(error) }
-    }
-
-    private mutating func resolve(_ wanted: [ClipRecord], afresh: Bool) async throws(AlbumError) -> [Named] {
+    private mutating func resolve(_ wanted: [ClipRecord], afresh: Bool = false) async throws(AlbumError) -> [Named] {
         let answers = try await service.library.resolveAssets(wanted, mayUpload: service.policy.mayUpload)
         guard answers.count == wanted.count else {
             throw AlbumError(.rejected(status: nil), detail: "\(answers.count) answers for \(wanted.count) originals")
@@ -408,15 +380,15 @@ extension AlbumAttempt {
             case .asset(let id, let isHidden):
                 named.append((clip, id))
                 if isHidden, !afresh { hiddenClips += 1 }
-            case .unavailable(let detail): postpone(clip, AlbumSetback(.originalUnavailable, detail: detail))
-            case .unidentified: postpone(clip, AlbumSetback(.assetUnidentified))
+            case .unavailable(let detail): postpone(clip, AlbumFailure(.originalUnavailable, detail: detail))
+            case .unidentified: postpone(clip, AlbumFailure(.assetUnidentified))
             case .rejected(let detail): refuse(clip, detail)
             case .failed(let error):
                 if error.kind == .cancelled { throw error }
                 if case .rejected = error.kind {
                     refuse(clip, error.detail)
                 } else {
-                    postpone(clip, AlbumSetback(error))
+                    postpone(clip, AlbumFailure(error))
                 }
             }
         }
@@ -443,8 +415,8 @@ extension AlbumAttempt {
             switch byAsset[asset] {
             case .added, .alreadyThere: succeed(clip, asset)
             case .notAllowed, .notFound: refused.append(clip)
-            case .failed(let detail): postpone(clip, AlbumSetback(.internalError, detail: detail))
-            case .notNow(let error): fail(clip, AlbumSetback(error), isAlone: true)
+            case .failed(let detail): postpone(clip, AlbumFailure(.internalError, detail: detail))
+            case .notNow(let error): fail(clip, AlbumFailure(error), isAlone: true)
             case nil: break
             }
         }
@@ -474,29 +446,25 @@ extension AlbumAttempt {
         )
     }
 
-    private mutating func postpone(_ clip: ClipRecord, _ setback: AlbumSetback) {
-        note(clip, setback.reason, setback.detail)
-        fail(clip, setback, isAlone: true)
+    private mutating func postpone(_ clip: ClipRecord, _ failure: AlbumFailure) {
+        note(clip, failure.reason, failure.detail)
+        fail(clip, failure, isAlone: true)
     }
 
-    /// Postpones a clip: it is retried with exponential backoff, or when the access changes.
-    ///
-    /// - Parameters:
-    ///   - clip: The clip.
-    ///   - setback: The reason.
-    ///   - isAlone: Whether other clips may have succeeded, so that only the backoff decides.
-    mutating func fail(_ clip: ClipRecord, _ setback: AlbumSetback, isAlone: Bool = false) {
-        let attempts = clip.attempts + (setback.isBelieved ? 0 : 1)
-        let needsTime = isAlone || !(setback.reason.isOfAccess || setback.reason == .libraryChanged)
-        let pause = RetryPolicy.album.delay(after: attempts, retryAfter: setback.retryAfter)
+    /// Postpones a clip: it is retried with exponential backoff, or when the access changes. `isAlone`: other clips may
+    /// have succeeded, so that only the backoff decides.
+    mutating func fail(_ clip: ClipRecord, _ failure: AlbumFailure, isAlone: Bool = false) {
+        let attempts = clip.attempts + (failure.isBelieved ? 0 : 1)
+        let needsTime = isAlone || !(failure.reason.isOfAccess || failure.reason == .libraryChanged)
+        let pause = RetryPolicy.album.delay(after: attempts, retryAfter: failure.retryAfter)
         settlements[clip.id] = ClipSettlement(
             clipID: clip.id,
             association: .pending,
-            reason: setback.reason,
+            reason: failure.reason,
             attempts: attempts,
             nextAttemptAt: needsTime ? service.now().addingTimeInterval(pause / .seconds(1)) : nil
         )
-        if setback.reason == .quota { isFull = true }
+        if failure.reason == .quota { isFull = true }
     }
 
     private mutating func note(_ clip: ClipRecord, _ reason: AssociationReason, _ detail: String) {

@@ -31,12 +31,9 @@ public protocol AlbumLibrary: Sendable {
     /// Creates an album, never reusing an existing one. Needs `.addOnly`.
     func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum
 
-    /// The library's ids of originals, one per clip, in the same order. Needs `.addOnly`.
+    /// The library's ids of originals, one per clip, in the same order. Needs `.addOnly`. Missing originals are
+    /// uploaded if `mayUpload`.
     ///
-    /// - Parameters:
-    ///   - clips: Clips of one tape.
-    ///   - mayUpload: Whether missing originals may be uploaded.
-    /// - Returns: One resolution each.
     /// - Throws: `AlbumError` when none could be resolved.
     func resolveAssets(_ clips: [ClipRecord], mayUpload: Bool) async throws(AlbumError) -> [AssetResolution]
 
@@ -116,14 +113,6 @@ public struct AlbumEvent: Sendable, Equatable {
     public var message: String
     /// Titles and paths: for debug logs.
     public var details: String
-
-    package init(_ kind: Kind, tapeID: String, albumID: String? = nil, message: String = "", details: String = "") {
-        self.kind = kind
-        self.tapeID = tapeID
-        self.albumID = albumID
-        self.message = message
-        self.details = details
-    }
 }
 
 /// The result of one attempt at an album.
@@ -145,53 +134,28 @@ public struct AlbumOutcome: Sendable, Equatable {
     /// The album; nil when there is none.
     public var link: AlbumLink?
     /// Whether this attempt created it.
-    public var isCreated: Bool
+    public var isCreated = false
     /// The tape's album in another library, which is kept, when this attempt created one in the library in use.
     public var formerLink: AlbumLink?
     /// Why it is not complete: the tape's reason, otherwise that of its first clip.
     public var reason: AssociationReason?
     /// The library's message for the user. May contain control characters.
-    public var detail: String
+    public var detail = ""
     /// Whether only this album cannot be read; the library responds.
-    public var isAlbumDamaged: Bool
+    public var isAlbumDamaged = false
     /// The missing permissions, by the library's names.
-    public var missingPermissions: [String]
+    public var missingPermissions: [String] = []
     /// Number of clips that are not in the album.
-    public var pendingClips: Int
+    public var pendingClips = 0
     /// Number of clips added by this attempt.
-    public var addedClips: Int
+    public var addedClips = 0
     /// Whether the rendered video is in it (rule R16).
-    public var isFiled: Bool
+    public var isFiled = false
     /// Number of clips in the library's trash, invisible until the user restores them.
-    public var hiddenClips: Int
+    public var hiddenClips = 0
 
-    package init(
-        _ state: State,
-        link: AlbumLink? = nil,
-        isCreated: Bool = false,
-        formerLink: AlbumLink? = nil,
-        reason: AssociationReason? = nil,
-        detail: String = "",
-        isAlbumDamaged: Bool = false,
-        missingPermissions: [String] = [],
-        pendingClips: Int = 0,
-        addedClips: Int = 0,
-        isFiled: Bool = false,
-        hiddenClips: Int = 0
-    ) {
-        self.state = state
-        self.link = link
-        self.isCreated = isCreated
-        self.formerLink = formerLink
-        self.reason = reason
-        self.detail = detail
-        self.isAlbumDamaged = isAlbumDamaged
-        self.missingPermissions = missingPermissions
-        self.pendingClips = pendingClips
-        self.addedClips = addedClips
-        self.isFiled = isFiled
-        self.hiddenClips = hiddenClips
-    }
+    /// Nothing was to be done.
+    public static let skipped = AlbumOutcome(state: .skipped)
 }
 
 /// An error of a library (tapes contract 4.1).

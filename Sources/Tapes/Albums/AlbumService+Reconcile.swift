@@ -2,29 +2,20 @@ public import MediaStore
 
 // Rule R13: pending updates are made when the user requests it, never automatically for all tapes.
 extension AlbumService {
-    /// Plans `reconcile`, without a call to the library.
+    /// Plans `reconcile`, without a call to the library. Nothing is pending with albums off.
     ///
-    /// - Returns: Pending tapes and deletions; none with albums off.
     /// - Throws: `TapesError` `.storeUnusable`.
     public func reconcilePlan() throws(TapesError) -> ReconcilePlan {
         guard policy.isEnabled else { return ReconcilePlan(tapes: [], tombstones: []) }
         let libraryID = try record()?.libraryID
-        return try stored { () throws(StoreError) in
-            ReconcilePlan(
-                tapes: try store.tapesToAssociate(in: libraryID),
-                // With the flag off, old ones are ignored (rule R11).
-                tombstones: mayDelete ? try store.albumTombstones() : []
-            )
-        }
+        let tapes = try stored(store.tapesToAssociate(in: libraryID))
+        // With the flag off, old ones are ignored (rule R11).
+        return ReconcilePlan(tapes: tapes, tombstones: mayDelete ? try stored(store.albumTombstones()) : [])
     }
 
     /// Processes pending tapes, then tombstones, sequentially; stops at the first library-wide error. Does nothing when
-    /// access is limited.
+    /// access is limited. `limit` is the maximum number of tapes.
     ///
-    /// - Parameters:
-    ///   - limit: Maximum number of tapes.
-    ///   - each: Called after each tape.
-    /// - Returns: The result.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func reconcile(
         limit: Int,
@@ -34,65 +25,54 @@ extension AlbumService {
         var outcome = ReconcileOutcome(done: 0, left: plan.tapes.count, deletedAlbums: 0)
         guard !plan.tapes.isEmpty || !plan.tombstones.isEmpty else { return outcome }
         let tapes: [TapeRecord]
-        do throws(AlbumTrouble) {
+        do {
             let opened = try await open(.addOnly)
-            if case .limited = opened.access.state { throw .setback(AlbumSetback(opened.access)) }
-            tapes = try kept { () throws(TapesError) in
-                try stored { () throws(StoreError) in try store.tapesToAssociate(in: opened.id) }
-            }
+            if case .limited = opened.access.state { throw AlbumFailure(opened.access) }
+            tapes = try store.tapesToAssociate(in: opened.id)
         } catch {
-            try outcome.stop(by: error)
-            return outcome
+            let failure = try AlbumFailure(caught: error)
+            return outcome.stopped(by: failure.reason, failure.detailOrPermissions)
         }
         outcome.left = tapes.count
         for tape in tapes.prefix(max(0, limit)) {
             let (album, isLibraryWide) = try await attempt(tape.id, isAsked: true)
             if isLibraryWide, album.reason == .libraryChanged {
                 // Nothing was done: a different disk or account than the one with the albums.
-                outcome.stoppedBy = album.reason
-                outcome.detail = album.detail
-                return outcome
+                return outcome.stopped(by: album.reason, album.detail)
             }
             outcome.left -= 1
             guard album.state != .skipped else { continue }
             outcome.done += 1
             each(tape, album)
-            guard !isLibraryWide else {
-                outcome.stoppedBy = album.reason
-                outcome.detail = album.detail
-                return outcome
-            }
+            guard !isLibraryWide else { return outcome.stopped(by: album.reason, album.detail) }
         }
         for stone in plan.tombstones {
             switch try await workOff(stone, hint: nil) {
             case .gone: outcome.deletedAlbums += 1
             case .spared: break
-            case .owed(let setback):
-                guard setback.isLibraryWide else { continue }
-                outcome.stoppedBy = setback.reason
-                outcome.detail = setback.detail
-                return outcome
+            case .owed(let failure):
+                guard failure.isLibraryWide else { continue }
+                return outcome.stopped(by: failure.reason, failure.detail)
             }
         }
         return outcome
     }
 
     /// Checks every stored album in the library, and marks the tapes of missing ones; creates none. Needs `.readWrite`.
+    /// Returns the number of missing albums.
     ///
-    /// - Parameter each: Called with each link and its album's state.
-    /// - Returns: Number of missing albums.
     /// - Throws: `TapesError` `.albumsOff`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func verifyAlbums(
         each: @Sendable (AlbumLink, AlbumPresence) -> Void
     ) async throws(TapesError) -> Int {
         guard policy.isEnabled else { throw TapesError(.albumsOff) }
-        let opened = try await usable { () async throws(AlbumTrouble) in try await open(.readWrite) }
-        let links = try stored { () throws(StoreError) in try store.albumLinks(in: opened.id) }
+        let opened = try await usable { try await open(.readWrite) }
+        let links = try stored(store.albumLinks(in: opened.id))
         if !links.isEmpty { try keep(opened, isGranted: false) }
         var goneCount = 0
         for link in links {
             let presence = try await locked(link.tapeID) { () async throws(TapesError) in
-                try await usable { () async throws(AlbumTrouble) in try await verify(link, opened) }
+                try await usable { try await verify(link, opened) }
             }
             guard let presence else { continue }
             each(link, presence)
@@ -102,10 +82,8 @@ extension AlbumService {
     }
 
     /// - Returns: nil for a link that changed before its tape was locked.
-    private func verify(_ link: AlbumLink, _ opened: OpenLibrary) async throws(AlbumTrouble) -> AlbumPresence? {
-        let links = try kept { () throws(TapesError) in
-            try stored { () throws(StoreError) in try store.albumLinks(of: link.tapeID) }
-        }
+    private func verify(_ link: AlbumLink, _ opened: OpenLibrary) async throws -> AlbumPresence? {
+        let links = try store.albumLinks(of: link.tapeID)
         guard let current = links.first(where: { $0.libraryID == opened.id }), current.albumID == link.albumID else {
             return nil
         }
@@ -117,46 +95,32 @@ extension AlbumService {
             case .albumMissing: presence = .missing
             // One unreadable album does not affect the others.
             case .albumDamaged: presence = .damaged(error.detail)
-            default: throw AlbumTrouble(error)
+            default: throw error
             }
         }
         switch presence {
         case .missing:
             try await confirm(opened)
-            try kept { () throws(TapesError) in
-                try stored { () throws(StoreError) in
-                    try store.settleTape(link.tapeID, .pending, .albumMissing)
-                }
-            }
-            report(AlbumEvent(.pending, tapeID: link.tapeID, albumID: link.albumID, message: "album is gone"))
-        case .found(_, _, let hint):
+            try store.settleTape(link.tapeID, .pending, .albumMissing)
+            report(.pending, link.tapeID, album: link.albumID, "album is gone")
+        case .found(_, let hint):
             var current = current
             current.hint = hint ?? current.hint
             current.verifiedAt = now()
-            try kept { () throws(TapesError) in try keepVerified(current) }
+            // A pending tape stays pending: that its album exists does not mean that it can be used.
+            if try store.tape(link.tapeID)?.association == .associated { try store.keep(current) }
         case .unknown, .damaged: break
         }
         return presence
     }
 
-    /// A pending tape stays pending: that its album exists does not mean that it can be used.
-    private func keepVerified(_ link: AlbumLink) throws(TapesError) {
-        try stored { () throws(StoreError) in
-            guard try store.tape(link.tapeID)?.association == .associated else { return }
-            try store.keep(link)
-        }
-    }
 }
 
 extension ReconcileOutcome {
-    /// - Throws: A fatal error; a setback becomes state.
-    fileprivate mutating func stop(by trouble: AlbumTrouble) throws(TapesError) {
-        switch trouble {
-        case .fatal(let error): throw error
-        case .setback(let setback):
-            stoppedBy = setback.reason
-            detail = setback.detail.isEmpty ? setback.missingPermissions.joined(separator: ", ") : setback.detail
-        }
+    fileprivate func stopped(by reason: AssociationReason?, _ detail: String) -> ReconcileOutcome {
+        var outcome = self
+        (outcome.stoppedBy, outcome.detail) = (reason, detail)
+        return outcome
     }
 }
 

@@ -17,17 +17,19 @@ extension AlbumService {
         of tapeID: String
     ) async throws(TapesError) -> (removed: [ClipRecord], album: AlbumOutcome) {
         guard mayDelete else {
-            let removed = try stored { () throws(StoreError) in try store.removeClips(clipIDs, of: tapeID, now: now()) }
-            return (removed, AlbumOutcome(.skipped, link: try knownLink(of: tapeID)))
+            let removed = try stored(store.removeClips(clipIDs, of: tapeID, now: now()))
+            return (removed, AlbumOutcome(state: .skipped, link: try knownLink(of: tapeID)))
         }
         return try await locked(tapeID) { () async throws(TapesError) in
             let link = try knownLink(of: tapeID)
             let assets = try link.map { link throws(TapesError) in
-                try stored { () throws(StoreError) in try store.clipAssets(of: tapeID, in: link.libraryID) }
+                try stored(store.clipAssets(of: tapeID, in: link.libraryID))
             }
-            let removed = try stored { () throws(StoreError) in try store.removeClips(clipIDs, of: tapeID, now: now()) }
-            let left = try stored { () throws(StoreError) in try store.clips(of: tapeID) }
-            guard let link, let assets, !removed.isEmpty else { return (removed, AlbumOutcome(.skipped, link: link)) }
+            let removed = try stored(store.removeClips(clipIDs, of: tapeID, now: now()))
+            let left = try stored(store.clips(of: tapeID))
+            guard let link, let assets, !removed.isEmpty else {
+                return (removed, AlbumOutcome(state: .skipped, link: link))
+            }
             let unused = Self.unused(assets, removed: removed, left: left)
             return (removed, try await takeOut(unused, from: link, left: left))
         }
@@ -54,59 +56,32 @@ extension AlbumService {
         from link: AlbumLink,
         left: [ClipRecord]
     ) async throws(TapesError) -> AlbumOutcome {
-        var outcome = AlbumOutcome(.associated, link: link, pendingClips: left.count { $0.association != .linked })
-        do throws(AlbumTrouble) {
+        var outcome = AlbumOutcome(
+            state: .associated,
+            link: link,
+            pendingClips: left.count { $0.association != .linked }
+        )
+        do {
             if !assets.isEmpty {
                 let opened = try await open(.readWrite)
-                guard opened.id == link.libraryID else { throw .setback(AlbumSetback(.libraryChanged)) }
-                try kept { () throws(TapesError) in try keep(opened, isGranted: false) }
-                let results = try await asked { () async throws(AlbumError) in
-                    try await library.remove(assets, from: link.albumID, hint: link.hint)
-                }
+                guard opened.id == link.libraryID else { throw AlbumFailure(.libraryChanged) }
+                try keep(opened, isGranted: false)
+                let results = try await library.remove(assets, from: link.albumID, hint: link.hint)
                 let kept = results.count { $0 != .removed }
-                report(
-                    AlbumEvent(
-                        .remove,
-                        tapeID: link.tapeID,
-                        albumID: link.albumID,
-                        message: "\(results.count - kept) of \(results.count)"
-                    )
-                )
-                if kept > 0 { throw .setback(AlbumSetback(.accessLimited, detail: "\(kept) stay in the album")) }
+                report(.remove, link.tapeID, album: link.albumID, "\(results.count - kept) of \(results.count)")
+                if kept > 0 { throw AlbumFailure(.accessLimited, detail: "\(kept) stay in the album") }
             }
-            if let tape = try kept({ () throws(TapesError) in
-                try stored { () throws(StoreError) in try store.tape(link.tapeID) }
-            }) {
-                _ = try await arrangedAfterRemoval(tape, left, link)
-            }
+            if let tape = try store.tape(link.tapeID) { _ = try await arrange(tape, left, in: link) }
         } catch {
-            switch error {
-            case .fatal(let error): throw error
-            case .setback(let setback):
-                outcome.state = .partly
-                outcome.reason = setback.reason
-                outcome.detail = setback.detail
-                outcome.missingPermissions = setback.missingPermissions
-                report(
-                    AlbumEvent(
-                        .pending,
-                        tapeID: link.tapeID,
-                        albumID: link.albumID,
-                        message: "not taken out: \(setback.reason.rawValue)",
-                        details: setback.detail
-                    )
-                )
-            }
+            let failure = try AlbumFailure(caught: error)
+            outcome.state = .partly
+            outcome.reason = failure.reason
+            outcome.detail = failure.detail
+            outcome.missingPermissions = failure.missingPermissions
+            let message = "not taken out: \(failure.reason.rawValue)"
+            report(.pending, link.tapeID, album: link.albumID, message, details: failure.detail)
         }
         return outcome
-    }
-
-    private func arrangedAfterRemoval(
-        _ tape: TapeRecord,
-        _ clips: [ClipRecord],
-        _ link: AlbumLink
-    ) async throws(AlbumTrouble) -> AlbumSetback? {
-        do throws(TapesError) { return try await arrange(tape, clips, in: link) } catch { throw .fatal(error) }
     }
 }
 
@@ -123,12 +98,12 @@ extension AlbumService {
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`, `.cancelled`.
     public func deleteTape(_ tapeID: String, keepingAlbum: Bool) async throws(TapesError) -> TapeDeletion {
         try await locked(tapeID) { () async throws(TapesError) in
-            guard let tape = try stored({ () throws(StoreError) in try store.tape(tapeID) }) else {
+            guard let tape = try stored(store.tape(tapeID)) else {
                 throw TapesError(.tapeNotFound, value: tapeID)
             }
-            let links = try stored { () throws(StoreError) in try store.albumLinks(of: tapeID) }
+            let links = try stored(store.albumLinks(of: tapeID))
             let isOwed = mayDelete && !keepingAlbum
-            let stones = try stored { () throws(StoreError) in try store.deleteTape(tapeID, owing: isOwed) }
+            let stones = try stored(store.deleteTape(tapeID, owing: isOwed))
             guard let stones else { throw TapesError(.tapeNotFound, value: tapeID) }
             TapeKillPoint.tapeDeleted.reach()
             var albums: [TapeDeletion.Album] = []
@@ -148,61 +123,49 @@ extension AlbumService {
         case gone(AlbumDeletion)
         /// Another tape has the album now, or the flag is off: the library was not called.
         case spared
-        case owed(AlbumSetback)
+        case owed(AlbumFailure)
     }
 
     /// Tries to delete one album. The flag is checked here, below everything that deletes.
     func workOff(_ stone: AlbumTombstone, hint: [UInt8]?, tapeID: String = "") async throws(TapesError) -> WorkedOff {
         guard mayDelete else { return .spared }
-        let links = try stored { () throws(StoreError) in try store.albumLinks(in: stone.libraryID) }
+        let links = try stored(store.albumLinks(in: stone.libraryID))
         guard !links.contains(where: { $0.albumID == stone.albumID }) else {
             try forget(stone)
             return .spared
         }
-        do throws(AlbumTrouble) {
+        do {
             let deletion = try await delete(stone, hint: hint)
             TapeKillPoint.albumDeleted.reach()
-            try kept { () throws(TapesError) in try forget(stone) }
-            report(AlbumEvent(.delete, tapeID: tapeID, albumID: stone.albumID, message: "\(deletion)"))
+            try forget(stone)
+            report(.delete, tapeID, album: stone.albumID, "\(deletion)")
             return .gone(deletion)
         } catch {
-            switch error {
-            case .fatal(let error): throw error
-            case .setback(let setback):
-                var stone = stone
-                stone.attempts += 1
-                stone.lastError = setback.detail.isEmpty ? setback.reason.rawValue : setback.detail
-                try stored { [stone] () throws(StoreError) in try store.keep(stone) }
-                report(
-                    AlbumEvent(
-                        .pending,
-                        tapeID: tapeID,
-                        albumID: stone.albumID,
-                        message: "not deleted: \(setback.reason.rawValue)",
-                        details: setback.detail
-                    )
-                )
-                return .owed(setback)
-            }
+            let failure = try AlbumFailure(caught: error)
+            var stone = stone
+            stone.attempts += 1
+            stone.lastError = failure.detail.isEmpty ? failure.reason.rawValue : failure.detail
+            try stored(store.keep(stone))
+            let message = "not deleted: \(failure.reason.rawValue)"
+            report(.pending, tapeID, album: stone.albumID, message, details: failure.detail)
+            return .owed(failure)
         }
     }
 
-    private func delete(_ stone: AlbumTombstone, hint: [UInt8]?) async throws(AlbumTrouble) -> AlbumDeletion {
+    private func delete(_ stone: AlbumTombstone, hint: [UInt8]?) async throws -> AlbumDeletion {
         let opened = try await open(.readWrite)
-        guard opened.id == stone.libraryID else {
-            throw .setback(AlbumSetback(.libraryChanged, isLibraryWide: false))
-        }
-        try kept { () throws(TapesError) in try keep(opened, isGranted: false) }
+        guard opened.id == stone.libraryID else { throw AlbumFailure(.libraryChanged, isLibraryWide: false) }
+        try keep(opened, isGranted: false)
         do throws(AlbumError) {
             return try await library.deleteAlbum(stone.albumID, hint: hint)
         } catch {
-            guard error.kind == .albumMissing else { throw AlbumTrouble(error) }
+            guard error.kind == .albumMissing else { throw error }
             return .alreadyGone
         }
     }
 
     private func forget(_ stone: AlbumTombstone) throws(TapesError) {
-        try stored { () throws(StoreError) in try store.removeAlbumTombstone(stone.albumID, in: stone.libraryID) }
+        try stored(store.removeAlbumTombstone(stone.albumID, in: stone.libraryID))
     }
 }
 
@@ -213,7 +176,7 @@ extension TapeDeletion.Album {
             case .gone(.keptForeign(let count)): .keptForeign(link, count)
             case .gone(.deleted), .gone(.alreadyGone): .deleted(link)
             case .spared: .kept(link)
-            case .owed(let setback): .owed(link, setback.reason, detail: setback.detail)
+            case .owed(let failure): .owed(link, failure.reason, detail: failure.detail)
             }
     }
 }
@@ -222,8 +185,6 @@ extension TapeDeletion.Album {
 public struct TapeDeletion: Sendable, Equatable {
     /// The result for an album.
     public enum Album: Sendable, Equatable {
-        /// There was none.
-        case none
         /// Kept: the flag is off, the caller keeps it, or another tape has it.
         case kept(AlbumLink)
         /// Deleted, now or before.

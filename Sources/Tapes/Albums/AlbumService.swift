@@ -100,15 +100,20 @@ public struct AlbumService: Sendable {
         return try await work()
     }
 
-    func stored<Value>(_ body: () throws(StoreError) -> Value) throws(TapesError) -> Value {
-        do throws(StoreError) { return try body() } catch { throw TapesError(error) }
+    func report(
+        _ kind: AlbumEvent.Kind,
+        _ tapeID: String,
+        album albumID: String?,
+        _ message: String = "",
+        details: String = ""
+    ) {
+        report(AlbumEvent(kind: kind, tapeID: tapeID, albumID: albumID, message: message, details: details))
     }
 }
 
 extension AlbumService {
     /// Identity and access of the library. Changes nothing. With albums off the library is not called.
     ///
-    /// - Returns: The status.
     /// - Throws: `TapesError` `.cancelled`.
     public func status() async throws(TapesError) -> LibraryStatus {
         var status = LibraryStatus(kind: library.kind, address: library.address)
@@ -123,31 +128,30 @@ extension AlbumService {
             status.identity = try await library.identity()
         } catch {
             guard error.kind != .cancelled else { throw TapesError(.cancelled, underlying: error) }
-            status.reason = error.reason(refusal: .internalError)
+            status.reason = AlbumFailure(error).reason
             status.detail = error.detail
         }
         return status
     }
 
-    /// Requests access again (`library init`, `library grant`), and forgets an earlier refusal (rule R10).
+    /// Requests access again (`library init`, `library grant`), and forgets an earlier refusal (rule R10). Returns the
+    /// status afterwards.
     ///
-    /// - Parameter level: The access to request.
-    /// - Returns: The status afterwards.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func requestAccess(_ level: AccessLevel) async throws(TapesError) -> LibraryStatus {
         guard policy.isEnabled else { return try await status() }
         try forgetRefusal()
-        var trouble: AlbumError?
+        var failure: AlbumError?
         do throws(AlbumError) {
             _ = try await library.requestAccess(level)
         } catch {
             guard error.kind != .cancelled else { throw TapesError(.cancelled, underlying: error) }
-            trouble = error
+            failure = error
         }
         var status = try await status()
-        if let trouble {
-            status.reason = trouble.reason(refusal: .internalError)
-            status.detail = trouble.detail
+        if let failure {
+            status.reason = AlbumFailure(failure).reason
+            status.detail = failure.detail
         } else if let identity = status.identity, let access = status.addOnly, access.isGranted {
             let id = try record().flatMap(identity.knownID) ?? identity.libraryID
             try keep(OpenLibrary(id: id, access: access, identity: identity), isGranted: true)
@@ -183,35 +187,30 @@ extension AlbumService {
         return try await attempt(tapeID, isAsked: isAsked).outcome
     }
 
-    /// Adds a rendered video to the tape's own album (rule R16).
+    /// Adds a rendered video to the tape's own album (rule R16). `.partly` when the album exists without the video.
     ///
-    /// - Parameters:
-    ///   - path: Absolute path of the video, as bytes.
-    ///   - tapeID: A tape with clips.
-    /// - Returns: The result; `.partly` when the album exists without the video.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func file(_ path: [UInt8], into tapeID: String) async throws(TapesError) -> AlbumOutcome {
         try await attempt(tapeID, isAsked: false, filing: path).outcome
     }
 
-    /// Updates a tape's order in the library, if that has one. Never creates an album.
+    /// Updates a tape's order in the library, if that has one. Never creates an album. `.skipped` for a tape without an
+    /// album.
     ///
-    /// - Parameter tapeID: A tape.
-    /// - Returns: The result; `.skipped` for a tape without an album.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func rearrange(_ tapeID: String) async throws(TapesError) -> AlbumOutcome {
-        guard policy.isEnabled else { return AlbumOutcome(.skipped) }
+        guard policy.isEnabled else { return .skipped }
         return try await locked(tapeID) { () async throws(TapesError) in
-            guard let tape = try stored({ () throws(StoreError) in try store.tape(tapeID) }),
+            guard let tape = try stored(store.tape(tapeID)),
                 let link = try knownLink(of: tapeID)
-            else { return AlbumOutcome(.skipped) }
-            let clips = try stored { () throws(StoreError) in try store.clips(of: tapeID) }
-            let setback = try await arrange(tape, clips, in: link)
+            else { return .skipped }
+            let clips = try stored(store.clips(of: tapeID))
+            let failure = try await arrange(tape, clips, in: link)
             return AlbumOutcome(
-                setback == nil ? .associated : .partly,
+                state: failure == nil ? .associated : .partly,
                 link: link,
-                reason: setback?.reason,
-                detail: setback?.detail ?? "",
+                reason: failure?.reason,
+                detail: failure?.detail ?? "",
                 pendingClips: clips.count { $0.association != .linked }
             )
         }
@@ -222,40 +221,30 @@ extension AlbumService {
         _ tape: TapeRecord,
         _ clips: [ClipRecord],
         in link: AlbumLink
-    ) async throws(TapesError) -> AlbumSetback? {
-        do throws(AlbumError) {
+    ) async throws(TapesError) -> AlbumFailure? {
+        do {
             try await library.arrange(link.albumID, hint: link.hint, tape: tape, clips: clips)
             return nil
         } catch {
-            guard error.kind != .cancelled else { throw TapesError(.cancelled, underlying: error) }
-            let setback = AlbumSetback(error)
-            report(
-                AlbumEvent(
-                    .pending,
-                    tapeID: tape.id,
-                    albumID: link.albumID,
-                    message: "its order was not told: \(setback.reason.rawValue)",
-                    details: setback.detail
-                )
-            )
-            return setback
+            let failure = try AlbumFailure(caught: error)
+            let message = "its order was not told: \(failure.reason.rawValue)"
+            report(.pending, tape.id, album: link.albumID, message, details: failure.detail)
+            return failure
         }
     }
 
-    /// One attempt under the tape's lock.
-    ///
-    /// - Returns: The result, and whether the library would refuse all other tapes as well.
+    /// One attempt under the tape's lock. Also returns whether the library would refuse all other tapes.
     func attempt(
         _ tapeID: String,
         isAsked: Bool,
         filing path: [UInt8]? = nil
     ) async throws(TapesError) -> (outcome: AlbumOutcome, isLibraryWide: Bool) {
         // The kill switch, below every command (rule R18).
-        guard policy.isEnabled else { return (AlbumOutcome(.skipped), false) }
+        guard policy.isEnabled else { return (.skipped, false) }
         return try await locked(tapeID) { () async throws(TapesError) in
             // Read again under the lock: a tape that is gone meanwhile gets no album (rule R2.3, trap 6).
             guard var attempt = try AlbumAttempt(self, tapeID: tapeID, isAsked: isAsked, filing: path) else {
-                return (AlbumOutcome(.skipped), false)
+                return (.skipped, false)
             }
             TapeKillPoint.lockTaken.reach()
             return try await attempt.run()
@@ -267,28 +256,24 @@ extension AlbumService {
 extension AlbumService {
     /// Links an existing album to a tape. Needs `.readWrite`. All clips of the tape are pending afterwards.
     ///
-    /// - Parameters:
-    ///   - tapeID: The tape.
-    ///   - albumID: The library's id of the album.
-    /// - Returns: The link.
     /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.albumNotFound`, `.albumTaken`, `.libraryUnusable`,
     ///   `.storeUnusable`, `.cancelled`.
     public func link(_ tapeID: String, to albumID: String) async throws(TapesError) -> AlbumLink {
         guard policy.isEnabled else { throw TapesError(.albumsOff) }
         return try await locked(tapeID) { () async throws(TapesError) in
-            guard try stored({ () throws(StoreError) in try store.tape(tapeID) }) != nil else {
+            guard try stored(store.tape(tapeID)) != nil else {
                 throw TapesError(.tapeNotFound, value: tapeID)
             }
-            let opened = try await usable { () async throws(AlbumTrouble) in try await open(.readWrite) }
-            let holders = try stored { () throws(StoreError) in try store.albumLinks(in: opened.id) }
+            let opened = try await usable { try await open(.readWrite) }
+            let holders = try stored(store.albumLinks(in: opened.id))
             if let holder = holders.first(where: { $0.albumID == albumID && $0.tapeID != tapeID }) {
                 throw TapesError(.albumTaken, value: albumID, candidates: [holder.tapeID])
             }
             try keep(opened, isGranted: false)
             let link = try await found(albumID, for: tapeID, opened)
-            let isKept = try stored { () throws(StoreError) in try store.keep(link) }
+            let isKept = try stored(store.keep(link))
             guard isKept else { throw TapesError(.tapeNotFound, value: tapeID) }
-            report(AlbumEvent(.reuse, tapeID: tapeID, albumID: albumID, message: "linked by hand"))
+            report(.reuse, tapeID, album: albumID, "linked by hand")
             return link
         }
     }
@@ -310,7 +295,7 @@ extension AlbumService {
             }
         }
         switch presence {
-        case .found(let title, _, let hint):
+        case .found(let title, let hint):
             return AlbumLink(
                 tapeID: tapeID,
                 libraryID: opened.id,
@@ -326,61 +311,49 @@ extension AlbumService {
         }
     }
 
-    /// Forgets the album of a tape in this library; the album itself is not changed.
+    /// Forgets the album of a tape in this library; the album itself is not changed, nil when there was none.
     ///
-    /// - Parameter tapeID: The tape.
-    /// - Returns: The removed link; nil when there was none.
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`, `.cancelled`.
     public func unlink(_ tapeID: String) async throws(TapesError) -> AlbumLink? {
         try await locked(tapeID) { () async throws(TapesError) in
-            guard try stored({ () throws(StoreError) in try store.tape(tapeID) }) != nil else {
+            guard try stored(store.tape(tapeID)) != nil else {
                 throw TapesError(.tapeNotFound, value: tapeID)
             }
             // A link to a library that was here before prevents a new album, so it can be removed too.
             let record = try record()
-            let links = try stored { () throws(StoreError) in try store.albumLinks(of: tapeID) }
+            let links = try stored(store.albumLinks(of: tapeID))
             guard let link = try knownLink(of: tapeID) ?? links.first(where: { isOfThisAddress($0, record) }) else {
                 return nil
             }
-            try stored { () throws(StoreError) in try store.removeAlbumLink(of: tapeID, in: link.libraryID) }
-            report(AlbumEvent(.pending, tapeID: tapeID, albumID: link.albumID, message: "unlinked by hand"))
+            try stored(store.removeAlbumLink(of: tapeID, in: link.libraryID))
+            report(.pending, tapeID, album: link.albumID, "unlinked by hand")
             return link
         }
     }
 
-    /// The current link: that of the library last found at this address. No call to the library.
+    /// The current link: that of the library last found at this address, nil when the tape has no album in that
+    /// library. No call to the library.
     ///
-    /// - Parameter tapeID: The tape.
-    /// - Returns: nil when the tape has no album in that library.
     /// - Throws: `TapesError` `.storeUnusable`.
     public func knownLink(of tapeID: String) throws(TapesError) -> AlbumLink? {
         guard let libraryID = try record()?.libraryID else { return nil }
-        let links = try stored { () throws(StoreError) in try store.albumLinks(of: tapeID) }
+        let links = try stored(store.albumLinks(of: tapeID))
         return links.first { $0.libraryID == libraryID }
     }
 
     /// Runs an operation that was requested by itself, so that a failure of the library is an error.
-    func usable<Value>(_ body: () async throws(AlbumTrouble) -> Value) async throws(TapesError) -> Value {
-        do throws(AlbumTrouble) {
+    /// `value` of such an error is the code of the reason.
+    func usable<Value>(_ body: () async throws -> Value) async throws(TapesError) -> Value {
+        do {
             return try await body()
         } catch {
-            switch error {
-            case .fatal(let error): throw error
-            case .setback(let setback): throw TapesError(.libraryUnusable, setback)
-            }
+            let failure = try AlbumFailure(caught: error)
+            throw TapesError(
+                .libraryUnusable,
+                detail: failure.detailOrPermissions,
+                value: failure.reason.rawValue,
+                candidates: failure.missingPermissions
+            )
         }
-    }
-}
-
-extension TapesError {
-    /// Trouble with the library where the album itself was asked for; `value` is the code of the reason.
-    init(_ code: OutcomeCode, _ setback: AlbumSetback) {
-        let missing = setback.missingPermissions.joined(separator: ", ")
-        self.init(
-            code,
-            detail: setback.detail.isEmpty ? missing : setback.detail,
-            value: setback.reason.rawValue,
-            candidates: setback.missingPermissions
-        )
     }
 }

@@ -11,48 +11,45 @@ struct OpenLibrary {
 
 extension AlbumService {
     func record() throws(TapesError) -> AlbumLibraryRecord? {
-        try stored { () throws(StoreError) in try store.albumLibrary(kind: library.kind, address: library.address) }
+        try stored(store.albumLibrary(kind: library.kind, address: library.address))
     }
 
-    /// Checks access and identity. Creates nothing unless there never was a library at the address.
+    /// Checks access and identity. Creates nothing unless there never was a library at the address. `isBelieving`
+    /// decides whether access refused before counts as still refused (rule R10), without a request.
     ///
-    /// - Parameters:
-    ///   - level: The required access.
-    ///   - isBelieving: Whether access refused before counts as still refused (rule R10), without a request.
-    /// - Returns: The library.
-    /// - Throws: `AlbumTrouble` when it cannot be used now.
+    /// - Throws: What `AlbumFailure.init(caught:)` converts, when it cannot be used now.
     func open(
         _ level: AccessLevel,
         believingRefusal isBelieving: (AlbumAccess) -> Bool = { _ in false }
-    ) async throws(AlbumTrouble) -> OpenLibrary {
-        let known = try kept { () throws(TapesError) in try record() }
-        var access = try await asked { () async throws(AlbumError) in try await library.access(level) }
+    ) async throws -> OpenLibrary {
+        let known = try record()
+        var access = try await library.access(level)
         if let refused = known?.refusedFingerprint, refused == access.fingerprint, isBelieving(access) {
-            var setback = AlbumSetback(access)
-            setback.isBelieved = true
-            throw .setback(setback)
+            var failure = AlbumFailure(access)
+            failure.isBelieved = true
+            throw failure
         }
         if access.state == .notDetermined, known?.libraryID == nil, level == .addOnly {
             // A new library must not replace one found before (trap 1).
-            access = try await asked { () async throws(AlbumError) in try await library.requestAccess(level) }
+            access = try await library.requestAccess(level)
         }
         switch access.state {
         case .authorized, .limited: break
         case .notDetermined, .restricted, .denied:
-            if level == .addOnly { try kept { () throws(TapesError) in try refuse(access) } }
-            throw .setback(AlbumSetback(access))
+            if level == .addOnly { try refuse(access) }
+            throw AlbumFailure(access)
         }
-        let identity = try await asked { () async throws(AlbumError) in try await library.identity() }
+        let identity = try await library.identity()
         let id = known.flatMap(identity.knownID) ?? identity.libraryID
         return OpenLibrary(id: id, access: access, identity: identity)
     }
 
     /// Confirms that a result came from the opened library (contract 4.2): its disk may have been unmounted since.
-    func confirm(_ opened: OpenLibrary) async throws(AlbumTrouble) {
-        let known = try kept { () throws(TapesError) in try record() }
-        let identity = try await asked { () async throws(AlbumError) in try await library.identity() }
+    func confirm(_ opened: OpenLibrary) async throws {
+        let known = try record()
+        let identity = try await library.identity()
         guard (known.flatMap(identity.knownID) ?? identity.libraryID) == opened.id else {
-            throw .setback(AlbumSetback(.libraryChanged))
+            throw AlbumFailure(.libraryChanged)
         }
     }
 
@@ -82,7 +79,7 @@ extension AlbumService {
         body(&record)
         guard record != known else { return }
         record.updatedAt = now()
-        try stored { [record] () throws(StoreError) in try store.keep(record) }
+        try stored(store.keep(record))
     }
 
     /// Whether a link leads to a library that was at the address in use: then a different
@@ -93,19 +90,6 @@ extension AlbumService {
         if link.libraryID.hasPrefix("\(library.kind):\(library.address)#") { return true }
         guard let hint = link.hint, hint.contains(UInt8(ascii: "/")) else { return false }
         return FolderLibrary.address(of: hint.directoryOfPath) == library.address
-    }
-
-    // MARK: Questions
-
-    func asked<Value>(
-        refusal: AssociationReason = .internalError,
-        _ body: () async throws(AlbumError) -> Value
-    ) async throws(AlbumTrouble) -> Value {
-        do throws(AlbumError) { return try await body() } catch { throw AlbumTrouble(error, refusal: refusal) }
-    }
-
-    func kept<Value>(_ body: () throws(TapesError) -> Value) throws(AlbumTrouble) -> Value {
-        do throws(TapesError) { return try body() } catch { throw .fatal(error) }
     }
 }
 
@@ -118,16 +102,6 @@ extension AlbumLibraryIdentity {
         if let accountID, let before = record.accountID { return accountID == before ? known : nil }
         guard let keyID, keyID == record.keyID else { return nil }
         return known
-    }
-}
-
-extension AlbumSetback {
-    init(_ access: AlbumAccess) {
-        switch access.state {
-        case .notDetermined: self.init(.accessNotDetermined, detail: access.detail)
-        case .limited(let missing): self.init(.accessLimited, detail: access.detail, missing: missing)
-        case .restricted, .denied, .authorized: self.init(.accessDenied, detail: access.detail)
-        }
     }
 }
 

@@ -8,7 +8,7 @@ internal import MediaTransport
 
 /// An original, open for reading (rule R14). Temporary failures are distinguished from permanent ones.
 struct ClipOriginal: Sendable {
-    enum Trouble: Error {
+    enum Failure: Error {
         /// Temporarily unavailable.
         case away(String)
         /// Temporarily unavailable: its file system does not respond.
@@ -23,21 +23,18 @@ struct ClipOriginal: Sendable {
     let digests: FileDigests?
 
     /// Opens an original, and computes its digests if requested. Gives up on a file system that does not respond.
+    /// `path` is absolute; `patience` limits one step: opening the file, reading a block.
     ///
-    /// - Parameters:
-    ///   - path: Absolute, as bytes.
-    ///   - patience: Maximum duration of one step: opening the file, reading a block.
-    ///   - wantsDigests: Whether the digests of a file with this status are requested.
-    /// - Throws: `Trouble`, also when the file changes while it is read.
+    /// - Throws: `Failure`, also when the file changes while it is read.
     init(
         _ path: [UInt8],
         patience: Duration = OriginalReading.patience,
         wantsDigests: @escaping @Sendable (FileIdentity) -> Bool = { _ in false }
-    ) async throws(Trouble) {
-        let read: Result<(SourceFile, FileDigests?), Trouble>
+    ) async throws(Failure) {
+        let read: Result<(SourceFile, FileDigests?), Failure>
         do {
             read = try await BoundedWork.run(stallLimit: patience) { steps in
-                Result { () throws(Trouble) in try Self.read(path, wantsDigests, steps) }
+                Result { () throws(Failure) in try Self.read(path, wantsDigests, steps) }
             }
         } catch {
             throw error.kind == .cancelled ? .cancelled : .silent
@@ -49,12 +46,12 @@ struct ClipOriginal: Sendable {
         _ path: [UInt8],
         _ wantsDigests: (FileIdentity) -> Bool,
         _ steps: WorkSteps
-    ) throws(Trouble) -> (SourceFile, FileDigests?) {
+    ) throws(Failure) -> (SourceFile, FileDigests?) {
         let file: SourceFile
         do {
             file = try SourceFile(path: path)
         } catch {
-            throw Trouble(error)
+            throw Failure(error)
         }
         guard wantsDigests(file.status) else { return (file, nil) }
         let digests: FileDigests
@@ -74,16 +71,16 @@ struct ClipOriginal: Sendable {
     var modifiedAt: Date { Date(timeIntervalSince1970: Double(file.status.modificationNanoseconds) / 1e9) }
 
     /// The content for one upload, with a separate descriptor, since the transport closes it.
-    func content() throws(Trouble) -> FileContent {
+    func content() throws(Failure) -> FileContent {
         do {
             return FileContent(owning: try file.duplicateDescriptor(), byteCount: file.status.size)
         } catch {
-            throw Trouble(error)
+            throw Failure(error)
         }
     }
 }
 
-extension ClipOriginal.Trouble {
+extension ClipOriginal.Failure {
     init(_ error: SourceFileError) {
         switch error.kind {
         case .notFound: self = .away("the file is not there")
@@ -97,12 +94,8 @@ extension ClipOriginal.Trouble {
 }
 
 enum ClipMedium {
-    /// By the content, or by the name where that is unknown or more specific.
-    ///
-    /// - Parameters:
-    ///   - path: Only its extension matters.
-    ///   - prefix: The first bytes of the file; 4 KiB are enough. Empty for a missing file.
-    /// - Returns: nil for sound and for non-media files.
+    /// By the content, or by the name where that is unknown or more specific. The first 4 KiB of the file are enough;
+    /// the prefix of a missing file is empty. nil for sound and for non-media files.
     static func kind(of path: [UInt8], prefix: [UInt8]) -> ClipRecord.Kind? {
         let name = String(decoding: path.nameOfPath, as: UTF8.self)
         if StillPicture.isSniffed(prefix) { return .image }
@@ -128,12 +121,9 @@ enum OriginalReading {
     /// Maximum duration of reading one block.
     static let patience = Duration.seconds(30)
 
-    /// Opens a file and computes its digests in one read.
+    /// Opens a file and computes its digests in one read, unless they are known for its status. nil when it cannot
+    /// be read completely, or changes meanwhile.
     ///
-    /// - Parameters:
-    ///   - path: Absolute, as bytes.
-    ///   - isKnown: Whether the digests of a file with this status are not needed.
-    /// - Returns: nil when it cannot be read completely, or changes meanwhile.
     /// - Throws: `TapesError` `.cancelled`.
     static func read(
         _ path: [UInt8],
@@ -173,15 +163,9 @@ enum OriginalReading {
 
 /// Absolute paths, as bytes, equivalent to the given ones.
 enum AbsolutePath {
-    /// The absolute form of a given path.
-    ///
-    /// `.` and repeated slashes are removed. `name/..` is removed only if `name` is a directory and not a link, behind
-    /// which `..` is elsewhere. Nothing else is resolved, so a link given by the user stays the path of the original.
-    ///
-    /// - Parameters:
-    ///   - path: As given; a relative one starts at the directory.
-    ///   - directory: The current directory.
-    /// - Returns: The path; a trailing slash stays, since it requires a directory.
+    /// The absolute form of a given path. `.` and repeated slashes are removed. `name/..` is removed only if `name` is
+    /// a directory and not a link, behind which `..` is elsewhere. Nothing else is resolved, so a link given by the
+    /// user stays the path of the original. A trailing slash stays, since it requires a directory.
     static func of(_ path: [UInt8], in directory: [UInt8]) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         let whole = path.first == slash ? path : directory + [slash] + path

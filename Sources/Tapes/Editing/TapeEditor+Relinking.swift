@@ -44,7 +44,7 @@ extension TapeEditor {
         isDryRun: Bool
     ) async throws(TapesError) -> [RelinkResult] {
         let wanted = Set(tapes.map(\.id))
-        let all = try stored { () throws(StoreError) in try store.clipsWithSources() }
+        let all = try stored(store.clipsWithSources())
         var search = OriginalSearch(clips: all.filter { wanted.isEmpty || wanted.contains($0.tapeID) })
         try await search.run(in: directories)
         if !isDryRun { try keep(search.found) }
@@ -54,14 +54,13 @@ extension TapeEditor {
     /// One transaction for all; a clip whose source has changed meanwhile is skipped.
     private func keep(_ found: [String: OriginalSearch.Found]) throws(TapesError) {
         guard !found.isEmpty else { return }
-        try stored { () throws(StoreError) in
-            try store.changeClips(found.keys.sorted(), at: now()) { clip in
-                guard let original = found[clip.id], clip.source == original.clip.source else { return }
-                clip.source = original.path
-                clip.pairedSource = original.pairedPath ?? clip.pairedSource
-                clip.modifiedNanoseconds = original.modifiedNanoseconds
-            }
+        func relink(_ clip: inout ClipRecord) {
+            guard let original = found[clip.id], clip.source == original.clip.source else { return }
+            clip.source = original.path
+            clip.pairedSource = original.pairedPath ?? clip.pairedSource
+            clip.modifiedNanoseconds = original.modifiedNanoseconds
         }
+        try stored(store.changeClips(found.keys.sorted(), at: now(), relink))
     }
 }
 

@@ -22,11 +22,9 @@ public struct TapeEditor: Sendable {
 
     /// The only tape with an id, prefix of an id (4 characters at least) or exact title.
     ///
-    /// - Parameter name: As given by the user.
-    /// - Returns: The tape.
     /// - Throws: `TapesError` `.tapeNotFound`, `.tapeAmbiguous` with the ids, `.storeUnusable`.
     public func tape(named name: String) throws(TapesError) -> TapeRecord {
-        let tapes = try stored { () throws(StoreError) in try store.tapes(named: name) }
+        let tapes = try stored(store.tapes(named: name))
         guard let tape = tapes.first else { throw TapesError(.tapeNotFound, value: name) }
         guard tapes.count == 1 else { throw TapesError(.tapeAmbiguous, value: name, candidates: tapes.map(\.id)) }
         return tape
@@ -34,13 +32,9 @@ public struct TapeEditor: Sendable {
 
     /// The only clip of a tape with an id, prefix of an id (4 characters at least), or `#N`, its position from 1.
     ///
-    /// - Parameters:
-    ///   - name: As given by the user.
-    ///   - tape: The clip's tape.
-    /// - Returns: The clip.
     /// - Throws: `TapesError` `.clipNotFound` (with the ids for an ambiguous prefix), `.storeUnusable`.
     public func clip(named name: String, of tape: TapeRecord) throws(TapesError) -> ClipRecord {
-        let clips = try stored { () throws(StoreError) in try store.clips(of: tape.id) }
+        let clips = try stored(store.clips(of: tape.id))
         if name.hasPrefix("#") {
             guard let number = Int(name.dropFirst()), number > 0, number <= clips.count else {
                 throw TapesError(.clipNotFound, detail: "the tape has \(clips.count) clips", value: name)
@@ -57,32 +51,25 @@ public struct TapeEditor: Sendable {
 
     // MARK: Tapes
 
-    /// Creates a tape. A blank title becomes `New Tape`.
+    /// Creates a tape. A blank title becomes `New Tape`. Surrounding blanks are removed.
     ///
-    /// - Parameter title: Surrounding blanks are removed.
-    /// - Returns: The tape.
     /// - Throws: `TapesError` `.storeUnusable`.
     public func create(title: String) throws(TapesError) -> TapeRecord {
-        let title = title.trimmingCharacters(in: .whitespacesAndNewlines)
-        let new = TapeRecord(
-            id: UUID().uuidString.lowercased(),
-            title: title.isEmpty ? TapeRecord.untitled : title,
-            createdAt: now()
-        )
-        let kept = try stored { () throws(StoreError) in
-            try store.create(new)
-            // Times are stored with millisecond precision.
-            return try store.tape(new.id)
-        }
-        return kept ?? new
+        let new = planned(title: title)
+        try stored(store.create(new))
+        // Times are stored with millisecond precision.
+        return try stored(store.tape(new.id)) ?? new
     }
 
-    /// Changes the title of a tape, but not of its album (rule R8).
+    /// The tape that `create` would store.
+    package func planned(title: String) -> TapeRecord {
+        let title = title.trimmingCharacters(in: .whitespacesAndNewlines)
+        let id = UUID().uuidString.lowercased()
+        return TapeRecord(id: id, title: title.isEmpty ? TapeRecord.untitled : title, createdAt: now())
+    }
+
+    /// Changes the title of a tape, but not of its album (rule R8). Surrounding blanks are removed.
     ///
-    /// - Parameters:
-    ///   - tape: The tape.
-    ///   - title: Surrounding blanks are removed.
-    /// - Returns: The changed tape.
     /// - Throws: `TapesError` `.titleEmpty`, `.tapeNotFound`, `.storeUnusable`.
     public func rename(_ tape: TapeRecord, to title: String) throws(TapesError) -> TapeRecord {
         let title = title.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -92,67 +79,50 @@ public struct TapeEditor: Sendable {
 
     /// Copies a tape and its clips (rule R17).
     ///
-    /// - Returns: The copy.
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`.
     public func duplicate(_ tape: TapeRecord) throws(TapesError) -> TapeRecord {
-        let copy = try stored { () throws(StoreError) in try store.duplicateTape(tape.id, at: now()) }
+        let copy = try stored(store.duplicateTape(tape.id, at: now()))
         guard let copy else { throw TapesError(.tapeNotFound, value: tape.id) }
         return copy
     }
 
     func change(_ tape: TapeRecord, _ change: (inout TapeRecord) -> Void) throws(TapesError) -> TapeRecord {
-        let changed = try stored { () throws(StoreError) in try store.changeTape(tape.id, at: now(), change) }
+        let changed = try stored(store.changeTape(tape.id, at: now(), change))
         guard let changed else { throw TapesError(.tapeNotFound, value: tape.id) }
         return changed
     }
 
     // MARK: Clips
 
-    /// Commits clips (step 2 of rule R2); nothing undoes that.
+    /// Commits clips (step 2 of rule R2); nothing undoes that. `clips` are from `inspect`; `position` is clamped to
+    /// 0…count, nil is the end.
     ///
-    /// - Parameters:
-    ///   - clips: From `inspect`.
-    ///   - tape: A tape.
-    ///   - position: Clamped to 0…count; nil is the end.
-    /// - Returns: The stored clips.
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`.
     public func add(
         _ clips: [ClipRecord],
         to tape: TapeRecord,
         at position: Int? = nil
     ) throws(TapesError) -> [ClipRecord] {
-        let kept = try stored { () throws(StoreError) in
-            try store.addClips(clips, to: tape.id, at: position, now: now())
-        }
+        let kept = try stored(store.addClips(clips, to: tape.id, at: position, now: now()))
         guard let kept else { throw TapesError(.tapeNotFound, value: tape.id) }
         return kept
     }
 
-    /// Moves a clip; the position, from 0, is clamped.
+    /// Moves a clip; the position, from 0, is clamped. Returns the new position.
     ///
-    /// - Returns: The new position.
     /// - Throws: `TapesError` `.clipNotFound`, `.storeUnusable`.
     public func move(_ clip: ClipRecord, to position: Int) throws(TapesError) -> Int {
-        let place = try stored { () throws(StoreError) in
-            try store.moveClip(clip.id, of: clip.tapeID, to: position, now: now())
-        }
+        let place = try stored(store.moveClip(clip.id, of: clip.tapeID, to: position, now: now()))
         guard let place else { throw TapesError(.clipNotFound, value: clip.id) }
         return place
-    }
-
-    @discardableResult
-    func stored<Value>(_ body: () throws(StoreError) -> Value) throws(TapesError) -> Value {
-        do { return try body() } catch { throw TapesError(error) }
     }
 }
 
 extension TapeEditor {
-    /// Examines a file (step 1 of rule R2): absolute path, kind, duration. Reads a few blocks.
+    /// Examines a file (step 1 of rule R2): absolute path, kind, duration. Reads a few blocks. A relative path starts
+    /// at the current directory; links are not resolved. A missing file may be accepted by its extension. The clip has
+    /// a new id; its tape and position are not set.
     ///
-    /// - Parameters:
-    ///   - path: As given, as bytes; a relative one starts at the current directory. Links are not resolved.
-    ///   - allowingMissing: Whether a missing file is accepted by its extension.
-    /// - Returns: A clip with a new id; its tape and position are not set.
     /// - Throws: `TapesError` `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`, `.unknownMediaType`.
     public func inspect(_ path: [UInt8], allowingMissing: Bool) throws(TapesError) -> ClipRecord {
         guard !path.isEmpty, let directory = path.first == UInt8(ascii: "/") ? [] : AbsolutePath.currentDirectory else {
@@ -182,10 +152,8 @@ extension TapeEditor {
     }
 
     /// Combines each still and video with the same stem in the same directory, both in the list, into a live picture,
-    /// at the position of the first of the two and with the duration of the video. Each is in at most one pair.
-    ///
-    /// - Parameter clips: From `inspect`.
-    /// - Returns: The clips; those without a partner are unchanged.
+    /// at the position of the first of the two and with the duration of the video. Each is in at most one pair. Clips
+    /// without a partner are unchanged.
     public func pairingLivePictures(_ clips: [ClipRecord]) -> [ClipRecord] {
         /// Indexes of clips without a partner yet, by stem.
         var waiting: [[UInt8]: [ClipRecord.Kind: [Int]]] = [:]
@@ -271,7 +239,6 @@ public struct ClipChange: Sendable, Equatable {
 extension TapeEditor {
     /// Changes settings of a tape.
     ///
-    /// - Returns: The changed tape.
     /// - Throws: `TapesError` `.outOfRange`, `.tapeNotFound`, `.storeUnusable`.
     public func set(_ change: TapeChange, on tape: TapeRecord) throws(TapesError) -> TapeRecord {
         if let milliseconds = change.transitionMilliseconds, !(100...2000).contains(milliseconds) {
@@ -287,20 +254,14 @@ extension TapeEditor {
 
     /// Changes how a clip is shown. All other settings stay as they are in the store, not as in the given clip.
     ///
-    /// - Returns: The changed clip.
     /// - Throws: `TapesError` `.outOfRange`, `.trimTooLong`, `.notForThisKind`, `.clipNotFound`, `.storeUnusable`;
     ///   nothing is changed then.
     public func set(_ change: ClipChange, on clip: ClipRecord) throws(TapesError) -> ClipRecord {
         var refusal: TapesError?
-        let kept = try stored { () throws(StoreError) in
-            try store.changeClips([clip.id], at: now()) { stored in
-                do throws(TapesError) {
-                    stored = try change.applied(to: stored)
-                } catch {
-                    refusal = error
-                }
-            }
+        func apply(_ clip: inout ClipRecord) {
+            do throws(TapesError) { clip = try change.applied(to: clip) } catch { refusal = error }
         }
+        let kept = try stored(store.changeClips([clip.id], at: now(), apply))
         if let refusal { throw refusal }
         guard let changed = kept.first else { throw TapesError(.clipNotFound, value: clip.id) }
         return changed
@@ -378,7 +339,7 @@ extension TapeEditor {
         known.modifiedNanoseconds = original.status.modificationNanoseconds
         known.sha1 = digests.sha1Hex
         known.sha256 = digests.sha256.hex
-        try stored { [known] () throws(StoreError) in try store.keepChecksums(of: [known]) }
+        try stored(store.keepChecksums(of: [known]))
         return known
     }
 }

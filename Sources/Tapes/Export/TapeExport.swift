@@ -16,12 +16,8 @@ public enum TapeExport: String, Sendable, CaseIterable {
     /// OpenTimelineIO: order, trims and transitions: see `TapeTimeline`.
     case otio
 
-    /// The bytes of the file.
+    /// The bytes of the file. UTF-8, except that a playlist contains paths of any bytes unchanged.
     ///
-    /// - Parameters:
-    ///   - tape: The tape.
-    ///   - clips: Its clips in order.
-    /// - Returns: UTF-8, except that a playlist contains paths of any bytes unchanged.
     /// - Throws: `TapesError` `.nothingToExport` for a tape without clips that have a path.
     public func bytes(of tape: TapeRecord, clips: [ClipRecord]) throws(TapesError) -> [UInt8] {
         guard clips.contains(where: { $0.source != nil }) else {
@@ -102,9 +98,9 @@ struct TapeDocument {
             "scale_mode": .string(tape.scaleMode.rawValue),
             "transition": .string(tape.transition.rawValue),
             "transition_ms": .integer(Int64(tape.transitionMilliseconds)),
-            "duration_ms": Self.number(TapeRendering.milliseconds(of: tape, clips: clips)),
+            "duration_ms": JSONValue(TapeRendering.milliseconds(of: tape, clips: clips)),
             "association": .string(tape.association.rawValue),
-            "association_reason": Self.text(tape.reason?.rawValue),
+            "association_reason": JSONValue(tape.reason?.rawValue),
         ])
     }
 
@@ -117,19 +113,19 @@ struct TapeDocument {
             "path_base64": base64(clip.source),
             "paired_path": path(clip.pairedSource),
             "paired_path_base64": base64(clip.pairedSource),
-            "size_bytes": number(clip.size),
-            "modified_at_ns": number(clip.modifiedNanoseconds),
-            "sha1": text(clip.sha1),
-            "sha256": text(clip.sha256),
-            "duration_ms": number(clip.durationMilliseconds),
+            "size_bytes": JSONValue(clip.size),
+            "modified_at_ns": JSONValue(clip.modifiedNanoseconds),
+            "sha1": JSONValue(clip.sha1),
+            "sha256": JSONValue(clip.sha256),
+            "duration_ms": JSONValue(clip.durationMilliseconds),
             "trim_start_ms": .integer(clip.trimStartMilliseconds),
             "trim_end_ms": .integer(clip.trimEndMilliseconds),
             "rotate_quarter_turns": .integer(Int64(clip.rotateQuarterTurns)),
-            "scale_override": text(clip.scaleOverride?.rawValue),
+            "scale_override": JSONValue(clip.scaleOverride?.rawValue),
             "volume": clip.volume.map { .double($0) } ?? .null,
             "image_ms": .integer(clip.imageMilliseconds),
             "association": .string(clip.association.rawValue),
-            "association_reason": text(clip.reason?.rawValue),
+            "association_reason": JSONValue(clip.reason?.rawValue),
             "attempts": .integer(Int64(clip.attempts)),
             "next_attempt_at": clip.nextAttemptAt.map(time) ?? .null,
         ])
@@ -137,12 +133,8 @@ struct TapeDocument {
 
     // MARK: Values
 
-    static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
-
-    static func number(_ number: Int64?) -> JSONValue { number.map { .integer($0) } ?? .null }
-
     /// Lossless only where `base64` is null.
-    static func path(_ path: [UInt8]?) -> JSONValue { text(path.map { String(decoding: $0, as: UTF8.self) }) }
+    static func path(_ path: [UInt8]?) -> JSONValue { JSONValue(path.map { String(decoding: $0, as: UTF8.self) }) }
 
     /// Null for valid UTF-8.
     static func base64(_ path: [UInt8]?) -> JSONValue {
@@ -188,9 +180,6 @@ struct TapeTiming {
 
 extension TapeRecord {
     /// The transition after a clip; never `.randomise`. A random choice is always the same for a tape.
-    ///
-    /// - Parameter index: Index of the clip before it.
-    /// - Returns: The tape's own, or one of the three visible ones.
     func transition(after index: Int) -> Transition {
         guard transition == .randomise else { return transition }
         let choices: [Transition] = [.crossfade, .slideLeftToRight, .slideRightToLeft]
@@ -264,9 +253,6 @@ struct M3UPlaylist {
     }
 
     /// The location of a file: its path, or its URL if a line cannot represent the path.
-    ///
-    /// - Parameter path: Absolute, as bytes.
-    /// - Returns: One line, without line feed.
     static func line(for path: [UInt8]) -> [UInt8] {
         // A name that could control a terminal, or looks like another, is encoded.
         let isPlain = TerminalText.isPlain(path)
@@ -279,35 +265,13 @@ struct M3UPlaylist {
 extension TerminalText {
     /// Whether there are no control and format characters; invalid UTF-8 is allowed.
     fileprivate static func isPlain(_ path: [UInt8]) -> Bool {
-        var parser = Unicode.UTF8.ForwardParser()
-        var iterator = path.makeIterator()
-        while true {
-            switch parser.parseScalar(from: &iterator) {
-            case .valid(let encoded):
-                let scalar = Unicode.UTF8.decode(encoded)
-                if isDangerous(scalar) || scalar.properties.generalCategory == .format { return false }
-            case .error: break
-            case .emptyInput: return true
-            }
-        }
+        // Invalid bytes become U+FFFD, which is neither.
+        String(decoding: path, as: UTF8.self).unicodeScalars
+            .allSatisfy { !isDangerous($0) && $0.properties.generalCategory != .format }
     }
 }
 
 enum FileURL {
     /// `file:///…`; every byte that is not unreserved (RFC 3986 section 2.3) or a slash is percent-encoded.
-    ///
-    /// - Parameter path: Absolute, as bytes.
-    /// - Returns: ASCII.
-    static func text(of path: [UInt8]) -> String {
-        let digits = Array("0123456789ABCDEF")
-        return path.reduce(into: "file://") { text, byte in
-            let scalar = Unicode.Scalar(byte)
-            let isLetterOrDigit = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
-            if isLetterOrDigit || "-._~/".unicodeScalars.contains(scalar) {
-                text.unicodeScalars.append(scalar)
-            } else {
-                text += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-            }
-        }
-    }
+    static func text(of path: [UInt8]) -> String { "file://" + PercentEncoding.encode(path: path) }
 }

@@ -65,7 +65,7 @@ struct TapeTimeline {
             "path_base64": TapeDocument.base64(clip.source),
             "trim_start_ms": .integer(clip.trimStartMilliseconds), "trim_end_ms": .integer(clip.trimEndMilliseconds),
             "rotate_quarter_turns": .integer(Int64(clip.rotateQuarterTurns)),
-            "scale_override": TapeDocument.text(clip.scaleOverride?.rawValue),
+            "scale_override": JSONValue(clip.scaleOverride?.rawValue),
             "volume": clip.volume.map { .double($0) } ?? .null,
         ]
         return object(

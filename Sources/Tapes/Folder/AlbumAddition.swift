@@ -65,7 +65,7 @@ struct AlbumAddition {
         }
         TapeKillPoint.linksMade.reach()
         try steps.next()
-        try AlbumError.needing(.addOnly) { () throws(FileWriteError) in try keep() }
+        try AlbumError.needing(.addOnly, keep())
         TapeKillPoint.manifestRewritten.reach()
         return results
     }

@@ -85,9 +85,9 @@ struct AlbumFolder {
 }
 
 extension AlbumFolder {
-    /// Removes originals from the album: only links, and only those in the manifest (trap 18).
+    /// Removes originals from the album: only links, and only those in the manifest (trap 18). An original that is not
+    /// in the album counts as removed.
     ///
-    /// - Returns: One result each; an original that is not in the album counts as removed.
     /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`, `.cancelled`.
     mutating func remove(_ assetIDs: [[UInt8]], _ steps: WorkSteps) throws(AlbumError) -> [RemoveResult] {
         try checkIsOurs()
@@ -113,7 +113,7 @@ extension AlbumFolder {
         }
         guard !gone.isEmpty else { return results }
         manifest.removeEntries { gone.contains($0.link) }
-        try AlbumError.needing(.readWrite) { () throws(FileWriteError) in try writeManifest() }
+        try AlbumError.needing(.readWrite, writeManifest())
         return results
     }
 
@@ -125,35 +125,37 @@ extension AlbumFolder {
         try checkIsOurs()
         for entry in manifest.entries {
             try steps.next()
-            try AlbumError.needing(.readWrite) { () throws(FileWriteError) in try removeLink(entry.link) }
+            try AlbumError.needing(.readWrite, removeLink(entry.link))
         }
         try steps.next()
-        return try AlbumError.needing(.readWrite) { () throws(FileWriteError) in
-            if try TapePlaylist.isOurs(in: directory) { try directory.remove(LibraryFile.playlist.name) }
-            // Leftovers of a process that crashed while writing.
-            for file in [LibraryFile.playlist, .manifest] {
-                let name = Array(file.temporaryName.utf8)
-                if try directory.kind(of: name) == .regular { try directory.remove(name) }
-            }
-            var foreign = 0
-            try directory.forEachName { if $0 != LibraryFile.manifest.name { foreign += 1 } }
-            try directory.remove(LibraryFile.manifest.name)
-            guard foreign == 0 else {
-                try directory.synchronize()
-                return .keptForeign(foreign)
-            }
-            do throws(FileWriteError) {
-                try root.directory.removeDirectory(name)
-            } catch {
-                // With its manifest the folder stays ours, and the next attempt finds it.
-                var empty = self
-                empty.manifest.removeEntries { _ in true }
-                try? empty.writeManifest()
-                throw error
-            }
-            try root.directory.synchronize()
-            return .deleted
+        return try AlbumError.needing(.readWrite, deleteWithoutLinks())
+    }
+
+    private func deleteWithoutLinks() throws(FileWriteError) -> AlbumDeletion {
+        if try TapePlaylist.isOurs(in: directory) { try directory.remove(LibraryFile.playlist.name) }
+        // Leftovers of a process that crashed while writing.
+        for file in [LibraryFile.playlist, .manifest] {
+            let name = Array(file.temporaryName.utf8)
+            if try directory.kind(of: name) == .regular { try directory.remove(name) }
         }
+        var foreign = 0
+        try directory.forEachName { if $0 != LibraryFile.manifest.name { foreign += 1 } }
+        try directory.remove(LibraryFile.manifest.name)
+        guard foreign == 0 else {
+            try directory.synchronize()
+            return .keptForeign(foreign)
+        }
+        do throws(FileWriteError) {
+            try root.directory.removeDirectory(name)
+        } catch {
+            // With its manifest the folder stays ours, and the next attempt finds it.
+            var empty = self
+            empty.manifest.removeEntries { _ in true }
+            try? empty.writeManifest()
+            throw error
+        }
+        try root.directory.synchronize()
+        return .deleted
     }
 
     private func removeLink(_ name: [UInt8]) throws(FileWriteError) {
@@ -171,23 +173,15 @@ enum AlbumName {
     /// The limit of most file systems.
     private static let longestLink = 255
 
-    /// The name of the folder of an album.
-    ///
-    /// - Parameters:
-    ///   - title: The album's title.
-    ///   - number: From 1; increased while the name is taken.
-    /// - Returns: At most 200 bytes, and the number.
+    /// The name of the folder of an album. At most 200 bytes and the number, which is increased while the name is
+    /// taken.
     static func folder(_ title: String, number: Int = 1) -> [UInt8] {
         let name = orPlaceholder(trimmed(TextCut.head(of: safe(title), byteCount: longestFolder)))
         return Array((number == 1 ? name : "\(name) (\(number))").utf8)
     }
 
-    /// The name of the link to an original.
-    ///
-    /// - Parameters:
-    ///   - sequence: Its position in the order of adding, from 1.
-    ///   - source: Absolute path of the original.
-    /// - Returns: At most 255 bytes.
+    /// The name of the link to an original. At most 255 bytes. `sequence` is its position in the order of adding, from
+    /// 1.
     static func link(_ sequence: Int64, source: [UInt8]) -> [UInt8] {
         let last = source.split(separator: UInt8(ascii: "/")).last.map(Array.init) ?? []
         let (stem, fileExtension) = SafeFileName.split(orPlaceholder(trimmed(safe(text(last)))))

@@ -196,28 +196,22 @@ extension FolderLibrary {
         return try await run { _ in (try? TargetDirectory.openForAdding(pictures)) != nil }
     }
 
-    /// Creates the root and its marker.
-    ///
-    /// - Returns: The access; a refusal is not an error.
+    /// Creates the root and its marker. A refusal is not an error, but the access.
     func makeRoot(_ level: AccessLevel, insteadOf access: AlbumAccess) async throws(AlbumError) -> AlbumAccess {
         let lock = try await lock("at " + address)
         defer { lock.release() }
         return try await run { _ throws(AlbumError) in
-            let made: AlbumAccess?
             do throws(AlbumError) {
-                made = try makeRoot(level)
+                return try makeRoot(level) ?? access
             } catch {
                 guard case .unauthorized = error.kind else { throw error }
                 return AlbumAccess(.denied, fingerprint: access.fingerprint, detail: error.detail)
             }
-            return made ?? access
         }
     }
 
     private func makeRoot(_ level: AccessLevel) throws(AlbumError) -> AlbumAccess? {
-        let directory = try AlbumError.needing(level) { () throws(FileWriteError) in
-            try TargetDirectory.open(path, creating: true)
-        }
+        let directory = try AlbumError.needing(level, TargetDirectory.open(path, creating: true))
         guard let directory else { return nil }
         _ = try FolderMarker.make(in: directory, at: now())
         return try openLibrary(known: nil, needing: level).map { root throws(AlbumError) in
@@ -227,10 +221,8 @@ extension FolderLibrary {
 
     // MARK: Locking
 
-    /// Locks a library against all processes that use this data directory.
+    /// Locks a library, by the id in its marker, against all processes that use this data directory.
     ///
-    /// - Parameter name: The id in its marker.
-    /// - Returns: The lock, to be released.
     /// - Throws: `.quota`, `.unreachable`, `.cancelled`.
     func lock(_ name: String) async throws(AlbumError) -> AlbumLock {
         do {
@@ -252,8 +244,7 @@ extension FolderLibrary {
                 guard let album = try open(needing: .addOnly).album(id, hint: hint, needing: .addOnly) else {
                     return .missing
                 }
-                let manifest = album.manifest
-                return .found(title: manifest.title, count: manifest.entries.count, hint: album.path)
+                return .found(title: album.manifest.title, hint: album.path)
             } catch {
                 if case .insufficient = error.kind { return .unknown }
                 throw error
@@ -304,9 +295,7 @@ extension FolderLibrary {
         guard !assets.isEmpty else { return [] }
         return try await inAlbum(albumID, hint: hint, needing: .addOnly) { album, steps throws(AlbumError) in
             try album.checkIsOurs()
-            var addition = try AlbumError.needing(.addOnly) { () throws(FileWriteError) in
-                try AlbumAddition(to: album, at: now())
-            }
+            var addition = try AlbumError.needing(.addOnly, AlbumAddition(to: album, at: now()))
             return try addition.add(assets, steps)
         }
     }
@@ -396,7 +385,7 @@ extension FolderLibrary {
 /// Access of a folder library (tapes contract 4.3), as far as known without an attempt.
 enum FolderAccess {
     static func ofLibrary(_ root: OpenRoot, _ level: AccessLevel) throws(AlbumError) -> AlbumAccess {
-        let rights = try AlbumError.needing(level) { () throws(FileWriteError) in try root.directory.rights() }
+        let rights = try AlbumError.needing(level, root.directory.rights())
         let fingerprint = fingerprint(rights, "folder:\(root.marker.id)")
         if rights.isReadOnly {
             return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "the file system is read-only")
@@ -494,9 +483,7 @@ struct FolderMarker: Equatable {
 
     private static let unrecognised = AlbumError(.libraryChanged, detail: "the marker of the library is damaged")
 
-    /// Turns a directory into a root, unless another process has done so.
-    ///
-    /// - Returns: The marker that exists now.
+    /// Turns a directory into a root, unless another process has done so. Returns the marker that exists now.
     static func make(in root: TargetDirectory, at now: Date) throws(AlbumError) -> FolderMarker {
         let id = UUID().uuidString.lowercased()
         let marker: JSONObject = [

@@ -25,13 +25,7 @@ enum LibraryFile: String, CaseIterable {
         try directory.content(of: name, longest: Self.longest)
     }
 
-    /// Replaces the file atomically, also in case of a crash.
-    ///
-    /// - Parameters:
-    ///   - bytes: The content.
-    ///   - directory: Contains the file.
-    ///   - isReplacing: If false, an existing file is kept, and `.exists` is thrown.
-    /// - Throws: `FileWriteError`; the file is unchanged then.
+    /// Replaces the file atomically, also in case of a crash. Unless `isReplacing`, an existing file throws `.exists`.
     func write(
         _ bytes: [UInt8],
         in directory: TargetDirectory,
@@ -43,9 +37,6 @@ enum LibraryFile: String, CaseIterable {
 }
 
 extension AlbumError {
-    /// - Parameters:
-    ///   - error: The error of the file system.
-    ///   - level: The required access.
     init(_ error: FileWriteError, needing level: AccessLevel) {
         let kind: Kind =
             switch error.kind {
@@ -59,13 +50,9 @@ extension AlbumError {
 
     static func needing<Value>(
         _ level: AccessLevel,
-        _ body: () throws(FileWriteError) -> Value
+        _ value: @autoclosure () throws(FileWriteError) -> Value
     ) throws(AlbumError) -> Value {
-        do throws(FileWriteError) {
-            return try body()
-        } catch {
-            throw AlbumError(error, needing: level)
-        }
+        do throws(FileWriteError) { return try value() } catch { throw AlbumError(error, needing: level) }
     }
 }
 

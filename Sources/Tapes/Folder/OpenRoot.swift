@@ -10,14 +10,8 @@ struct OpenRoot {
     /// Whether this is the library last found here, or none ever was: only then a missing album is gone.
     let isExpected: Bool
 
-    /// Finds an album (contract section 5, finding).
-    ///
-    /// - Parameters:
-    ///   - id: The id in its manifest.
-    ///   - hint: Its last path, of which only the last component is used.
-    ///   - level: The required access, for errors.
-    /// - Returns: nil when this very library has no such album.
-    /// - Throws: Anything that makes that uncertain.
+    /// Finds an album (contract section 5, finding) by the id in its manifest; only the last component of the hint is
+    /// used. nil when this very library has no such album; anything that makes that uncertain is thrown.
     func album(_ id: String, hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
         let id = id.lowercased()
         var doubt: AlbumError?

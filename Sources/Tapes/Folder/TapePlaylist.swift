@@ -7,13 +7,8 @@ internal import MediaSystem
 enum TapePlaylist {
     private static let head = Array("#EXTM3U\n#PLAYLIST:".utf8)
 
-    /// The playlist; clips without a link in the album are omitted.
-    ///
-    /// - Parameters:
-    ///   - tape: Its title is used.
-    ///   - clips: In the tape's order.
-    ///   - links: Names of links by the path of their original.
-    /// - Returns: The content of the file.
+    /// The playlist; clips without a link in the album are omitted. `links` are names of links by the path of their
+    /// original.
     static func bytes(of tape: TapeRecord, clips: [ClipRecord], links: [[UInt8]: [UInt8]]) -> [UInt8] {
         let entries = clips.compactMap { clip -> M3UPlaylist.Entry? in
             guard let link = clip.source.flatMap({ links[$0] }) else { return nil }
@@ -53,7 +48,6 @@ extension AlbumFolder {
             if let source = targets.source(of: entry.target) { links[source] = entry.link }
         }
         let playlist = TapePlaylist.bytes(of: tape, clips: clips, links: links)
-        try AlbumError.needing(.addOnly) { () throws(FileWriteError) in try TapePlaylist.write(playlist, in: directory)
-        }
+        try AlbumError.needing(.addOnly, TapePlaylist.write(playlist, in: directory))
     }
 }

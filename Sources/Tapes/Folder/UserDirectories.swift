@@ -2,10 +2,8 @@ internal import MediaFiles
 
 /// The user's pictures directory (tapes contract section 5; xdg-user-dirs).
 public enum UserDirectories {
-    /// Reads `user-dirs.dirs` in the configuration directory.
-    ///
-    /// - Parameter environment: `HOME` and `XDG_CONFIG_HOME` are used.
-    /// - Returns: The pictures directory, absolute, as bytes; nil when there is none, or no home.
+    /// Reads `user-dirs.dirs` in the configuration directory. `HOME` and `XDG_CONFIG_HOME` are used. The pictures
+    /// directory is absolute, as bytes; nil when there is none, or no home.
     public static func pictures(environment: [String: String]) -> [UInt8]? {
         let home = absolute(environment["HOME"])
         let configuration = absolute(environment["XDG_CONFIG_HOME"]) ?? home.map { $0 + Array("/.config".utf8) }

@@ -51,7 +51,7 @@ struct ImmichAssetSearch {
         // Checksums made before a cancellation are stored as well.
         defer { reading.keep() }
         for index in open {
-            do throws(ClipOriginal.Trouble) {
+            do throws(ClipOriginal.Failure) {
                 checksums[index] = try await reading.checksum(of: clips[index])
             } catch {
                 resolutions[index] = try AssetResolution(error)
@@ -91,8 +91,8 @@ struct ImmichAssetSearch {
 }
 
 extension AssetResolution {
-    init(_ trouble: ClipOriginal.Trouble) throws(AlbumError) {
-        switch trouble {
+    init(_ failure: ClipOriginal.Failure) throws(AlbumError) {
+        switch failure {
         case .away(let reason): self = .unavailable(reason)
         case .silent: self = .unavailable("the file system does not answer")
         case .unfit(let reason): self = .rejected(reason)
@@ -101,13 +101,11 @@ extension AssetResolution {
     }
 }
 
-/// The members that we use of an album object (tapes contract 6.2). `assetCount` is not reliable: it excludes the trash
-/// (trap 10).
+/// The members that we use of an album object (tapes contract 6.2): not `assetCount`, which excludes the trash (trap 10).
 struct ImmichAlbum {
     var id: String
     var title: String
     var description: String
-    var count: Int?
     /// Version 3 lists the owner first among the users, version 2 may list it separately.
     var ownerID: String?
     /// As in the response, sortable by time.
@@ -120,7 +118,6 @@ struct ImmichAlbum {
         self.id = id
         self.title = title
         description = members["description"]?.text ?? ""
-        count = members["assetCount"]?.wholeNumber.map { Int(clamping: $0) }
         let first = members["albumUsers"]?.elements.first?.members?["user"]?.members?["id"]?.text
         ownerID = members["ownerId"]?.text ?? first
         createdAt = members["createdAt"]?.text ?? ""

@@ -1,6 +1,6 @@
 internal import MediaCore
 internal import MediaCrypto
-public import MediaTransport
+internal import MediaTransport
 internal import Outcomes
 internal import Synchronization
 
@@ -41,13 +41,8 @@ struct ImmichClient: Sendable {
         )
     }
 
-    /// Sends a request and parses its JSON; `.null` for a response without content.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - level: The access reported as missing when the key is refused.
-    /// - Returns: The value.
-    /// - Throws: `AlbumError`.
+    /// Sends a request and parses its JSON; `.null` for a response without content. `level` is the access reported as
+    /// missing when the key is refused.
     func json(_ request: HTTPRequest, needing level: AccessLevel) async throws(AlbumError) -> JSONValue {
         let response: HTTPResponse
         do {
@@ -55,22 +50,13 @@ struct ImmichClient: Sendable {
         } catch {
             throw AlbumError(error)
         }
-        return try json(in: response, needing: level)
-    }
-
-    /// The JSON of a successful response.
-    func json(in response: HTTPResponse, needing level: AccessLevel) throws(AlbumError) -> JSONValue {
-        guard (200..<300).contains(response.status) else { throw refusal(response).error(needing: level) }
+        guard (200..<300).contains(response.status) else { throw ImmichRefusal(response).error(needing: level) }
         if response.body.isEmpty { return .null }
         guard let value = JSONReader.value(of: response.body[...]) else {
             let type = response.head.mediaType.map(ServerText.sentence) ?? "of no type"
             throw AlbumError(.unreachable(retryAfter: nil), detail: "the answer is \(type), not JSON")
         }
         return value
-    }
-
-    func refusal(_ response: HTTPResponse) -> ImmichRefusal {
-        ImmichRefusal(response)
     }
 
     /// Within a command a retry is worth seconds, not minutes.
@@ -90,37 +76,6 @@ extension AlbumError {
     /// An id that no Immich server creates: an error of the caller.
     static func malformed(_ id: String) -> AlbumError {
         AlbumError(.rejected(status: nil), detail: "no id of an album or asset: \(ServerText.sentence(id))")
-    }
-}
-
-extension ImmichLibrary {
-    /// Discovers the base of a host's server (contract 6.1) with `/.well-known/immich`, without a key.
-    ///
-    /// - Parameters:
-    ///   - server: The user's address. One with a path is the base itself, without a request.
-    ///   - http: The client.
-    ///   - timeouts: Silence limits.
-    /// - Returns: The base; the address itself without a valid response. A base on another host is ignored: the key
-    ///   belongs to the host given by the user.
-    public static func discover(
-        _ server: ServerURL,
-        http: HTTPClient,
-        timeouts: TransferTimeouts
-    ) async -> ServerURL {
-        guard server.basePath.isEmpty else { return server }
-        let request = HTTPRequest(
-            .get,
-            server.resource("/.well-known/immich"),
-            repeatability: .safe,
-            timeouts: timeouts,
-            destination: .memory(limit: ImmichRefusal.longestBody)
-        )
-        guard let response = try? await http.execute(request), response.status == 200,
-            let endpoint = JSONValue.object(in: response.body[...])?["api"]?.members?["endpoint"]?.text
-        else { return server }
-        let text = endpoint.hasPrefix("/") ? server.origin.description + endpoint : endpoint
-        guard let base = try? ServerURL(text, allowingPath: true), base.origin == server.origin else { return server }
-        return base
     }
 }
 

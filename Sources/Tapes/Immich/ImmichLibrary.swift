@@ -133,12 +133,9 @@ public struct ImmichLibrary: AlbumLibrary {
 
     // MARK: Assets
 
-    /// The server's ids of originals, by checksum in one request for all; missing ones are uploaded (contract 6.3).
+    /// The server's ids of originals, by checksum in one request for all; missing ones are uploaded (contract 6.3). An
+    /// unreadable or rejected file does not affect the others.
     ///
-    /// - Parameters:
-    ///   - clips: Clips of one tape.
-    ///   - mayUpload: Whether missing originals may be uploaded.
-    /// - Returns: One each. An unreadable or rejected file does not affect the others.
     /// - Throws: `AlbumError` for failures that affect all: of the request, a refused key, `.cancelled`.
     public func resolveAssets(
         _ clips: [ClipRecord],
@@ -230,8 +227,6 @@ extension ImmichLibrary {
     static let largestChunk = 250
 
     /// Whether an album exists; `.unknown` for a key without `album.read`, without a request.
-    ///
-    /// - Throws: `AlbumError`.
     public func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence {
         let path = try Self.path(ofAlbum: id)
         // Trap 3: without permission to look, albums must not count as missing.
@@ -239,7 +234,7 @@ extension ImmichLibrary {
         do throws(AlbumError) {
             let answer = try await json(client.request(.get, path), needing: .readWrite)
             guard let album = ImmichAlbum(answer) else { throw Self.noAlbum }
-            return .found(title: album.title, count: album.count, hint: nil)
+            return .found(title: album.title, hint: nil)
         } catch {
             switch error.kind {
             case .albumMissing: return .missing
@@ -250,8 +245,6 @@ extension ImmichLibrary {
     }
 
     /// Our own album with the tape's mark in its description (rule R4), the oldest of several.
-    ///
-    /// - Throws: `AlbumError`.
     public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
         let grant = try await grant()
         guard grant.allows(.readAlbum) else {
@@ -268,8 +261,6 @@ extension ImmichLibrary {
     }
 
     /// Creates an album, at most once: if the response is lost, the mark identifies it.
-    ///
-    /// - Throws: `AlbumError`.
     public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
         // No `assetIds`: the server would silently ignore those that are not ours.
         let body: JSONObject = ["albumName": .string(title), "description": .string(Self.mark(of: tapeID))]
@@ -280,8 +271,6 @@ extension ImmichLibrary {
     }
 
     /// Adds assets in chunks of 250. A failure of the first is thrown; that of a later one is the result of its assets.
-    ///
-    /// - Throws: `AlbumError`.
     public func add(
         _ assets: [AlbumAsset],
         to albumID: String,
@@ -305,8 +294,6 @@ extension ImmichLibrary {
     }
 
     /// Removes assets from an album; they stay on the server.
-    ///
-    /// - Throws: `AlbumError`.
     public func remove(
         _ assetIDs: [[UInt8]],
         from albumID: String,
@@ -326,8 +313,6 @@ extension ImmichLibrary {
     }
 
     /// Deletes an album; its assets stay on the server.
-    ///
-    /// - Throws: `AlbumError`.
     public func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion {
         let request = client.request(.delete, try Self.path(ofAlbum: id))
         do throws(AlbumError) {
@@ -349,11 +334,8 @@ extension ImmichLibrary {
         case notNow(AlbumError)
     }
 
-    /// Adds or removes in chunks. Status 200 does not mean success, so every element is read.
-    ///
-    /// When a later chunk fails, the results of earlier ones stay; all other ids get that failure.
-    ///
-    /// - Returns: The results by id.
+    /// Adds or removes in chunks. Status 200 does not mean success, so every element is read. When a later chunk fails,
+    /// the results of earlier ones stay; all other ids get that failure.
     private func change(
         _ method: HTTPMethod,
         _ ids: [String],
@@ -424,9 +406,8 @@ extension ImmichLibrary {
         var checksum: ImmichChecksum
     }
 
-    /// `POST /assets/bulk-upload-check` in blocks of 5,000. Results are matched by id, not by order.
-    ///
-    /// - Returns: Resolutions by our id; files that are not on the server are omitted.
+    /// `POST /assets/bulk-upload-check` in blocks of 5,000. Results are matched by id, not by order. Files that are not
+    /// on the server are omitted.
     func check(_ files: [CheckedFile]) async throws(AlbumError) -> [String: AssetResolution] {
         var found: [String: AssetResolution] = [:]
         var rest = files[...]

@@ -70,7 +70,7 @@ extension ImmichLibrary {
         } catch {
             return try await outcome(of: error, answer, upload)
         }
-        guard (200..<300).contains(response.status) else { return try outcome(of: client.refusal(response)) }
+        guard (200..<300).contains(response.status) else { return try outcome(of: ImmichRefusal(response)) }
         if let id = Self.assetID(in: response.body) { return .asset(id) }
         return try await confirmed(upload, or: AlbumError(.unreachable(retryAfter: nil), detail: "no id in the answer"))
     }
@@ -155,13 +155,13 @@ struct PairedVideo {
 struct ImmichSender {
     private let library: ImmichLibrary
     /// By clip id.
-    private var videos: [String: Result<PairedVideo, ClipOriginal.Trouble>]
+    private var videos: [String: Result<PairedVideo, ClipOriginal.Failure>]
     /// Asset ids of files uploaded for other clips, by checksum.
     private var sent: [ImmichChecksum: [UInt8]] = [:]
     /// The error after which nothing more is uploaded.
     private var stoppedBy: AlbumError?
 
-    init(_ library: ImmichLibrary, videos: [String: Result<PairedVideo, ClipOriginal.Trouble>]) {
+    init(_ library: ImmichLibrary, videos: [String: Result<PairedVideo, ClipOriginal.Failure>]) {
         self.library = library
         self.videos = videos
     }
@@ -182,11 +182,11 @@ struct ImmichSender {
     }
 
     private mutating func resolution(
-        of video: Result<PairedVideo, ClipOriginal.Trouble>,
+        of video: Result<PairedVideo, ClipOriginal.Failure>,
         _ clip: ClipRecord
     ) async throws(AlbumError) -> AssetResolution {
         switch video {
-        case .failure(let trouble): return try AssetResolution(trouble)
+        case .failure(let failure): return try AssetResolution(failure)
         case .success(let video):
             if let id = video.assetID ?? sent[video.checksum] { return .asset(id) }
             guard let source = clip.pairedSource else { return .unavailable("no file is known") }
@@ -209,7 +209,7 @@ struct ImmichSender {
         }
         let original: ClipOriginal
         let content: FileContent
-        do throws(ClipOriginal.Trouble) {
+        do throws(ClipOriginal.Failure) {
             original = try await ClipOriginal(path)
             content = try original.content()
         } catch {
@@ -245,12 +245,12 @@ extension ImmichLibrary {
     /// The videos of live pictures by clip, checked on the server in one request.
     func pairedVideos(
         of clips: [ClipRecord]
-    ) async throws(AlbumError) -> [String: Result<PairedVideo, ClipOriginal.Trouble>] {
-        var videos: [String: Result<PairedVideo, ClipOriginal.Trouble>] = [:]
+    ) async throws(AlbumError) -> [String: Result<PairedVideo, ClipOriginal.Failure>] {
+        var videos: [String: Result<PairedVideo, ClipOriginal.Failure>] = [:]
         var files: [CheckedFile] = []
         for clip in clips {
             guard clip.kind == .live, let source = clip.pairedSource else { continue }
-            do throws(ClipOriginal.Trouble) {
+            do throws(ClipOriginal.Failure) {
                 let video = try await ClipOriginal(source) { _ in true }
                 guard let checksum = video.digests.map({ ImmichChecksum($0.sha1) }) else { continue }
                 videos[clip.id] = .success(PairedVideo(checksum: checksum))
@@ -303,7 +303,7 @@ struct ClipChecksums {
         self.store = store
     }
 
-    mutating func checksum(of clip: ClipRecord) async throws(ClipOriginal.Trouble) -> ImmichChecksum {
+    mutating func checksum(of clip: ClipRecord) async throws(ClipOriginal.Failure) -> ImmichChecksum {
         guard let source = clip.source else { throw .away("no file is known") }
         let directory = source.directoryOfPath
         guard !silent.contains(directory) else { throw .silent }

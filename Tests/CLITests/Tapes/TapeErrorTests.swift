@@ -1,9 +1,9 @@
 import Foundation
 import MediaStore
-import Tapes
 import Testing
 
 @testable import MediaCLI
+@testable import Tapes
 
 @Suite struct TapeErrorTests {
     @Test(arguments: OutcomeTable.codes)
@@ -74,39 +74,50 @@ import Testing
     @Test(
         arguments: [
             (
-                AlbumOutcome(.pending, reason: .unreachable, pendingClips: 3), 3,
+                AlbumOutcome(state: .pending, reason: .unreachable, pendingClips: 3), 3,
                 "3 clips saved; their album was not updated (library unreachable) - will retry"
             ),
             (
-                AlbumOutcome(.pending, reason: .unreachable, detail: "Connection refused.", pendingClips: 1), 1,
+                AlbumOutcome(state: .pending, reason: .unreachable, detail: "Connection refused.", pendingClips: 1), 1,
                 "1 clip saved; its album was not updated (library unreachable: connection refused) - will retry"
             ),
             (
-                AlbumOutcome(.partly, link: link, reason: .assetRejected, pendingClips: 1), 2,
+                AlbumOutcome(state: .partly, link: link, reason: .assetRejected, pendingClips: 1), 2,
                 "2 clips saved; 1 clip is not in the album (the library refuses the original)"
             ),
             (
-                AlbumOutcome(.pending, reason: .accessLimited, missingPermissions: ["album.create"], pendingClips: 1),
+                AlbumOutcome(
+                    state: .pending,
+                    reason: .accessLimited,
+                    missingPermissions: ["album.create"],
+                    pendingClips: 1
+                ),
                 1,
                 "1 clip saved; its album was not updated (access to the library is limited: album.create missing) - waits for access"
             ),
             (
-                AlbumOutcome(.pending, reason: .libraryChanged, pendingClips: 1), 1,
+                AlbumOutcome(state: .pending, reason: .libraryChanged, pendingClips: 1), 1,
                 "1 clip saved; its album was not updated (it is not the library that has the album) - waits for that library"
             ),
             (
-                AlbumOutcome(.pending, reason: .internalError, detail: "400", pendingClips: 1), 1,
+                AlbumOutcome(state: .pending, reason: .internalError, detail: "400", pendingClips: 1), 1,
                 "1 clip saved; its album was not updated (internal error: 400)"
             ),
             (
-                AlbumOutcome(.pending, reason: .unreachable, detail: "damaged", isAlbumDamaged: true, pendingClips: 1),
+                AlbumOutcome(
+                    state: .pending,
+                    reason: .unreachable,
+                    detail: "damaged",
+                    isAlbumDamaged: true,
+                    pendingClips: 1
+                ),
                 1, "1 clip saved; its album was not updated (damaged) - will retry"
             ),
             (
-                AlbumOutcome(.associated, link: link, hiddenClips: 2), 2,
+                AlbumOutcome(state: .associated, link: link, hiddenClips: 2), 2,
                 "2 clips are in the library's trash, invisible until you restore them there"
             ),
-            (AlbumOutcome(.associated, link: link, addedClips: 2), 2, nil), (AlbumOutcome(.skipped), 1, nil),
+            (AlbumOutcome(state: .associated, link: link, addedClips: 2), 2, nil), (AlbumOutcome.skipped, 1, nil),
         ] as [(AlbumOutcome, Int, String?)]
     )
     func albumsHaveOneWarning(outcome: AlbumOutcome, count: Int, text: String?) {

@@ -160,7 +160,7 @@ struct AssertionTests {
             signer: signer
         )
         let headers = try await RequestSignature.headers(
-            body: Array("{}".utf8),
+            bodyDigest: SHA256Digest.of(Array("{}".utf8)),
             device: device,
             counter: 7,
             milliseconds: 1_764_583_200_123

@@ -16,10 +16,10 @@ struct RegistrationTests {
     private static func register(
         at server: CaptureServer,
         with signer: any CaptureSigner,
-        _ attestation: KeyAttestation = .own
+        _ evidence: TPM2Evidence? = nil
     ) async throws -> RegistrationReply {
         try await server.client()
-            .register(model: "DepthCam 3", challenge: challenge, signer: signer, attestation: attestation)
+            .register(model: "DepthCam 3", challenge: challenge, signer: signer, evidence: evidence)
     }
 
     @Test("a challenge is 32 bytes of base64")
@@ -75,7 +75,7 @@ struct RegistrationTests {
             certificationSignature: [4],
             endorsementCertificates: [[5], [6]]
         )
-        let reply = try await Self.register(at: server, with: try KeySigner(), .tpm2(evidence))
+        let reply = try await Self.register(at: server, with: try KeySigner(), evidence)
         #expect(reply.attestationLevel == "tpm2")
         let body = try JSONSerialization.jsonObject(with: Data(server.requests[0].body)) as? [String: Any]
         let proof = try #require(body?["key_attestation"] as? [String: Any])

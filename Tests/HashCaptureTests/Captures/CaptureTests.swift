@@ -96,7 +96,8 @@ import Testing
         let outcome = try await bench.session.capture(request)
         #expect(outcome.record.state == .accepted && !outcome.record.isObserved && outcome.record.mediaBytes == nil)
         #expect([.notObserved, .noDepth, .captureTimeUnknown].allSatisfy { outcome.notices.contains($0) })
-        let verification = try await bench.session.verify(.digest(digest), isOffline: true)
+        let match = try await bench.session.find(.digest(digest))
+        let verification = try await bench.session.verify(match, isOffline: true)
         #expect(verification.isGood)
         #expect(verification.findings[4].finding == .skipped("the media was not observed here"))
         await #expect(throws: CaptureError.self) {

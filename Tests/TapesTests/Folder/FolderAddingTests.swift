@@ -61,7 +61,7 @@ import Testing
         // Twice in one request, as two clips of one original.
         #expect(try await fixture.add([third, third], to: album) == [.added, .alreadyThere])
         let found = try await fixture.library.album(album.id, hint: album.hint)
-        #expect(found == .found(title: "Tapes – Summer", count: 3, hint: album.hint))
+        #expect(found == .found(title: "Tapes – Summer", hint: album.hint))
         try witness.check()
     }
 
@@ -232,7 +232,7 @@ import Testing
         let text = try String(contentsOfFile: file, encoding: .utf8)
         try fixture.write(text.replacingOccurrences(of: "\"version\": 1", with: "\"version\": 2"), to: file)
         let found = try await fixture.library.album(album.id, hint: nil)
-        #expect(found == .found(title: "Tapes – Summer", count: 1, hint: album.hint))
+        #expect(found == .found(title: "Tapes – Summer", hint: album.hint))
         let before = try fixture.names()
         let library = fixture.library
         let calls: [@Sendable () async throws -> Void] = [

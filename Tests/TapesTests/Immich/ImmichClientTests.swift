@@ -1,7 +1,6 @@
 import Foundation
 import MediaCore
 import MediaTransport
-import Synchronization
 import TestSupport
 import Testing
 
@@ -90,28 +89,5 @@ struct ImmichClientTests {
             #expect(error?.kind == .rejected(status: 400))
         }
         #expect(try await bench.server.report().violations.count == bodies.count)
-    }
-
-    @Test("6.1: a host says where its server is; another host is not believed, and no key is shown")
-    func discovery() async throws {
-        let answers = [
-            #"{"api":{"endpoint":"/immich/api"}}"#: "/immich/api", #"{"api":{"endpoint":"/api"}}"#: "/api",
-            #"{"api":{"endpoint":"https://elsewhere.test/api"}}"#: "", #"{"api":{}}"#: "", "<html>": "",
-        ]
-        for (body, path) in answers {
-            let heads = Mutex<[String]>([])
-            let server = try ScriptedServer { connection, _ in
-                heads.withLock { $0.append((try? connection.readRequest().head) ?? "") }
-                try connection.answer(200, body)
-            }
-            let url = try ServerURL(server.address)
-            let found = await ImmichLibrary.discover(url, http: try ImmichBench.client(), timeouts: TransferTimeouts())
-            #expect("\(found)" == server.address + path)
-            #expect(heads.withLock { $0 }.allSatisfy { $0.hasPrefix("GET /.well-known/immich ") })
-            let named = try ServerURL(server.address + "/photos", allowingPath: true)
-            let same = await ImmichLibrary.discover(named, http: try ImmichBench.client(), timeouts: TransferTimeouts())
-            #expect(same == named)
-            #expect(server.connectionCount == 1)
-        }
     }
 }

@@ -1,3 +1,5 @@
+internal import ArgumentParser
+
 /// Command line arguments that need not be UTF-8. A byte that is not part of valid UTF-8 passes through the parser as
 /// a private-use scalar, U+10FF00 plus the byte, and becomes the byte again where a path is needed.
 enum RawArguments {
@@ -38,6 +40,22 @@ enum RawArguments {
         default: 1
         }
     }
+}
+
+/// A value of an enumeration of the model as an argument: its raw value, with hyphens for underscores.
+struct ArgumentChoice<Value: RawRepresentable<String> & CaseIterable & Sendable>: ExpressibleByArgument, Sendable {
+    let value: Value
+
+    init?(argument: String) {
+        guard let value = Value.allCases.first(where: { Self.text(of: $0) == argument }) else { return nil }
+        self.value = value
+    }
+
+    static var allValueStrings: [String] { Value.allCases.map(text) }
+
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+
+    private static func text(of value: Value) -> String { value.rawValue.replacing("_", with: "-") }
 }
 
 enum FlagValue {

@@ -27,15 +27,9 @@ struct FFmpeg: Sendable {
         }
     }
 
-    /// Runs ffmpeg to its end.
+    /// Runs ffmpeg to its end. Cancelling kills it: its output is useless then, and a graceful end may take long.
+    /// `progress` gets the number of frames done, on another thread.
     ///
-    /// Cancelling kills it: its output is useless then, and a graceful end may take long.
-    ///
-    /// - Parameters:
-    ///   - arguments: Inputs, graph and output.
-    ///   - directory: Its working directory, for relative names.
-    ///   - progress: Number of frames done, on another thread.
-    /// - Returns: The last figures.
     /// - Throws: `TapesError` `.programMissing`, `.diskFull`, `.renderFailed`, `.cancelled`.
     func run(
         _ arguments: [String],
@@ -51,9 +45,8 @@ struct FFmpeg: Sendable {
         return report.figures
     }
 
-    /// Probes a file with ffprobe.
+    /// Probes a file with ffprobe. Returns its JSON.
     ///
-    /// - Returns: Its JSON.
     /// - Throws: `TapesError` as `run`.
     func probe(_ name: String) async throws(TapesError) -> [UInt8] {
         let questions = "stream=codec_type,duration:stream_disposition=attached_pic:format=duration"

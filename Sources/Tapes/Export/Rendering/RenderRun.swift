@@ -40,8 +40,7 @@ struct RenderRun: Sendable {
             let trim = (clip.trimStartMilliseconds, clip.trimEndMilliseconds)
             return try await prepareVideo(clip, source, number, trim: trim)
         }
-        let input = try await link(source, number)
-        return rendered(clip, source, input, isStill: true, hasSound: false, 0, start: 0, clip.imageMilliseconds)
+        return RenderClip(clip, of: tape, source, input: try await link(source, number))
     }
 
     private func prepareVideo(
@@ -62,52 +61,19 @@ struct RenderRun: Sendable {
             guard length - trim.start - trim.end > 0 else {
                 throw TapesError(.trimTooLong, detail: "nothing is left of its \(length) ms")
             }
-            return rendered(
-                clip,
-                source,
-                input,
-                isStill: false,
-                hasSound: probe.hasSound,
-                probe.pictureMilliseconds ?? length,
-                start: trim.start,
-                length - trim.start - trim.end
-            )
+            var video = RenderClip(clip, of: tape, source, input: input)
+            (video.isStill, video.hasSound) = (false, probe.hasSound)
+            video.pictureEnd = probe.pictureMilliseconds ?? length
+            (video.start, video.length) = (trim.start, length - trim.start - trim.end)
+            return video
         } catch {
             throw located(error, at: source, input)
         }
     }
 
-    private func rendered(
-        _ clip: ClipRecord,
-        _ source: [UInt8],
-        _ input: String,
-        isStill: Bool,
-        hasSound: Bool,
-        _ pictureEnd: Int64,
-        start: Int64,
-        _ length: Int64
-    ) -> RenderClip {
-        RenderClip(
-            source: source,
-            input: input,
-            isStill: isStill,
-            hasSound: hasSound,
-            pictureEnd: pictureEnd,
-            start: start,
-            length: length,
-            quarterTurns: clip.rotateQuarterTurns,
-            scaleMode: clip.scaleOverride ?? tape.scaleMode,
-            volume: clip.volume ?? 1
-        )
-    }
-
     private func link(_ source: [UInt8], _ number: Int) async throws(TapesError) -> String {
-        do {
-            return try await BlockingWork.run { [workplace] () throws(FileWriteError) in
-                try workplace.link(to: source, number: number)
-            }
-        } catch {
-            throw TapesError(error)
+        try await BlockingWork.run { [workplace] () throws(TapesError) in
+            try TapesError.writing(workplace.link(to: source, number: number))
         }
     }
 
@@ -166,12 +132,8 @@ struct RenderRun: Sendable {
 
     private func join(_ count: Int) async throws(TapesError) {
         let list = (0..<count).map { "file 'file:\(Self.name(ofPart: $0))'\n" }.joined()
-        do {
-            try await BlockingWork.run { [workplace] () throws(FileWriteError) in
-                try workplace.write("ffconcat version 1.0\n" + list, as: "list")
-            }
-        } catch {
-            throw TapesError(error)
+        try await BlockingWork.run { [workplace] () throws(TapesError) in
+            try TapesError.writing(workplace.write("ffconcat version 1.0\n" + list, as: "list"))
         }
         let arguments =
             ["-f", "concat", "-safe", "0"] + FFmpeg.input("list")
@@ -268,6 +230,24 @@ struct RenderClip: Equatable {
     var volume: Double
 }
 
+extension RenderClip {
+    /// A clip as a still.
+    init(_ clip: ClipRecord, of tape: TapeRecord, _ source: [UInt8], input: String) {
+        self.init(
+            source: source,
+            input: input,
+            isStill: true,
+            hasSound: false,
+            pictureEnd: 0,
+            start: 0,
+            length: clip.imageMilliseconds,
+            quarterTurns: clip.rotateQuarterTurns,
+            scaleMode: clip.scaleOverride ?? tape.scaleMode,
+            volume: clip.volume ?? 1
+        )
+    }
+}
+
 /// Format of picture and sound, the same for all parts, so that they can be joined without encoding.
 struct RenderFormat: Equatable {
     var width: Int
@@ -322,18 +302,11 @@ struct RenderTarget: Sendable {
         }
         self.container = container
         let parent = path.directoryOfPath
-        do {
-            guard !name.contains(0), let directory = try TargetDirectory.open(parent, creating: false) else {
-                throw TapesError(.targetUnusable, detail: "there is no such directory", path: parent)
-            }
-            self.directory = directory
-        } catch let error as FileWriteError {
-            throw TapesError(error)
-        } catch let error as TapesError {
-            throw error
-        } catch {
-            throw TapesError(.internalError, detail: "\(error)", path: path)
+        let opened = name.contains(0) ? nil : try TapesError.writing(TargetDirectory.open(parent, creating: false))
+        guard let opened else {
+            throw TapesError(.targetUnusable, detail: "there is no such directory", path: parent)
         }
+        directory = opened
         try ExportTarget.check(self.path, replacing: isReplacing, originals: originals)
     }
 
@@ -349,6 +322,10 @@ extension TapesError {
             default: .targetUnusable
             }
         self.init(code, detail: error.detail, path: error.path, underlying: error)
+    }
+
+    static func writing<Value>(_ value: @autoclosure () throws(FileWriteError) -> Value) throws(TapesError) -> Value {
+        do throws(FileWriteError) { return try value() } catch { throw TapesError(error) }
     }
 }
 
@@ -413,14 +390,8 @@ struct RenderWorkplace: Sendable {
     /// The draft of the whole, relative to `directory`.
     var draftName: String { "../\(String(decoding: draft.name, as: UTF8.self))" }
 
-    /// Creates a link to an original.
-    ///
-    /// - Parameters:
-    ///   - original: Absolute path, as bytes.
-    ///   - number: Unique number.
-    /// - Returns: The link's path. It has the extension of the original, by which ffmpeg recognizes some formats, if
-    ///   that consists of letters and digits.
-    /// - Throws: `FileWriteError`.
+    /// Creates a link to an original. It has the extension of the original, by which ffmpeg recognizes some formats, if
+    /// that consists of letters and digits.
     func link(to original: [UInt8], number: Int) throws(FileWriteError) -> String {
         let last = original.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).last ?? []
         let isTame = last.count <= 8 && last.allSatisfy { Self.letters.contains($0) }
@@ -441,9 +412,6 @@ struct RenderWorkplace: Sendable {
 
     /// Syncs the draft and renames it. Blocks.
     ///
-    /// - Parameters:
-    ///   - name: The name in the target's directory.
-    ///   - isReplacing: Whether an existing file is replaced.
     /// - Throws: `FileWriteError`; `.exists` when the name is taken.
     func publish(as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
         try draft.seal()

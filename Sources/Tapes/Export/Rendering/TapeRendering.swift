@@ -25,15 +25,12 @@ public struct TapeRendering: Sendable {
     public let searchPath: String
 
     /// Makes a rendering.
-    ///
-    /// - Parameter searchPath: `PATH` to search for ffmpeg and ffprobe.
     public init(searchPath: String) {
         self.searchPath = searchPath
     }
 
-    /// The length of the video in milliseconds: durations minus trims, minus the overlap of transitions (trap 20).
-    ///
-    /// - Returns: nil when a duration is unknown.
+    /// The length of the video in milliseconds: durations minus trims, minus the overlap of transitions (trap 20), nil
+    /// when a duration is unknown.
     public static func milliseconds(of tape: TapeRecord, clips: [ClipRecord]) -> Int64? {
         TapeTiming(tape: tape, clips: clips).total
     }
@@ -91,11 +88,7 @@ public struct TapeRendering: Sendable {
             try result.get()
             // Checked again: another file may have the name by now.
             try ExportTarget.check(place.path, replacing: options.isReplacing, originals: protected)
-            do throws(FileWriteError) {
-                try workplace.publish(as: place.name, replacing: options.isReplacing)
-            } catch {
-                throw TapesError(error)
-            }
+            try TapesError.writing(workplace.publish(as: place.name, replacing: options.isReplacing))
         }
     }
 
@@ -107,11 +100,7 @@ public struct TapeRendering: Sendable {
     ) throws(TapesError) -> (RenderTarget, RenderWorkplace) {
         let place = try RenderTarget(target, replacing: options.isReplacing, originals: originals)
         for clip in clips { try requireOriginal(clip) }
-        do {
-            return (place, try RenderWorkplace(beside: place.directory))
-        } catch {
-            throw TapesError(error)
-        }
+        return (place, try TapesError.writing(RenderWorkplace(beside: place.directory)))
     }
 
     private static func requireOriginal(_ clip: ClipRecord) throws(TapesError) {

@@ -1,15 +1,7 @@
 internal import MediaCore
 internal import MediaCrypto
 
-/// Proof of where a new device's key is stored (contract 3.4).
-package enum KeyAttestation: Sendable, Equatable {
-    /// Proof of possession alone: level `software`.
-    case own
-    /// Evidence from the TPM's owner, not verified here.
-    case tpm2(TPM2Evidence)
-}
-
-/// The certification of a key by a TPM's own tools (contract 3.4), sent unchanged.
+/// The certification of a key by a TPM's own tools (contract 3.4), sent unchanged and not verified here.
 public struct TPM2Evidence: Sendable, Equatable {
     /// TPMT_PUBLIC of the signing key.
     public var keyPublicArea: [UInt8]
@@ -45,37 +37,28 @@ struct Registration {
     var publicKey: VerifyingKey
     /// Over the challenge's bytes.
     var signature: [UInt8]
-    var attestation: KeyAttestation
+    /// Without it, the possession of the key alone is proven: level `software`.
+    var evidence: TPM2Evidence?
 
     var json: [UInt8] {
         let value = JSONValue.object([
             "platform": .string("linux"),
             "model": .string(model),
             "has_lidar": .bool(false),
-            "key_attestation": .object(proof + evidence),
+            "key_attestation": .object(attestation),
         ])
         return WireText.bytes(of: value, for: .mediactl1)
     }
 
-    private var format: String {
-        switch attestation {
-        case .own: "self"
-        case .tpm2: "tpm2"
-        }
-    }
-
-    private var proof: JSONObject {
-        [
-            "format": .string(format),
+    private var attestation: JSONObject {
+        let proof: JSONObject = [
+            "format": .string(evidence == nil ? "self" : "tpm2"),
             "public_key": Self.base64(publicKey.sec1),
             "challenge": Self.base64(challenge.bytes),
             "signature": Self.base64(signature),
         ]
-    }
-
-    private var evidence: JSONObject {
-        guard case .tpm2(let evidence) = attestation else { return [:] }
-        return [
+        guard let evidence else { return proof }
+        return proof + [
             "key_public": Self.base64(evidence.keyPublicArea),
             "ak_public": Self.base64(evidence.attestationKeyPublicArea),
             "certification": Self.base64(evidence.certification),

@@ -1,8 +1,8 @@
 public import MediaStore
 internal import MediaTransport
 
-/// Why an attempt at an album stopped: a state to be stored, not an error (rule R9).
-struct AlbumSetback: Sendable, Equatable {
+/// Why an attempt at an album stopped: a state to be stored, not an error of the command (rule R9).
+struct AlbumFailure: Error, Equatable {
     var reason: AssociationReason
     var detail = ""
     var missingPermissions: [String] = []
@@ -15,73 +15,60 @@ struct AlbumSetback: Sendable, Equatable {
     /// Whether nothing was attempted, since an earlier refusal still counts (rule R10).
     var isBelieved = false
 
-    /// Converts a library's error.
-    ///
-    /// - Parameters:
-    ///   - error: Not `.cancelled`.
-    ///   - refusal: The reason for a refusal of this request.
-    init(_ error: AlbumError, refusal: AssociationReason = .internalError) {
-        reason = error.reason(refusal: refusal)
-        detail = error.detail
-        switch error.kind {
-        case .insufficient(let names): missingPermissions = names
-        case .unreachable(let patience): retryAfter = patience
-        case .rejected:
-            // The same request would be refused again.
-            retryAfter = RetryPolicy.album.cap
-            isLibraryWide = false
-        case .albumDamaged:
-            isOfAlbum = true
-            isLibraryWide = false
-        case .albumMissing, .cancelled: isLibraryWide = false
-        case .unauthorized, .libraryChanged, .quota: break
-        }
-    }
-
     init(_ reason: AssociationReason, detail: String = "", missing: [String] = [], isLibraryWide: Bool = true) {
         self.reason = reason
         self.detail = detail
         self.isLibraryWide = isLibraryWide
         missingPermissions = missing
     }
-}
 
-enum AlbumTrouble: Error {
-    /// To be rethrown: an error of the store, cancellation.
-    case fatal(TapesError)
-    /// To be stored as a state.
-    case setback(AlbumSetback)
-
-    /// Converts a library's error; cancellation is not a setback.
-    init(_ error: AlbumError, refusal: AssociationReason = .internalError) {
-        self =
-            error.kind == .cancelled
-            ? .fatal(TapesError(.cancelled, underlying: error)) : .setback(AlbumSetback(error, refusal: refusal))
-    }
-}
-
-extension AlbumError {
-    /// The reason to be stored.
+    /// Converts what work on an album throws.
     ///
-    /// - Parameter refusal: The reason for a refusal of this request.
-    /// - Returns: The reason.
-    func reason(refusal: AssociationReason) -> AssociationReason {
-        switch kind {
-        case .unauthorized: .accessDenied
-        case .insufficient: .accessLimited
-        case .albumMissing: .albumMissing
-        case .libraryChanged: .libraryChanged
-        case .unreachable, .albumDamaged: .unreachable
-        case .rejected: refusal
-        case .quota: .quota
-        case .cancelled: .internalError
+    /// - Throws: `TapesError` for an error of the store and for cancellation, which end the command.
+    init(caught error: any Error) throws(TapesError) {
+        switch error {
+        case let failure as AlbumFailure: self = failure
+        case let error as AlbumError:
+            guard error.kind != .cancelled else { throw TapesError(.cancelled, underlying: error) }
+            self.init(error)
+        case let error as StoreError: throw TapesError(error)
+        case let error as TapesError: throw error
+        default: throw TapesError(.internalError, detail: "\(error)")
+        }
+    }
+
+    /// Converts a library's error; `refusal` is the reason for a refusal of this request. Not for `.cancelled`.
+    init(_ error: AlbumError, refusal: AssociationReason = .internalError) {
+        self.init(refusal, detail: error.detail)
+        switch error.kind {
+        case .unauthorized: reason = .accessDenied
+        case .insufficient(let names): (reason, missingPermissions) = (.accessLimited, names)
+        case .albumMissing: (reason, isLibraryWide) = (.albumMissing, false)
+        case .albumDamaged: (reason, isOfAlbum, isLibraryWide) = (.unreachable, true, false)
+        case .libraryChanged: reason = .libraryChanged
+        case .unreachable(let patience): (reason, retryAfter) = (.unreachable, patience)
+        // The same request would be refused again.
+        case .rejected: (retryAfter, isLibraryWide) = (RetryPolicy.album.cap, false)
+        case .quota: reason = .quota
+        case .cancelled: (reason, isLibraryWide) = (.internalError, false)
+        }
+    }
+
+    /// The detail, or else the missing permissions.
+    var detailOrPermissions: String { detail.isEmpty ? missingPermissions.joined(separator: ", ") : detail }
+
+    init(_ access: AlbumAccess) {
+        switch access.state {
+        case .notDetermined: self.init(.accessNotDetermined, detail: access.detail)
+        case .limited(let missing): self.init(.accessLimited, detail: access.detail, missing: missing)
+        case .restricted, .denied, .authorized: self.init(.accessDenied, detail: access.detail)
         }
     }
 }
 
 extension AssociationReason {
     /// Whether access decides: the attempt is repeated when that changes, not after a time (rule R10).
-    var isOfAccess: Bool { [.accessNotDetermined, .accessDenied, .accessLimited].contains(self) }
+    package var isOfAccess: Bool { [.accessNotDetermined, .accessDenied, .accessLimited].contains(self) }
 
     /// Whether an attempt takes long, so that a clip waits for its own retry time even if other clips are due: a disk
     /// that does not respond is waited for (rule R14).
@@ -90,8 +77,8 @@ extension AssociationReason {
 
 /// Whether an album exists.
 public enum AlbumPresence: Sendable, Equatable {
-    /// It exists; with its current path and its number of assets, if known.
-    case found(title: String, count: Int?, hint: [UInt8]?)
+    /// It exists; with its current path, if known.
+    case found(title: String, hint: [UInt8]?)
     /// It does not exist: a definite result of this very library.
     case missing
     /// Unknown: looking is not allowed.
