@@ -7,13 +7,10 @@ internal import Synchronization
 
 /// The options that `doctor` and `smoke` share.
 struct CheckOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Maximum time for all checks (default: 60s).", valueName: "time"))
+    @Option("Maximum time for all checks (default: 60s).", value: "time")
     var timeout: String?
 
-    @Option(
-        help: ArgumentHelp("Also write a JUnit XML report to this file.", valueName: "file"),
-        completion: .file()
-    )
+    @Option("Also write a JUnit XML report to this file.", value: .file)
     var junit: String?
 
     func validate() throws {

@@ -13,7 +13,7 @@ struct Help: ContextCommand {
         helpNames: []
     )
 
-    @Argument(help: ArgumentHelp("A command, or exit-codes.", valueName: "topic"))
+    @Argument("A command, or exit-codes.", value: "topic")
     var topics: [String] = []
 
     @Flag(name: [.short, .long], help: .private)

@@ -32,7 +32,7 @@ struct LogIn: ContextCommand {
         subcommands: [LogInStatus.self]
     )
 
-    @Option(help: ArgumentHelp("Name of this machine on the server (default: its host name).", valueName: "name"))
+    @Option("Name of this machine on the server (default: its host name).", value: "name")
     var deviceName: String?
 
     @Flag(name: .shortAndLong, help: "Replace the user's API key without confirmation.")
@@ -48,18 +48,13 @@ struct LogIn: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     struct MailOptions: ParsableArguments {
-        @Option(
-            help: ArgumentHelp(
-                "Log in to a photo server with this address; replaces the API key.",
-                valueName: "address"
-            )
-        )
+        @Option("Log in to a photo server with this address; replaces the API key.", value: "address")
         var email: String?
 
         @Flag(help: "Read the password from standard input.")
         var passwordStdin = false
 
-        @Option(help: ArgumentHelp("Read the password from this file.", valueName: "file"), completion: .file())
+        @Option("Read the password from this file.", value: .file)
         var passwordFile: String?
     }
 

@@ -21,13 +21,10 @@ struct MediaDelete: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("IDs of the files on the server.", valueName: "id"))
+    @Argument("IDs of the files on the server.", value: "id")
     var ids: [Int64] = []
 
-    @Option(
-        help: ArgumentHelp("Delete the file with the content of this local file.", valueName: "path"),
-        completion: .file()
-    )
+    @Option("Delete the file with the content of this local file.", value: .file("path"))
     var file: String?
 
     @OptionGroup(title: "Filters") var filters: MediaFilterOptions

@@ -13,10 +13,7 @@ struct MediaFind: ContextCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp("Only the file with the content of this local file.", valueName: "path"),
-        completion: .file()
-    )
+    @Option("Only the file with the content of this local file.", value: .file("path"))
     var file: String?
 
     @OptionGroup(title: "Filters") var filters: MediaFilterOptions

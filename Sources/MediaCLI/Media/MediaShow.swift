@@ -14,7 +14,7 @@ struct MediaShow: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("ID of the file on the server.", valueName: "id"))
+    @Argument("ID of the file on the server.", value: "id")
     var id: Int64
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions

@@ -20,10 +20,7 @@ struct StoreBackup: ContextCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp("A new file, never overwriting an existing one.", valueName: "file"),
-        completion: .file()
-    )
+    @Argument("A new file, never overwriting an existing one.", value: .file)
     var file: String?
 
     @OptionGroup(visibility: .hidden) var connection: ProfileOptions

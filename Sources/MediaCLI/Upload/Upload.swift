@@ -25,10 +25,7 @@ struct Upload: ContextCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp("Files to upload, or - for standard input.", valueName: "path"),
-        completion: .file()
-    )
+    @Argument("Files to upload, or - for standard input.", value: .file("path"))
     var paths: [String] = []
 
     @OptionGroup(title: "Details of the files") var details: DetailOptions

@@ -22,16 +22,10 @@ struct UploadsAdopt: ContextCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp(
-            "A response of mediactl uploads responses, or a file that contains one.",
-            valueName: "response"
-        ),
-        completion: .file()
-    )
+    @Argument("A response of mediactl uploads responses, or a file that contains one.", value: .file("response"))
     var response: String?
 
-    @Option(help: ArgumentHelp("ID of the file on the server (default: from the response).", valueName: "id"))
+    @Option("ID of the file on the server (default: from the response).", value: "id")
     var fileID: Int64?
 
     @Flag(help: "Read the token from standard input.")

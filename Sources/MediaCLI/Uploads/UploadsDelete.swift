@@ -30,26 +30,18 @@ struct UploadsDelete: ContextCommand {
         case remove
     }
 
-    @Argument(help: ArgumentHelp("IDs of the files on the server.", valueName: "id"))
+    @Argument("IDs of the files on the server.", value: "id")
     var ids: [Int64] = []
 
     @Flag(help: "Delete the most recent upload.")
     var last = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Delete the file with this SHA-256. With an ID, the file must have this checksum.",
-            valueName: "hex"
-        )
-    )
+    @Option("Delete the file with this SHA-256. With an ID, the file must have this checksum.", value: "hex")
     var sha256: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Delete the file with the content of this local file. With an ID, the file must have this content.",
-            valueName: "path"
-        ),
-        completion: .file()
+        "Delete the file with the content of this local file. With an ID, the file must have this content.",
+        value: .file("path")
     )
     var file: String?
 
@@ -57,10 +49,8 @@ struct UploadsDelete: ContextCommand {
     var yes = false
 
     @Option(
-        help: ArgumentHelp(
-            "If the server rejects a token: keep or remove the local entry (default: keep; prompts on a terminal).",
-            valueName: "choice"
-        )
+        "If the server rejects a token: keep or remove the local entry (default: keep; prompts on a terminal).",
+        value: "choice"
     )
     var onInvalidToken: Choice?
 

@@ -15,7 +15,7 @@ struct UploadsDiscard: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("IDs of uploads in mediactl uploads status, or unique prefixes.", valueName: "id"))
+    @Argument("IDs of uploads in mediactl uploads status, or unique prefixes.", value: "id")
     var ids: [String]
 
     @Flag(name: .shortAndLong, help: "Discard without confirmation.")

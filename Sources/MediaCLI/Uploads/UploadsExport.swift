@@ -17,12 +17,9 @@ struct UploadsExport: ContextCommand {
     )
 
     @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp(
-            "Write to this new file, never overwriting an existing one; - for standard output.",
-            valueName: "file"
-        ),
-        completion: .file()
+        "Write to this new file, never overwriting an existing one; - for standard output.",
+        value: .file,
+        name: .shortAndLong
     )
     var output: String?
 

@@ -25,7 +25,7 @@ struct UploadsImport: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The exported file; - for standard input.", valueName: "file"), completion: .file())
+    @Argument("The exported file; - for standard input.", value: .file)
     var file: String
 
     @Flag(help: "The file contains the tokens of the server's upload page (default: detected).")

@@ -19,7 +19,7 @@ struct UploadsResponses: ContextCommand {
         aliases: ["replies"]
     )
 
-    @Option(help: ArgumentHelp("Discard this response (ID or unique prefix). A token in it is lost.", valueName: "id"))
+    @Option("Discard this response (ID or unique prefix). A token in it is lost.", value: "id")
     var discard: String?
 
     @Flag(name: .shortAndLong, help: "Discard without confirmation.")

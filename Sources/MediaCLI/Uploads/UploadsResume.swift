@@ -22,7 +22,7 @@ struct UploadsResume: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("IDs of uploads in mediactl uploads status, or unique prefixes.", valueName: "id"))
+    @Argument("IDs of uploads in mediactl uploads status, or unique prefixes.", value: "id")
     var ids: [String] = []
 
     @Flag(help: "Resume all resumable uploads.")

@@ -20,10 +20,7 @@ struct UploadsVerify: ContextCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp("Check the files in this report, written by mediactl upload --report.", valueName: "file"),
-        completion: .file()
-    )
+    @Option("Check the files in this report, written by mediactl upload --report.", value: .file)
     var report: String?
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions

@@ -3,18 +3,15 @@ internal import MediaFiles
 
 struct FileListOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "Read paths from this file, one per line, relative to the current directory; - for standard input.",
-            valueName: "file"
-        ),
-        completion: .file()
+        "Read paths from this file, one per line, relative to the current directory; - for standard input.",
+        value: .file
     )
     var filesFrom: String?
 
     @Option(
-        name: .customLong("files-from0"),
-        help: ArgumentHelp("Like --files-from, but NUL-separated, as written by find -print0.", valueName: "file"),
-        completion: .file()
+        "Like --files-from, but NUL-separated, as written by find -print0.",
+        value: .file,
+        name: .customLong("files-from0")
     )
     var filesFromZero: String?
 

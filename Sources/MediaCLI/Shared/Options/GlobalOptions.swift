@@ -14,19 +14,16 @@ struct GlobalOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Print more details to standard error; may be repeated.")
     var verbose: Int
 
-    @Option(help: ArgumentHelp("Color the output: auto, always or never.", valueName: "when"))
+    @Option("Color the output: auto, always or never.", value: "when")
     var color: String?
 
     @Flag(help: "Never prompt.")
     var noInput = false
 
-    @Option(help: ArgumentHelp("Read this settings file.", valueName: "file"), completion: .file())
+    @Option("Read this settings file.", value: .file)
     var config: String?
 
-    @Option(
-        help: ArgumentHelp("Store tokens, logins, journal and index in this directory.", valueName: "dir"),
-        completion: .directory
-    )
+    @Option("Store tokens, logins, journal and index in this directory.", value: .directory)
     var dataDir: String?
 
     func validate() throws {
