@@ -3,16 +3,16 @@ internal import Foundation
 internal import Synchronization
 
 /// The signals that stop the program.
-enum StopSignal: Sendable, CaseIterable {
-    case interrupt
-    case terminate
-    case hangup
-    case user2
-    case alarm
+enum StopSignal: String, Sendable, CaseIterable {
+    case interrupt = "SIGINT"
+    case terminate = "SIGTERM"
+    case hangup = "SIGHUP"
+    case user2 = "SIGUSR2"
+    case alarm = "SIGALRM"
     /// The soft limit of CPU time; the hard limit kills.
-    case cpuLimit
+    case cpuLimit = "SIGXCPU"
     /// Ctrl-\: exit at once.
-    case quit
+    case quit = "SIGQUIT"
 
     var exitCode: ExitCode {
         switch self {
@@ -26,18 +26,7 @@ enum StopSignal: Sendable, CaseIterable {
         }
     }
 
-    /// As in `kill -l`.
-    var name: String {
-        switch self {
-        case .interrupt: "SIGINT"
-        case .terminate: "SIGTERM"
-        case .hangup: "SIGHUP"
-        case .user2: "SIGUSR2"
-        case .alarm: "SIGALRM"
-        case .cpuLimit: "SIGXCPU"
-        case .quit: "SIGQUIT"
-        }
-    }
+    var name: String { rawValue }
 }
 
 /// Distributes stop signals. Work that must not be interrupted halfway registers a handler; without one, a signal ends the
