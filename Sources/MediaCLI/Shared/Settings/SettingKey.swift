@@ -153,10 +153,6 @@ enum SettingValue {
         return count
     }
 
-    static func transport(_ text: String) throws(InvalidValue) -> UploadOptions.TransportChoice {
-        try InvalidValue.choice(text)
-    }
-
     /// Bytes as in `size`, at least 64K: below that, the overhead of requests dominates.
     static func chunkSize(_ text: String) throws(InvalidValue) -> Int64 {
         let bytes = try size(text)
@@ -164,21 +160,9 @@ enum SettingValue {
         return bytes
     }
 
-    static func captureProfile(_ text: String) throws(InvalidValue) -> CaptureProfile {
-        try InvalidValue.choice(text)
-    }
-
-    static func albumLibrary(_ text: String) throws(InvalidValue) -> AlbumLibraryChoice {
-        try InvalidValue.choice(text)
-    }
-
     static func absolutePath(_ text: String) throws(InvalidValue) -> String {
         guard text.hasPrefix("/") else { throw InvalidValue(rule: "is not an absolute path") }
         return text
-    }
-
-    static func color(_ text: String) throws(InvalidValue) -> ColorMode {
-        try InvalidValue.choice(text)
     }
 
     /// `sha256//` and the base64 of 32 bytes; several are separated by `;` (libcurl, CURLOPT_PINNEDPUBLICKEY).
