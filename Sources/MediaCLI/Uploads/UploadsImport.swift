@@ -131,14 +131,14 @@ enum ImportFile {
 
     static func unreadable(_ name: String, _ failure: WholeInput.Failure) -> Diagnosis {
         switch failure {
-        case .system(let code):
-            Diagnosis(
-                code == ENOENT ? .fileNotFound : .fileUnreadable,
-                "cannot read \(name): \(code == ENOENT ? "no such file" : SystemError.words(code))",
-                hint: code == ENOENT ? ErrorCatalogue.missingHint : nil
-            )
         case .tooLarge: Diagnosis(.fileTooLarge, "\(name) is too large")
         case .cancelled: Diagnosis(.cancelled, "canceled")
+        default:
+            Diagnosis(
+                failure == .missing ? .fileNotFound : .fileUnreadable,
+                "cannot read \(name): \(failure.reason)",
+                hint: failure.hint
+            )
         }
     }
 }
