@@ -2,8 +2,8 @@ internal import Foundation
 internal import GigHive
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
-internal import Synchronization
 
 /// Checks inputs before anything is sent, and makes the items of a batch.
 struct UploadPlan: Sendable {
@@ -106,21 +106,9 @@ struct UploadPlan: Sendable {
         let input = console.context.standardInput
         let directory = store.directory
         let limit = maximumBytes
-        let isCancelled = Mutex(false)
-        return try await console.context.interruption.handling({ _ in isCancelled.withLock { $0 = true } }) {
-            try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global().async {
-                    continuation.resume(
-                        with: Result {
-                            try SpoolFile(
-                                copying: input,
-                                to: directory,
-                                limit: limit,
-                                isCancelled: { isCancelled.withLock { $0 } }
-                            )
-                        }
-                    )
-                }
+        return try await console.context.interruption.cancelling {
+            try await BlockingWork.runCancellable { isCancelled in
+                try SpoolFile(copying: input, to: directory, limit: limit, isCancelled: isCancelled)
             }
         }
     }
