@@ -37,13 +37,15 @@ struct DetailOptions: ParsableArguments {
     @Option("Notes on the event.", value: "text")
     var notes: String?
 
+    /// The names of the fields.
+    static let names = [
+        "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",
+    ]
+
     /// Keyed by the names of the fields.
     var given: [String: String] {
-        let all: [String: String?] = [
-            "event_date": eventDate, "org_name": orgName, "event_type": eventType, "label": label,
-            "participants": participants, "keywords": keywords, "location": location, "rating": rating, "notes": notes,
-        ]
-        return all.compactMapValues { $0 }
+        let values = [eventDate, orgName, eventType, label, participants, keywords, location, rating, notes]
+        return Dictionary(uniqueKeysWithValues: zip(Self.names, values)).compactMapValues { $0 }
     }
 
     /// A file name without its last extension; `.hidden` and `name.` stay as they are.

@@ -122,9 +122,7 @@ struct ReportedUpload: Sendable {
     private static let texts = [
         "schema", "type", "path", "path_base64", "upload_id", "state", "checksum_sha256",
     ]
-    private static let fieldNames = [
-        "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",
-    ]
+    private static let fieldNames = DetailOptions.names
 
     private let members: JSONObject
 

@@ -31,10 +31,7 @@ extension ErrorCatalogue {
 
     /// The flag for the detail that a server refuses (messages: gighive contract 2.5); nil for other refusals.
     private static func flag(for error: GigHiveError) -> String? {
-        let fields = [
-            "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",
-        ]
-        let named = error.field ?? fields.first { error.detail.lowercased().contains($0) }
+        let named = error.field ?? DetailOptions.names.first { error.detail.lowercased().contains($0) }
         return named.map { "--" + $0.replacing("_", with: "-") }
     }
 
