@@ -44,9 +44,9 @@ final class ProgressDisplay: Sendable {
     private let state: Mutex<State>
 
     /// A display for `fileCount` files, nil if unknown, with `byteCount` bytes in total.
-    init(_ console: Console, mode: DisplayMode, writesRecords: Bool, fileCount: Int? = 1, byteCount: Int64 = 0) {
+    init(_ console: Console, writesRecords: Bool, fileCount: Int? = 1, byteCount: Int64 = 0) {
         self.console = console
-        self.mode = mode
+        mode = DisplayMode(for: console)
         self.writesRecords = writesRecords
         self.fileCount = fileCount
         state = Mutex(

@@ -9,7 +9,7 @@ internal import MediaTransport
 struct UploadPlan: Sendable {
     let console: Console
     let store: StoreSession
-    let uploader: Uploader
+    var uploader: Uploader
     let details: DetailPlan
     /// Maximum size of standard input, in bytes.
     let maximumBytes: Int64

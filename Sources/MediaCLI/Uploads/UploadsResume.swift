@@ -138,7 +138,6 @@ struct ResumptionRun: Sendable {
     ) async -> CredentialError? {
         let display = ProgressDisplay(
             console,
-            mode: DisplayMode(for: console),
             writesRecords: writesProgressRecords,
             fileCount: records.count,
             byteCount: records.reduce(0) { $0 + $1.sizeBytes }
