@@ -117,13 +117,7 @@ struct UploaderSource: Sendable {
     }
 
     private func make(_ client: GigHiveClient, guest: GuestAccess?) -> Uploader {
-        Uploader(
-            client: client,
-            store: store.store,
-            directory: store.directory,
-            options: settings.uploadOptions(guest: guest),
-            hashes: settings.hashCache()
-        )
+        store.uploader(client, settings.uploadOptions(guest: guest), settings.hashCache())
     }
 }
 

@@ -101,6 +101,13 @@ extension Console {
     }
 }
 
+extension StoreSession {
+    /// An uploader that records its uploads here.
+    func uploader(_ client: GigHiveClient, _ options: UploadOptions, _ hashes: HashCache? = nil) -> Uploader {
+        Uploader(client: client, store: store, directory: directory, options: options, hashes: hashes)
+    }
+}
+
 extension SettingsSession {
     /// The digests of files that have not changed since they were hashed.
     func hashCache() -> HashCache { HashCache(directory: locations.cacheDirectory) }
