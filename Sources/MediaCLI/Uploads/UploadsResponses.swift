@@ -47,14 +47,7 @@ struct UploadsResponses: ContextCommand {
         }
         let kept = try responses.list()
         for response in kept { console.record(.item, JSONRenderer.kept(response, result: "kept")) }
-        console.text(
-            TextRenderer.kept(
-                kept,
-                now: console.context.now(),
-                width: console.outputWidth,
-                style: console.outputStyle
-            )
-        )
+        console.table(TextRenderer.kept(kept, now: console.context.now()))
         if kept.isEmpty { console.note("no kept responses") }
         console.summary(["items": JSONValue(kept.count), "discarded": 0, "exit_code": 0])
         return .success
@@ -113,8 +106,7 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    static func kept(_ responses: [KeptResponse], now: Date, width: Int?, style: Style) -> [String] {
-        guard !responses.isEmpty else { return [] }
+    static func kept(_ responses: [KeptResponse], now: Date) -> Table {
         var table = Table(columns: [
             .init(title: "RESPONSE"), .init(title: "TOKEN"), .init(title: "ID", alignment: .right),
             .init(title: "STATUS", alignment: .right, dropOrder: 2),
@@ -130,7 +122,7 @@ extension TextRenderer {
                 response.host.map { TerminalText.escaped($0) } ?? "-",
             ]
         }
-        return table.lines(fitting: width, style: style)
+        return table
     }
 
     /// One line for a prompt.

@@ -66,6 +66,13 @@ final class Console: Sendable {
         screen.above { context.output.write(lines.joined(separator: "\n") + "\n") }
     }
 
+    /// Writes a table that fits the terminal, as text only; nothing without rows.
+    func table(_ table: @autoclosure () -> Table) {
+        guard !isJSON else { return }
+        let table = table()
+        if !table.rows.isEmpty { text(table.lines(fitting: outputWidth, style: outputStyle)) }
+    }
+
     /// Writes a result, as a record or as text. If that fails, the text goes to standard error, so that the user knows what
     /// was done.
     func result(_ members: @autoclosure () -> JSONObject, _ lines: [String]) {
