@@ -4,7 +4,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-struct MediaDelete: ContextCommand {
+struct MediaDelete: MediaServerCommand {
     static let schema = "mediactl.media-delete/1"
     static let configuration = CommandConfiguration(
         commandName: "delete",
@@ -65,12 +65,7 @@ struct MediaDelete: ContextCommand {
             try confirmation.requireSomebody(for: "Delete these files?")
         }
         let store = try await StoreSession.open(settings)
-        let session = try await MediaSession.open(
-            console,
-            global: global,
-            connection: connection,
-            credentials: credentials
-        )
+        let session = try await MediaSession.open(console, for: self)
         let run = MediaDeletionRun(
             console: console,
             session: session,

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import GigHive
 
-struct MediaFind: ContextCommand {
+struct MediaFind: MediaServerCommand {
     static let schema = "mediactl.media-find/1"
     static let configuration = CommandConfiguration(
         commandName: "find",
@@ -39,12 +39,7 @@ struct MediaFind: ContextCommand {
         if let file {
             query.checksumSHA256 = try await LocalChecksum.hex(of: file)
         }
-        let session = try await MediaSession.open(
-            console,
-            global: global,
-            connection: connection,
-            credentials: credentials
-        )
+        let session = try await MediaSession.open(console, for: self)
         try console.requireOutput()
         let files = try await session.files(matching: query, withDetails: details)
         if files.isEmpty {

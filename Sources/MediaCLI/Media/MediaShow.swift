@@ -3,7 +3,7 @@ internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 
-struct MediaShow: ContextCommand {
+struct MediaShow: MediaServerCommand {
     static let schema = "mediactl.media-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -26,12 +26,7 @@ struct MediaShow: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let session = try await MediaSession.open(
-            console,
-            global: global,
-            connection: connection,
-            credentials: credentials
-        )
+        let session = try await MediaSession.open(console, for: self)
         try console.requireOutput()
         guard let asset = try await session.client.asset(id) else { throw Diagnosis.noSuchMedia(id) }
         let file = try await session.client.media(including: asset)
