@@ -136,8 +136,10 @@ struct MediaDeletionRun: Sendable {
             candidates.isEmpty
             ? .notFound
             : ExitCode.batch(outcomes.map(\.exitCode), isWhole: outcomes.count == candidates.count)
-        let code = batch == .success ? removal : batch
-        return summarize(outcomes, notStarted: candidates.count - outcomes.count, console.exitCode(code))
+        let code = console.exitCode(batch == .success ? removal : batch)
+        let names = ["deleted", "gone", "failed", "planned", "declined"]
+        console.summary(of: candidates.count, outcomes.map(\.result.state.rawValue), counting: names, code)
+        return code
     }
 
     // MARK: Finding
@@ -262,20 +264,6 @@ struct MediaDeletionRun: Sendable {
         if let error = outcome.error {
             console.error(ErrorCatalogue.diagnosis(of: error))
         }
-    }
-
-    private func summarize(_ outcomes: [Outcome], notStarted: Int, _ code: ExitCode) -> ExitCode {
-        func count(_ state: DeleteResult.State) -> JSONValue {
-            JSONValue(outcomes.count { $0.result.state == state })
-        }
-        console.summary(
-            [
-                "items": JSONValue(outcomes.count + notStarted), "deleted": count(.deleted), "gone": count(.gone),
-                "failed": count(.failed), "planned": count(.planned), "declined": count(.declined),
-                "not_started": JSONValue(notStarted),
-            ] + console.ending(code)
-        )
-        return code
     }
 }
 

@@ -206,7 +206,8 @@ struct DeleteRun: Sendable {
         let removal = console.finishRemovals(in: plan.store)
         let batch = ExitCode.batch(results.map(\.exitCode), isWhole: results.count == steps.count)
         let code = console.exitCode(batch == .success ? removal : batch)
-        summarize(results, notStarted: steps.count - results.count, code)
+        let names = ["deleted", "hidden", "gone", "entry_removed", "failed", "planned", "declined"]
+        console.summary(of: steps.count, results.map(\.state), counting: names, code)
         return code
     }
 
@@ -412,21 +413,6 @@ struct DeleteRun: Sendable {
                 console.error(ErrorCatalogue.diagnosis(of: error))
             }
         }
-    }
-
-    private func summarize(_ results: [End], notStarted: Int, _ code: ExitCode) {
-        func count(_ state: DeleteResult.State) -> JSONValue {
-            JSONValue(results.count { $0.state == state.rawValue })
-        }
-        console.summary(
-            [
-                "items": JSONValue(results.count + notStarted), "deleted": count(.deleted),
-                "hidden": JSONValue(results.count { $0.state == GuestHiding.State.hidden.rawValue }),
-                "gone": count(.gone),
-                "entry_removed": count(.entryRemoved), "failed": count(.failed), "planned": count(.planned),
-                "declined": count(.declined), "not_started": JSONValue(notStarted),
-            ] + console.ending(code)
-        )
     }
 }
 

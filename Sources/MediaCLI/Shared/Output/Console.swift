@@ -97,6 +97,16 @@ final class Console: Sendable {
         ]
     }
 
+    /// The summary of items that were processed one after the other: `total`, how many of `states` have each of `names`, and
+    /// how many were not started.
+    func summary(of total: Int, _ states: [String], counting names: [String], _ code: ExitCode) {
+        let counts = names.map { name in (name: name, value: JSONValue(states.count { $0 == name })) }
+        summary(
+            ["items": JSONValue(total)] + JSONObject(counts) + ["not_started": JSONValue(total - states.count)]
+                + ending(code)
+        )
+    }
+
     /// Whether to continue: there was no signal, and results can be written.
     var mayGoOn: Bool { context.interruption.signal == nil && context.output.failure == nil }
 
