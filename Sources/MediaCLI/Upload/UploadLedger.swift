@@ -84,7 +84,7 @@ final class UploadLedger: Sendable {
         state.withLock { state in
             state.entries.sorted { $0.key < $1.key }.map { index, entry in
                 let line = state.lines[index] ?? UploadReport.line(entry, nil)
-                return UploadReport.line(line, isVerified: state.verification?.isConfirmed(index))
+                return UploadReport.line(line, isVerified: state.verification?.confirmed.contains(index))
             }
         }
     }

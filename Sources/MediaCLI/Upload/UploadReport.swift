@@ -88,14 +88,14 @@ struct PastReport: Sendable {
     var server: String { document.server ?? "" }
 
     /// The files that the run reported as stored.
-    var storedItems: [(path: [UInt8], upload: StoredUpload)] {
-        document.items.compactMap { item in
+    var stored: [UploadLedger.StoredFile] {
+        document.items.enumerated().compactMap { index, item in
             guard Self.goodEnds.contains(item.state ?? ""), let path = item.bytes, let fileID = item.fileID,
                 let checksum = item.checksumSHA256, let date = item.fields["event_date"],
                 let orgName = item.fields["org_name"]
             else { return nil }
             let upload = StoredUpload(fileID: fileID, checksumSHA256: checksum, eventDate: date, orgName: orgName)
-            return (path, upload)
+            return UploadLedger.StoredFile(index: index, path: path, upload: upload)
         }
     }
 

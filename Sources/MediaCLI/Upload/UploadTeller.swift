@@ -155,7 +155,7 @@ final class UploadTeller: Sendable {
             console.note("to upload the files that were not started, run the same command again")
         }
         let comparison = verification.flatMap { $0.failure == nil ? $0 : nil }
-        let confirmed = comparison.map { ", \($0.confirmedCount) verified by its listing" } ?? ""
+        let confirmed = comparison.map { ", \($0.confirmed.count) verified by its listing" } ?? ""
         // The listing overrides the responses about files that it does not have.
         let present = max(0, counts.good - (comparison?.missing.count ?? 0))
         console.note(

@@ -64,12 +64,12 @@ struct UploadsVerify: ContextCommand {
         if let failure = verification.failure { throw failure }
         console.tell(verification)
         console.text([
-            "\(verification.confirmedCount) of \(Formats.count(files.count, "upload")) listed by the server in their event"
+            "\(verification.confirmed.count) of \(Formats.count(files.count, "upload")) listed by the server in their event"
         ])
         let code = console.exitCode(verification.missing.isEmpty ? .success : .partly)
         console.summary(
             [
-                "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmedCount),
+                "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmed.count),
                 "missing": JSONValue(verification.missing.count), "guests": JSONValue(guestCount),
             ] + console.ending(code)
         )
@@ -135,9 +135,7 @@ extension PastReport {
                 hint: "omit --server: mediactl uploads verify --report \(HintOptions.word(name))"
             )
         }
-        return storedItems.enumerated().map { index, item in
-            UploadLedger.StoredFile(index: index, path: item.path, upload: item.upload)
-        }
+        return stored
     }
 }
 
@@ -146,21 +144,9 @@ struct UploadVerification: Sendable {
     /// Files of the run that the listing does not have in their event with their ID.
     var missing: [UploadLedger.StoredFile]
     /// Positions of the files that it has.
-    private var confirmed: Set<Int>
+    var confirmed: Set<Int> = []
     /// Why the listing could not be read. Then no file is confirmed, and none is missing.
     var failure: Diagnosis?
-
-    init(missing: [UploadLedger.StoredFile], confirmed: Set<Int> = [], failure: Diagnosis? = nil) {
-        self.missing = missing
-        self.confirmed = confirmed
-        self.failure = failure
-    }
-
-    /// Number of files that the listing has.
-    var confirmedCount: Int { confirmed.count }
-
-    /// Whether the listing has the file at this position of the run.
-    func isConfirmed(_ index: Int) -> Bool { confirmed.contains(index) }
 
     /// Reads the listing once, and searches it for every file.
     static func of(
@@ -199,7 +185,7 @@ extension StoredUpload {
 extension JSONRenderer {
     static func verification(_ verification: UploadVerification) -> JSONObject {
         [
-            "asked": .bool(verification.failure == nil), "confirmed": JSONValue(verification.confirmedCount),
+            "asked": .bool(verification.failure == nil), "confirmed": JSONValue(verification.confirmed.count),
             "missing": .array(
                 verification.missing.map { file in
                     .object([
