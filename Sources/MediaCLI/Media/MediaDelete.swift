@@ -102,7 +102,7 @@ struct MediaDeletionRun: Sendable {
         var exitCode: ExitCode { refusal?.exitCode ?? result.exitCode }
     }
 
-    /// A file that was found, or an ID that was not.
+    /// A file that was found, or an ID that was not. Without a file, there is a refusal.
     private struct Candidate: Sendable {
         var fileID: Int64
         var file: ServerMedia?
@@ -163,6 +163,8 @@ struct MediaDeletionRun: Sendable {
                 if let other = file.events.first(where: { !query.includes($0) }) {
                     candidate.refusal = .isInOtherEvent(id, other)
                 }
+            } else {
+                candidate.refusal = .noSuchMedia(id)
             }
             candidates.append(candidate)
         }
@@ -208,50 +210,35 @@ struct MediaDeletionRun: Sendable {
 
     /// A signal never interrupts a deletion in flight; it only prevents the next one.
     private func process(_ candidate: Candidate, isConfirmed: Bool) async -> Outcome {
-        guard let file = candidate.file else {
-            return Outcome(
-                result: DeleteResult(fileID: candidate.fileID, state: .failed, host: host),
-                refusal: .noSuchMedia(candidate.fileID)
-            )
-        }
-        if let refusal = candidate.refusal {
-            return Outcome(
-                result: DeleteResult(fileID: file.fileID, state: .failed, host: host),
-                file: file,
-                refusal: refusal
-            )
-        }
-        guard isConfirmed || isDryRun else { return outcome(file, .declined) }
+        var outcome = Outcome(
+            result: DeleteResult(fileID: candidate.fileID, state: .failed, host: host),
+            file: candidate.file,
+            refusal: candidate.refusal
+        )
+        guard let file = candidate.file, candidate.refusal == nil else { return outcome }
+        outcome.result.state = .declined
+        guard isConfirmed || isDryRun else { return outcome }
         guard let checksum = file.checksumSHA256 else {
-            return Outcome(
-                result: DeleteResult(
-                    fileID: file.fileID,
-                    state: .failed,
-                    host: host,
-                    error: GigHiveError(
-                        .adminUnverified,
-                        detail: "the server reports no checksum",
-                        fileID: file.fileID
-                    )
-                ),
-                file: file
+            outcome.result.state = .failed
+            outcome.result.error = GigHiveError(
+                .adminUnverified,
+                detail: "the server reports no checksum",
+                fileID: file.fileID
             )
+            return outcome
         }
-        guard isConfirmed else { return outcome(file, .planned) }
+        outcome.result.state = .planned
+        guard isConfirmed else { return outcome }
         let target = AdminDeletion(fileID: file.fileID, checksumSHA256: checksum, sizeBytes: file.sizeBytes)
         let deleter = Deleter(client: session.client, store: store, host: host)
-        let result = await console.context.interruption.handling({ request in
+        outcome.result = await console.context.interruption.handling({ request in
             console.outlast(
                 request,
                 for: "the response of the server",
                 finishTimeout: session.settings.settings.finishTimeout.value
             )
         }) { await deleter.deleteAsAdmin(target) }
-        return Outcome(result: result, file: file)
-    }
-
-    private func outcome(_ file: ServerMedia, _ state: DeleteResult.State) -> Outcome {
-        Outcome(result: DeleteResult(fileID: file.fileID, state: state, host: host), file: file)
+        return outcome
     }
 
     // MARK: Reports
