@@ -156,32 +156,28 @@ struct ResumptionRun: Sendable {
         await events.run { announce in
             for (index, record) in records.enumerated() {
                 guard console.context.interruption.signal == nil, !isDrained.withLock({ $0 }) else { return }
-                guard !unusable.contains(Access(record)) else { continue }
+                let access = Access(host: record.host, isGuest: record.isGuest)
+                guard !unusable.contains(access) else { continue }
                 let file = UploadEvents.File(path: record.path, sizeBytes: record.sizeBytes)
-                let end: Result<UploadResult, CredentialError>
+                let result: UploadResult
                 do {
                     let details = try CorrectedDetails(corrections, of: record).details
                     // A prompt for a login comes before any output about the file.
                     let uploader = try await uploaders.uploader(for: record, needsTerms: true)
                     announce(.began(index), file)
-                    end = .success(
-                        await resume(record, uploader, details, display) { announce(.upload(index, $0), file) }
-                    )
-                } catch let error as CredentialError {
-                    end = .failure(error)
-                } catch {
-                    announce(.began(index), file)
-                    end = .success(Self.result(of: record, failing: error))
-                }
-                switch end {
-                case .success(let result):
-                    if result.error?.endsRun == true { unusable.insert(Access(record)) }
-                    announce(.ended(index, result), file)
-                case .failure(let error) where error.exitCode == ExitCode.interrupt.rawValue:
+                    result = await resume(record, uploader, details, display) { announce(.upload(index, $0), file) }
+                } catch let error as CredentialError where error.exitCode == ExitCode.interrupt.rawValue {
                     interruption = error
                     return
-                case .failure(let error): skip(record, error, ledger)
+                } catch let error as CredentialError {
+                    skip(record, error, ledger)
+                    continue
+                } catch {
+                    announce(.began(index), file)
+                    result = Self.result(of: record, failing: error)
                 }
+                if result.error?.endsRun == true { unusable.insert(access) }
+                announce(.ended(index, result), file)
             }
         }
         return interruption
@@ -205,11 +201,6 @@ struct ResumptionRun: Sendable {
     private struct Access: Hashable {
         var host: String
         var isGuest: Bool
-
-        init(_ record: UploadRecord) {
-            host = record.host
-            isGuest = record.isGuest
-        }
     }
 
     /// The first signal stops an unfinished transfer, or waits for the token of a finished one; the second abandons it.
