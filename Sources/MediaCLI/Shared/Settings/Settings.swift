@@ -122,14 +122,8 @@ struct Settings: Sendable {
             + sections.map { ServerSource(section: $0) }
         settings.otherProfiles = file.profiles.filter { $0.key != profile?.value }
         settings.passwordCommands = sections.filter { $0.passwordCommand != nil }
-        settings.vaultKeyCommand =
-            sections.lazy.compactMap { section in
-                section.vaultKeyCommand.map { Setting(value: $0, origin: section.origin) }
-            }.first
-        settings.albumsPathMap =
-            sections.lazy.compactMap { section in
-                section.pathMap.map { Setting(value: $0, origin: section.origin) }
-            }.first
+        settings.vaultKeyCommand = sections.first(\.vaultKeyCommand)
+        settings.albumsPathMap = sections.first(\.pathMap)
         return settings
     }
 
