@@ -87,16 +87,12 @@ enum ExportFile {
     ) async throws {
         try await interruption.handling({ _ in }) {
             do {
-                try write(to: path, nextBytes)
+                let (file, name) = try WholeFile.at(path, audience: .owner)
+                try file.write(as: name, replacing: false, nextBytes)
             } catch let error as FileWriteError {
                 throw diagnosis(of: error, path)
             }
         }
-    }
-
-    private static func write(to path: [UInt8], _ nextBytes: () throws -> [UInt8]?) throws {
-        let (file, name) = try WholeFile.at(path, audience: .owner)
-        try file.write(as: name, replacing: false, nextBytes)
     }
 
     static func exists(_ path: [UInt8]) -> Diagnosis {
