@@ -89,25 +89,17 @@ struct DeletionPlan: Sendable {
         let entries = try store.tokens(fileID: fileID, host: nil)
         let hosts = Set(entries.map(\.host)).sorted()
         if let scope {
-            let own = entries.first { $0.host == scope }
-            guard let address = try address(for: scope, entry: own) else {
+            // The configured server for its own scope; otherwise the entry's own address.
+            if let server, server.scope == scope { return Target(fileID: fileID, host: scope, server: server) }
+            guard let own = entries.first(where: { $0.host == scope }) else {
                 throw GigHiveError.withoutToken(fileID, host: scope, in: store)
             }
-            return Target(fileID: fileID, host: scope, server: address)
+            return Target(fileID: fileID, host: scope, server: try ServerURL(own.baseURL))
         }
         guard let entry = entries.first, hosts.count == 1 else {
             throw hosts.isEmpty ? GigHiveError.withoutToken(fileID, host: nil, in: store) : ambiguous(fileID, entries)
         }
         return Target(fileID: fileID, host: entry.host, server: try ServerURL(entry.baseURL))
-    }
-
-    /// The configured server for its own scope; otherwise the entry's own address.
-    private func address(for scope: String, entry: TokenEntry?) throws(ServerURLError) -> ServerURL? {
-        if let server, server.scope == scope {
-            return server
-        }
-        guard let entry else { return nil }
-        return try ServerURL(entry.baseURL)
     }
 
     private func ambiguous(_ fileID: Int64, _ entries: [TokenEntry]) -> any Error {
@@ -211,11 +203,11 @@ extension DeletionPlan {
     ///
     /// - Throws: `StoreError`.
     func hasEntry(for fileID: Int64) throws -> Bool {
-        try !store.tokens(fileID: fileID, host: scopeName.isEmpty ? nil : scopeName).isEmpty
+        try !store.tokens(fileID: fileID, host: scope).isEmpty
     }
 
     /// As `scope`, but empty if each ID has its own.
-    var scopeName: String { host ?? server?.scope ?? "" }
+    var scopeName: String { scope ?? "" }
 
     /// The guest upload with this number, if it is the newest known upload with it.
     ///

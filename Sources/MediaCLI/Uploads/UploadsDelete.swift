@@ -237,7 +237,7 @@ struct DeleteRun: Sendable {
     }
 
     private func findEntry(_ id: Int64) async throws -> Step {
-        var host = plan.host ?? plan.server?.scope ?? ""
+        var host = plan.scopeName
         if !options.isAdmin, let guest = try plan.guestUpload(for: id) {
             guard !options.isDryRun else { return .guest(guest.judged()) }
             return .guest(await guest.asking(store: plan.store, servers: servers, now: console.context.now()))
@@ -245,11 +245,9 @@ struct DeleteRun: Sendable {
         do {
             let target = try plan.target(for: id)
             host = target.host
-            if options.isDryRun {
-                return .refused(try planned(target))
-            }
             // Errors of the store do not require a login.
-            _ = try planned(target)
+            let planned = try planned(target)
+            guard !options.isDryRun else { return .refused(planned) }
             let deleter = Deleter(
                 client: try await servers.client(for: target.server, retryCommand: "mediactl uploads delete \(id)"),
                 store: plan.store,
