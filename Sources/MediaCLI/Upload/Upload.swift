@@ -68,9 +68,10 @@ struct Upload: ContextCommand {
         ).inputs()
         let servers = try ServerSession(settings, credentials: credentials)
         let guest = try await guestSession(settings, servers)
-        let details = try DetailPlan(
-            details,
+        let details = DetailPlan(
+            options: details,
             settings: settings.settings,
+            label: try details.labelTemplate(),
             today: Formats.localDay(console.context.now()),
             isDateFromMedia: input.dateFromMedia,
             guest: guest?.access

@@ -48,6 +48,18 @@ struct DetailOptions: ParsableArguments {
         return Dictionary(uniqueKeysWithValues: zip(Self.names, values)).compactMapValues { $0 }
     }
 
+    /// - Throws: `Diagnosis` for an invalid template.
+    func labelTemplate() throws -> LabelTemplate? {
+        do {
+            return try label.map { try LabelTemplate($0) }
+        } catch let error as LabelTemplateError {
+            throw Diagnosis.usage(
+                "--label: \(ErrorCatalogue.quoted(error.template)): \(ErrorCatalogue.clean(error.reason))",
+                hint: "places are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:3}; {{ and }} are braces"
+            )
+        }
+    }
+
     /// A file name without its last extension; `.hidden` and `name.` stay as they are.
     static func stem(of fileName: String) -> String {
         guard let dot = fileName.lastIndex(of: "."), dot != fileName.startIndex,

@@ -117,40 +117,14 @@ struct UploadPlan: Sendable {
 /// Decides the details of each file: from its manifest row, then the flags, then the file itself, then the settings. With
 /// an event link most of them come from the server.
 struct DetailPlan: Sendable {
-    private let options: DetailOptions
-    private let settings: Settings
-    private let label: LabelTemplate?
-    /// `YYYY-MM-DD`.
-    private let today: String
-    private let localDay: @Sendable (Int64) -> String
-    private let guest: GuestAccess?
-    private let isDateFromMedia: Bool
-
-    /// `today` is the date if nothing else specifies one. With `isDateFromMedia` the file's own time is the date.
-    ///
-    /// - Throws: `Diagnosis` for an invalid label template.
-    init(
-        _ options: DetailOptions,
-        settings: Settings,
-        today: String,
-        isDateFromMedia: Bool,
-        guest: GuestAccess?
-    ) throws {
-        self.options = options
-        self.settings = settings
-        self.today = today
-        self.guest = guest
-        self.isDateFromMedia = isDateFromMedia
-        localDay = { Formats.localDay(Date(timeIntervalSince1970: Double($0))) }
-        do {
-            label = try options.label.map { try LabelTemplate($0) }
-        } catch let error as LabelTemplateError {
-            throw Diagnosis.usage(
-                "--label: \(ErrorCatalogue.quoted(error.template)): \(ErrorCatalogue.clean(error.reason))",
-                hint: "places are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:3}; {{ and }} are braces"
-            )
-        }
-    }
+    let options: DetailOptions
+    let settings: Settings
+    let label: LabelTemplate?
+    /// The date if nothing else specifies one: `YYYY-MM-DD`.
+    let today: String
+    /// Whether the file's own time is the date.
+    let isDateFromMedia: Bool
+    let guest: GuestAccess?
 
     /// - Throws: `GigHiveError` with code `.invalidDetail`.
     func details(of input: UploadInput) throws(GigHiveError) -> UploadDetails {
@@ -192,7 +166,7 @@ struct DetailPlan: Sendable {
         guard isDateFromMedia, case .file(let path) = input.source,
             let file = try? SourceFile(path: path)
         else { return nil }
-        return MediaCreationTime.seconds(of: file).map(localDay)
+        return MediaCreationTime.seconds(of: file).map { Formats.localDay(Date(timeIntervalSince1970: Double($0))) }
     }
 
     private func title(of input: UploadInput, date: String) -> String {
