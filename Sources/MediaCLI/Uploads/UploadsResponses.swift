@@ -86,7 +86,7 @@ extension KeptResponses {
     /// - Throws: `Diagnosis` for none or several; `StoreError`.
     func named(_ id: String) throws -> KeptResponse {
         guard let response = try list().named(id, "response", \.id) else {
-            throw AdoptRun.diagnosis(of: .unknownResponse, named: id)
+            throw UploadsAdopt.diagnosis(of: .unknownResponse, named: id)
         }
         return response
     }
