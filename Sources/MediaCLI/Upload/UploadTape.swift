@@ -19,12 +19,12 @@ final class UploadTape: Sendable {
         var indices: [Int] = []
         /// New clips that are not in the album yet.
         var fresh: [ClipRecord] = []
-        var hasFailed = false
     }
 
     private let session: TapesSession
     private let title: String
     private let state: Mutex<State>
+    private let failureWarning = Once()
 
     private var console: Console { session.console }
 
@@ -105,11 +105,7 @@ final class UploadTape: Sendable {
         guard diagnosis.exitCode != .usage else {
             return console.warning("not in the tape \(ErrorCatalogue.quoted(title)): \(diagnosis.message)")
         }
-        let isNews = state.withLock { state in
-            defer { state.hasFailed = true }
-            return !state.hasFailed
-        }
-        if isNews {
+        if failureWarning.begin() {
             console.warning(
                 "\(ErrorCatalogue.quoted(path)) is not in the tape \(ErrorCatalogue.quoted(title)): \(diagnosis.message)"
             )

@@ -16,8 +16,10 @@ final class Console: Sendable {
     /// Lines at the bottom of the terminal.
     let screen: ScreenArea
 
-    private let isFinished = Mutex(false)
-    private let hasToldOutputFailure = Mutex(false)
+    /// The last record.
+    private let finish = Once()
+    /// The report that results cannot be written.
+    private let outputFailureReport = Once()
     private let color: Mutex<ColorMode>
     private let hintOptions = Mutex(HintOptions())
     private let closingWork = Mutex<[@Sendable () -> Void]>([])
@@ -85,7 +87,7 @@ final class Console: Sendable {
 
     /// Writes the last record, in JSON only. Later ones are ignored.
     func summary(_ members: @autoclosure () -> JSONObject) {
-        guard isJSON, begunFinishing() else { return }
+        guard isJSON, finish.begin() else { return }
         write("summary", members())
     }
 
@@ -113,21 +115,13 @@ final class Console: Sendable {
     /// Reports that the whole command failed: message and hint, and in JSON the last record.
     func fail(_ diagnosis: Diagnosis) {
         error(diagnosis)
-        guard isJSON, begunFinishing() else { return }
-        write("error", JSONRenderer.fatal(diagnosis))
+        endAtQuestion(diagnosis)
     }
 
     /// Ends a command that was interrupted at a prompt. Prints no error; in JSON, there is an `error` record.
     func endAtQuestion(_ diagnosis: Diagnosis) {
-        guard isJSON, begunFinishing() else { return }
+        guard isJSON, finish.begin() else { return }
         write("error", JSONRenderer.fatal(diagnosis))
-    }
-
-    private func begunFinishing() -> Bool {
-        isFinished.withLock { isFinished in
-            defer { isFinished = true }
-            return !isFinished
-        }
     }
 
     private func write(_ type: String, _ members: JSONObject) {
@@ -149,15 +143,9 @@ final class Console: Sendable {
         emit(errorStyle.dim("note:"), message)
     }
 
-    func warning(_ message: String) {
+    func warning(_ message: String, hint: String? = nil) {
         emit(errorStyle.yellow("warning:"), message)
-    }
-
-    func warning(_ message: String, hint: String?) {
-        warning(message)
-        if let hint {
-            emit("hint:", completed(hint))
-        }
+        if let hint { self.hint(hint) }
     }
 
     func error(_ diagnosis: Diagnosis) {
@@ -165,14 +153,12 @@ final class Console: Sendable {
         if !diagnosis.details.isEmpty {
             announce(diagnosis.details.map { "  " + $0 })
         }
-        if let hint = diagnosis.hint {
-            emit("hint:", completed(hint))
-        }
+        if let hint = diagnosis.hint { self.hint(hint) }
     }
 
     /// A hint without an error.
     func hint(_ message: String) {
-        emit("hint:", completed(message))
+        emit("hint:", hintOptions.withLock { $0 }.added(to: message))
     }
 
     /// Printed only with `-v`.
@@ -200,8 +186,6 @@ final class Console: Sendable {
     func use(_ options: HintOptions) {
         hintOptions.withLock { $0 = options }
     }
-
-    private func completed(_ hint: String) -> String { hintOptions.withLock { $0 }.added(to: hint) }
 
     var outputStyle: Style { style(isTerminal: context.terminal.isOutputTerminal) }
     var errorStyle: Style { style(isTerminal: context.terminal.isErrorTerminal) }
@@ -237,17 +221,10 @@ final class Console: Sendable {
     func exitCode(_ code: ExitCode) -> ExitCode {
         let code = context.interruption.signal?.exitCode ?? code
         guard let outputFailure else { return code }
-        if isFirstToTellOutputFailure() {
+        if outputFailureReport.begin() {
             error(outputFailure)
         }
         return code == .success ? outputFailure.exitCode : code
-    }
-
-    private func isFirstToTellOutputFailure() -> Bool {
-        hasToldOutputFailure.withLock { hasTold in
-            defer { hasTold = true }
-            return !hasTold
-        }
     }
 
     /// Fails before the work begins if its results could not be written.
@@ -256,7 +233,7 @@ final class Console: Sendable {
     func requireOutput() throws(Diagnosis) {
         context.output.probe()
         guard let outputFailure else { return }
-        hasToldOutputFailure.withLock { $0 = true }
+        _ = outputFailureReport.begin()
         throw outputFailure
     }
 

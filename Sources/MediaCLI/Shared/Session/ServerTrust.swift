@@ -14,7 +14,6 @@ final class ServerTrustKeeper: Sendable {
         var decided: [Origin: ServerTrust] = [:]
         /// Servers that the user declined to trust, so that the prompt is not repeated.
         var refused: Set<Origin> = []
-        var hasWarned = false
     }
 
     private let console: Console
@@ -24,6 +23,7 @@ final class ServerTrustKeeper: Sendable {
     private let prompter: Prompter
     private let connectTimeout: Duration
     private let state = Mutex(State())
+    private let insecurityWarning = Once()
     /// One prompt at a time: parallel requests to one server are one first contact.
     private let questions = Turnstile()
 
@@ -75,11 +75,7 @@ final class ServerTrustKeeper: Sendable {
     }
 
     private func warnOnce(_ origin: Origin) {
-        let isFirst = state.withLock { state in
-            defer { state.hasWarned = true }
-            return !state.hasWarned
-        }
-        guard isFirst else { return }
+        guard insecurityWarning.begin() else { return }
         console.warning(
             "the certificate of \(ErrorCatalogue.clean("\(origin)")) is not verified (--insecure): others on the network can "
                 + "read and change what is sent"
