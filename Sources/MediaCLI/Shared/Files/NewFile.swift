@@ -64,6 +64,28 @@ struct NewFile: Sendable {
     }
 }
 
+extension PartialFile {
+    /// Replaces the file of this name with a text that only its owner can read, or leaves it if `text` returns nil. Nothing
+    /// is left behind in either case, or after an error.
+    ///
+    /// - Returns: Whether it was replaced.
+    func publish(replacing name: String, with text: () throws -> String?) throws -> Bool {
+        do {
+            guard let text = try text() else {
+                try discard()
+                return false
+            }
+            try write(all: Array(text.utf8))
+            try makePrivate()
+            try publish(replacing: Array(name.utf8))
+            return true
+        } catch {
+            try? discard()
+            throw error
+        }
+    }
+}
+
 /// A new file with delete tokens: 0600, complete and on disk, or not created.
 enum ExportFile {
     /// Writes lines. A signal waits until they are written.

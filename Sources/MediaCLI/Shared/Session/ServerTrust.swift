@@ -203,25 +203,17 @@ struct KnownServers: Sendable, Equatable {
             guard let directory = try TargetDirectory.open(Array(parent.utf8), creating: true) else {
                 throw SettingsError(file: path, rule: "cannot be written: no such directory")
             }
+            // The temporary file is locked, so that no line of another process is lost.
             let file = try PartialFile.open(".\(name).new", in: directory)
-            do {
-                // The temporary file is locked, so that no line of another process is lost.
+            var known = KnownServers()
+            _ = try file.publish(replacing: name) {
                 let text = try content(path)
-                var known = try KnownServers(text: text, path: path)
-                if known.pins[origin] == nil {
-                    let start = text.isEmpty || text.hasSuffix("\n") ? text : text + "\n"
-                    try file.write(all: Array("\(start)\(origin) \(pin)\n".utf8))
-                    try file.makePrivate()
-                    try file.publish(replacing: Array(name.utf8))
-                    known.pins[origin] = pin
-                } else {
-                    try file.discard()
-                }
-                return known
-            } catch {
-                try? file.discard()
-                throw error
+                known = try KnownServers(text: text, path: path)
+                guard known.pins[origin] == nil else { return nil }
+                known.pins[origin] = pin
+                return "\(text)\(text.isEmpty || text.hasSuffix("\n") ? "" : "\n")\(origin) \(pin)\n"
             }
+            return known
         } catch let error as SettingsError {
             throw error
         } catch {
