@@ -132,8 +132,6 @@ struct UploadLoginRun: Sendable {
 
     /// Whether the login is for an upload server: `--user` was given, the server is known to require a login, or, before a
     /// prompt, the server offers one.
-    ///
-    /// - Throws: `SettingsError`, `StoreError`, `TransportError`.
     func isMeant(byUser isNamed: Bool) async throws -> Bool {
         guard !isNamed else { return true }
         guard let server = try? settings.configuredServer else { return false }
@@ -147,8 +145,6 @@ struct UploadLoginRun: Sendable {
     }
 
     /// An earlier login stays until the new one is verified.
-    ///
-    /// - Throws: `CredentialError`, `GigHiveError`, `StoreError`, `SettingsError`, `Diagnosis`.
     func run() async throws -> ExitCode {
         let server = try settings.requireServer()
         let origin = server.origin
@@ -258,8 +254,6 @@ struct LoginRun: Sendable {
     // MARK: With an issued key
 
     /// Verifies the key, registers this machine, and stores both.
-    ///
-    /// - Throws: `CredentialError`, `PhotoSyncError`, `TransportError`.
     func run(_ flags: CredentialFlags) async throws -> ExitCode {
         let server = server
         let key = try await session.search(flags) { try await $0.keyToKeep(for: server) }

@@ -41,8 +41,6 @@ struct MediaSession: Sendable {
     }
 
     /// The files that match. Details take one request per file; a file that is deleted meanwhile is omitted.
-    ///
-    /// - Throws: `GigHiveError`.
     func files(matching query: MediaQuery, withDetails: Bool) async throws -> [ServerMedia] {
         let files = try await client.media(matching: query)
         guard withDetails else { return files }

@@ -60,8 +60,6 @@ struct DeletionPlan: Sendable {
 
     /// The scope and address for an administrator if no entry has them: those of the configured server, otherwise of the
     /// only host whose journal has the ID; nil if neither is known.
-    ///
-    /// - Throws: `StoreError`, `ServerURLError`.
     func adminTarget(for fileID: Int64?) throws -> (host: String, server: ServerURL)? {
         if let server, host == nil || server.scope == host {
             return (server.scope, server)
@@ -72,8 +70,6 @@ struct DeletionPlan: Sendable {
     }
 
     /// The checksum in the journal for an ID whose token was lost.
-    ///
-    /// - Throws: `StoreError`.
     func journaledChecksum(of fileID: Int64, host: String) throws -> String? {
         try journal(fileID).first { $0.host == host && $0.checksumSHA256 != nil }?.checksumSHA256
     }
@@ -200,8 +196,6 @@ struct AdminSearch: Sendable {
 
 extension DeletionPlan {
     /// Whether an id has a local entry in the scope of the deletion.
-    ///
-    /// - Throws: `StoreError`.
     func hasEntry(for fileID: Int64) throws -> Bool {
         try !store.tokens(fileID: fileID, host: scope).isEmpty
     }
@@ -210,8 +204,6 @@ extension DeletionPlan {
     var scopeName: String { scope ?? "" }
 
     /// The guest upload with this number, if it is the newest known upload with it.
-    ///
-    /// - Throws: `StoreError`.
     func guestUpload(for fileID: Int64) throws -> GuestHiding? {
         let guests = try store.guestUploads(host: host, fileID: fileID).filter(\.isStoredForGuest)
         guard let record = guests.first,

@@ -52,8 +52,6 @@ struct JournalSelection: Sendable {
     }
 
     /// Whether an upload can be resumed now; not if another process is sending it.
-    ///
-    /// - Throws: `StoreError`, `GigHiveError`.
     static func isResumable(_ record: UploadRecord, in store: StoreSession) throws -> Bool {
         try Uploader.isResumable(record, in: store.store) && !isBeingSent(record, in: store)
     }
@@ -110,8 +108,6 @@ struct UploaderSource: Sendable {
     }
 
     /// An uploader without credentials, for what needs none.
-    ///
-    /// - Throws: `ServerURLError`.
     func anonymousUploader(for record: UploadRecord) async throws -> Uploader {
         make(await servers.anonymousClient(for: try ServerURL(record.baseURL)), guest: nil)
     }

@@ -144,8 +144,6 @@ struct UploadListing {
     private static let rowsInMemory = 10_000
 
     /// Prints the uploads, and returns their number.
-    ///
-    /// - Throws: `StoreError`, `Diagnosis`.
     func run() throws -> Int {
         console.isJSON ? try printRecords() : try printTable()
     }

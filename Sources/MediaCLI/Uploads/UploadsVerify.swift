@@ -79,8 +79,6 @@ struct UploadsVerify: ContextCommand {
 
 extension StoreSession {
     /// The uploads of the journal that a server confirmed and that were not deleted from here, each file of an event once.
-    ///
-    /// - Throws: `StoreError`.
     fileprivate func stored(at server: ServerURL) throws -> [UploadLedger.StoredFile] {
         let states = Set(UploadState.allCases.filter(\.isStored))
         var seen: Set<[String]> = []
@@ -109,8 +107,6 @@ extension StoreSession {
     }
 
     /// The number of guest uploads to a server, whose events only its organizer sees.
-    ///
-    /// - Throws: `StoreError`.
     fileprivate func guestCount(at server: ServerURL) throws -> Int {
         try store.guestUploads(host: server.scope).count { $0.isHeldForGuest }
     }
@@ -118,8 +114,6 @@ extension StoreSession {
 
 extension PastReport {
     /// The server of the command line, otherwise that of the report.
-    ///
-    /// - Throws: `Diagnosis`, `ServerURLError`, `SettingsError`.
     fileprivate func server(else settings: SettingsSession) throws -> ServerURL {
         guard settings.flags[.server] == nil, !server.isEmpty else { return try settings.requireServer() }
         return try ServerURL(server)

@@ -10,8 +10,6 @@ actor ServerSession {
     private var clients: [ServerURL: GigHiveClient] = [:]
 
     /// Starts the transfer loop.
-    ///
-    /// - Throws: `TransportError`, `SettingsError`.
     init(_ settings: SettingsSession, credentials: CredentialOptions) throws {
         self.settings = settings
         self.credentials = credentials.flags(noInput: settings.global.noInput)

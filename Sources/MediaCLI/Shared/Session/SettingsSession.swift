@@ -109,8 +109,6 @@ struct SettingsSession: Sendable {
     }
 
     /// The capture server, whose address may have a path; nil if none is configured.
-    ///
-    /// - Throws: `ServerURLError`.
     var configuredCaptureServer: ServerURL? {
         get throws(ServerURLError) {
             guard let text = settings.captureURL?.value else { return nil }

@@ -13,8 +13,6 @@ struct StoreSession: Sendable {
     }
 
     /// Opens the store, adopts rescue files, and prints the warnings.
-    ///
-    /// - Throws: `StoreError`, `GigHiveError`.
     static func open(_ settings: SettingsSession, for access: Access = .writing) async throws -> StoreSession {
         let console = settings.console
         let directory = try directory(settings, for: access)
