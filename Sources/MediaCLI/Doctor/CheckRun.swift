@@ -14,7 +14,7 @@ struct CheckOptions: ParsableArguments {
     var junit: String?
 
     func validate() throws {
-        guard junit != "" else { throw ValidationError("--junit: an empty path.") }
+        try require(junit != "", "--junit: an empty path.")
     }
 
     func limit() throws(Diagnosis) -> Duration {

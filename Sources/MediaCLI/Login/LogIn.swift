@@ -64,18 +64,12 @@ struct LogIn: ContextCommand {
         }
         let hasKey = key.apiKeyStdin || key.apiKeyFile != nil
         if identity.user != nil {
-            guard mail.email == nil else { throw ValidationError("--user cannot be combined with --email.") }
-            guard !hasKey else {
-                throw ValidationError("--user cannot be combined with --api-key-stdin or --api-key-file.")
-            }
-            guard deviceName == nil, !yes else {
-                throw ValidationError("--device-name and --yes have no effect with --user.")
-            }
+            try require(mail.email == nil, "--user cannot be combined with --email.")
+            try require(!hasKey, "--user cannot be combined with --api-key-stdin or --api-key-file.")
+            try require(deviceName == nil && !yes, "--device-name and --yes have no effect with --user.")
         } else if let email = mail.email {
-            guard email.contains("@") else { throw ValidationError("--email takes an address like ann@example.org.") }
-            guard !hasKey else {
-                throw ValidationError("--email cannot be combined with --api-key-stdin or --api-key-file.")
-            }
+            try require(email.contains("@"), "--email takes an address like ann@example.org.")
+            try require(!hasKey, "--email cannot be combined with --api-key-stdin or --api-key-file.")
         } else if mail.passwordStdin || mail.passwordFile != nil {
             throw ValidationError(
                 "A password requires --user or --email. For an API key, use --api-key-stdin or --api-key-file."

@@ -40,18 +40,12 @@ struct MediaDelete: MediaServerCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard file == nil || filters.sha256 == nil else {
-            throw ValidationError("--file cannot be combined with --sha256.")
-        }
+        try require(file == nil || filters.sha256 == nil, "--file cannot be combined with --sha256.")
         let isFiltered = file != nil || !filters.query.isEmpty
-        guard ids.isEmpty || !isFiltered else {
-            throw ValidationError("IDs cannot be combined with --file or filters.")
-        }
-        guard !ids.isEmpty || isFiltered else {
-            throw ValidationError("Specify IDs, --file or at least one filter.")
-        }
-        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("An ID must be 1 or more.") }
-        guard !yes || !dryRun else { throw ValidationError("--yes cannot be combined with --dry-run.") }
+        try require(ids.isEmpty || !isFiltered, "IDs cannot be combined with --file or filters.")
+        try require(!ids.isEmpty || isFiltered, "Specify IDs, --file or at least one filter.")
+        try require(ids.allSatisfy({ $0 > 0 }), "An ID must be 1 or more.")
+        try require(!yes || !dryRun, "--yes cannot be combined with --dry-run.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -26,9 +26,7 @@ struct MediaFind: MediaServerCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard file == nil || filters.sha256 == nil else {
-            throw ValidationError("--file cannot be combined with --sha256.")
-        }
+        try require(file == nil || filters.sha256 == nil, "--file cannot be combined with --sha256.")
         guard file != nil || !filters.query.isEmpty else {
             throw ValidationError("Specify --file or at least one filter, or use: mediactl media list.")
         }

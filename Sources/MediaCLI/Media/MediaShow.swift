@@ -22,7 +22,7 @@ struct MediaShow: MediaServerCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard id > 0 else { throw ValidationError("An ID must be 1 or more.") }
+        try require(id > 0, "An ID must be 1 or more.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

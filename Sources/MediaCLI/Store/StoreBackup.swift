@@ -27,7 +27,7 @@ struct StoreBackup: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard file != "" else { throw ValidationError("An empty path.") }
+        try require(file != "", "An empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

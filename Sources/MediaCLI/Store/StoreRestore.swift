@@ -29,7 +29,7 @@ struct StoreRestoreCommand: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard file != "" else { throw ValidationError("An empty path.") }
+        try require(file != "", "An empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -32,9 +32,7 @@ struct GuestOptions: ParsableArguments {
         guard isGuest || (!acceptTerms && displayName == nil) else {
             throw ValidationError("--accept-terms and --display-name require an event link: --event-link-file FILE.")
         }
-        guard displayName?.unicodeScalars.count ?? 0 <= 100 else {
-            throw ValidationError("--display-name must have at most 100 characters.")
-        }
+        try require(displayName?.unicodeScalars.count ?? 0 <= 100, "--display-name must have at most 100 characters.")
     }
 }
 

@@ -141,9 +141,7 @@ extension Upload {
                 "Specify files to upload, or use --files-from, --manifest or --watch."
             )
         }
-        guard input.watch == nil || paths.isEmpty else {
-            throw ValidationError("--watch cannot be combined with other inputs.")
-        }
+        try require(input.watch == nil || paths.isEmpty, "--watch cannot be combined with other inputs.")
         guard input.watch == nil || sending.verify != true else {
             throw ValidationError("--verify cannot be combined with --watch; use mediactl uploads verify afterwards.")
         }
@@ -154,21 +152,11 @@ extension Upload {
 
     private func checkStandardInput() throws {
         let isPiped = paths.contains("-")
-        guard paths.count(where: { $0 == "-" }) <= 1 else {
-            throw ValidationError("Standard input can be uploaded only once.")
-        }
-        guard !isPiped || input.stdinName != nil else {
-            throw ValidationError("Standard input requires a name: --stdin-name NAME.")
-        }
-        guard isPiped || input.stdinName == nil else {
-            throw ValidationError("--stdin-name requires the path -.")
-        }
-        guard !isPiped || !credentials.passwordStdin else {
-            throw ValidationError("Standard input cannot be both the file and the password.")
-        }
-        guard !isPiped || input.shard == nil else {
-            throw ValidationError("Standard input cannot be combined with --shard.")
-        }
+        try require(paths.count(where: { $0 == "-" }) <= 1, "Standard input can be uploaded only once.")
+        try require(!isPiped || input.stdinName != nil, "Standard input requires a name: --stdin-name NAME.")
+        try require(isPiped || input.stdinName == nil, "--stdin-name requires the path -.")
+        try require(!isPiped || !credentials.passwordStdin, "Standard input cannot be both the file and the password.")
+        try require(!isPiped || input.shard == nil, "Standard input cannot be combined with --shard.")
         let files =
             input.lists
             + [
@@ -188,8 +176,6 @@ extension Upload {
             let flags = refused.map { "--" + $0.replacing("_", with: "-") }.joined(separator: ", ")
             throw ValidationError("The event link specifies the event: omit \(flags).")
         }
-        guard sending.transfer.transport != .multipart else {
-            throw ValidationError("Event links require tus: omit --transport multipart.")
-        }
+        try require(sending.transfer.transport != .multipart, "Event links require tus: omit --transport multipart.")
     }
 }

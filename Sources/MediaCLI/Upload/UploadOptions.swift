@@ -131,10 +131,8 @@ struct InputOptions: ParsableArguments {
         guard (include.isEmpty && exclude.isEmpty) || recursive || watch != nil else {
             throw ValidationError("--include and --exclude are for files found in directories: add --recursive.")
         }
-        guard watch != "" else { throw ValidationError("--watch: an empty path.") }
-        guard watch == nil || (lists.isEmpty && !recursive) else {
-            throw ValidationError("--watch cannot be combined with other inputs.")
-        }
+        try require(watch != "", "--watch: an empty path.")
+        try require(watch == nil || (lists.isEmpty && !recursive), "--watch cannot be combined with other inputs.")
     }
 }
 
@@ -252,13 +250,9 @@ struct SendingOptions: ParsableArguments, Sendable {
     @OptionGroup var transfer: TransferOptions
 
     func validate() throws {
-        guard verify != true || !dryRun else {
-            throw ValidationError("--verify cannot be combined with --dry-run: nothing is uploaded.")
-        }
-        guard tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true else {
-            throw ValidationError("--tape: an empty name.")
-        }
-        guard report != "" else { throw ValidationError("--report: an empty path.") }
+        try require(verify != true || !dryRun, "--verify cannot be combined with --dry-run: nothing is uploaded.")
+        try require(tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true, "--tape: an empty name.")
+        try require(report != "", "--report: an empty path.")
     }
 }
 
@@ -292,9 +286,7 @@ struct TransferOptions: ParsableArguments, Sendable {
     var parallelParts: Int = 1
 
     func validate() throws {
-        guard (1...16).contains(parallelParts) else {
-            throw ValidationError("--parallel-parts takes a whole number from 1 to 16.")
-        }
+        try require((1...16).contains(parallelParts), "--parallel-parts takes a whole number from 1 to 16.")
         guard parallelParts == 1 || transport != .multipart else {
             throw ValidationError("--parallel-parts requires tus and cannot be combined with --transport multipart.")
         }

@@ -38,11 +38,9 @@ struct UploadsAdopt: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard response != "" else { throw ValidationError("An empty path.") }
-        guard fileID.map({ $0 > 0 }) ?? true else { throw ValidationError("An ID must be 1 or more.") }
-        guard response != nil || fileID != nil else {
-            throw ValidationError("Specify a response, or --file-id for a token typed by hand.")
-        }
+        try require(response != "", "An empty path.")
+        try require(fileID.map({ $0 > 0 }) ?? true, "An ID must be 1 or more.")
+        try require(response != nil || fileID != nil, "Specify a response, or --file-id for a token typed by hand.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

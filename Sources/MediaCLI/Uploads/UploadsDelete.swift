@@ -67,20 +67,14 @@ struct UploadsDelete: ContextCommand {
 
     func validate() throws {
         let isChosenByContent = sha256 != nil || file != nil
-        guard sha256 == nil || file == nil else {
-            throw ValidationError("--file cannot be combined with --sha256.")
-        }
+        try require(sha256 == nil || file == nil, "--file cannot be combined with --sha256.")
         guard !last || (ids.isEmpty && !isChosenByContent) else {
             throw ValidationError("--last cannot be combined with IDs, --sha256 or --file.")
         }
-        guard last || !ids.isEmpty || isChosenByContent else {
-            throw ValidationError("Specify an ID, --sha256, --file or --last.")
-        }
-        guard ids.count < 2 || !isChosenByContent else {
-            throw ValidationError("--sha256 and --file cannot be combined with several IDs.")
-        }
+        try require(last || !ids.isEmpty || isChosenByContent, "Specify an ID, --sha256, --file or --last.")
+        try require(ids.count < 2 || !isChosenByContent, "--sha256 and --file cannot be combined with several IDs.")
         try MediaFilterOptions.validate(sha256: sha256)
-        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("An ID must be 1 or more.") }
+        try require(ids.allSatisfy({ $0 > 0 }), "An ID must be 1 or more.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

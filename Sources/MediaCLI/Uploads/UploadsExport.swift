@@ -30,7 +30,7 @@ struct UploadsExport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard output != "" else { throw ValidationError("--output: an empty path.") }
+        try require(output != "", "--output: an empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

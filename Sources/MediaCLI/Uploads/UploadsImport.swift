@@ -39,7 +39,7 @@ struct UploadsImport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard file != "" else { throw ValidationError("An empty path.") }
+        try require(file != "", "An empty path.")
         guard file != "-" || !credentials.passwordStdin else {
             throw ValidationError("Standard input cannot be both the file and the password.")
         }

@@ -70,7 +70,7 @@ struct KeptUploadOptions: ParsableArguments {
     var limit: Int?
 
     func validate() throws {
-        guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit must be a whole number, 1 or more.") }
+        try require(limit.map({ $0 > 0 }) ?? true, "--limit must be a whole number, 1 or more.")
     }
 
     var isNarrowed: Bool { [eventDate, orgName, eventType, label, since].contains { $0 != nil } }

@@ -32,9 +32,7 @@ struct UploadsResponses: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard discard != nil || !(yes || dryRun) else {
-            throw ValidationError("--yes and --dry-run require --discard.")
-        }
+        try require(discard != nil || !(yes || dryRun), "--yes and --dry-run require --discard.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

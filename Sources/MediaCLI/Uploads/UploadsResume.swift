@@ -40,7 +40,7 @@ struct UploadsResume: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard ids.isEmpty || !all else { throw ValidationError("--all cannot be combined with IDs.") }
+        try require(ids.isEmpty || !all, "--all cannot be combined with IDs.")
         try JournalSelection.check(ids)
     }
 

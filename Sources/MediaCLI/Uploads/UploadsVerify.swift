@@ -28,7 +28,7 @@ struct UploadsVerify: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard report != "" else { throw ValidationError("--report: an empty path.") }
+        try require(report != "", "--report: an empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

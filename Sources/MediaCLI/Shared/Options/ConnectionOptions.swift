@@ -136,9 +136,7 @@ struct NetworkOptions: ParsableArguments {
     var retries: String?
 
     func validate() throws {
-        guard !insecure || caFile == nil else {
-            throw ValidationError("--insecure cannot be combined with --cacert.")
-        }
+        try require(!insecure || caFile == nil, "--insecure cannot be combined with --cacert.")
         guard answerTimeout == nil || responseTimeout == nil else {
             throw ValidationError("--answer-timeout is the old name of --response-timeout; use only one of them.")
         }

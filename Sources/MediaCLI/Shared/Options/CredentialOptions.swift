@@ -30,9 +30,7 @@ struct KeyOptions: ParsableArguments {
     var apiKeyStdin = false
 
     func validate() throws {
-        guard !apiKeyStdin || apiKeyFile == nil else {
-            throw ValidationError("--api-key-stdin cannot be combined with --api-key-file.")
-        }
+        try require(!apiKeyStdin || apiKeyFile == nil, "--api-key-stdin cannot be combined with --api-key-file.")
     }
 
     func flags(noInput: Bool) -> CredentialFlags {

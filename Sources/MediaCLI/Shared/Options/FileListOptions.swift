@@ -39,10 +39,7 @@ struct FileListOptions: ParsableArguments {
 enum StandardInputReaders {
     /// Refuses a second reader. `readers` are the options as written on the command line.
     static func check(_ readers: [String]) throws {
-        guard readers.count <= 1 else {
-            throw ValidationError(
-                "Standard input can be read once only, not for \(readers.joined(separator: " and "))."
-            )
-        }
+        let names = readers.joined(separator: " and ")
+        try require(readers.count <= 1, "Standard input can be read once only, not for \(names).")
     }
 }
