@@ -43,10 +43,16 @@ final class ProgressDisplay: Sendable {
     private let state: Mutex<State>
     private let limitsNote = Once()
 
-    /// A display for `fileCount` files, nil if unknown, with `byteCount` bytes in total.
-    init(_ console: Console, writesRecords: Bool, fileCount: Int? = 1, byteCount: Int64 = 0) {
+    /// A display for `fileCount` files, nil if unknown, with `byteCount` bytes in total. A nil `mode` is that of the console.
+    init(
+        _ console: Console,
+        mode: DisplayMode? = nil,
+        writesRecords: Bool,
+        fileCount: Int? = 1,
+        byteCount: Int64 = 0
+    ) {
         self.console = console
-        mode = DisplayMode(for: console)
+        self.mode = mode ?? DisplayMode(for: console)
         self.writesRecords = writesRecords
         self.fileCount = fileCount
         state = Mutex(
