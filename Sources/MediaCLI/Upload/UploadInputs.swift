@@ -87,12 +87,12 @@ struct InputCollection: Sendable {
 
     private func report(_ name: String) async throws -> [UploadInput] {
         let bytes = try await InputFile.bytes(name, flag: "--retry-failed", in: console.context)
-        let report = try PastReport(reading: bytes, name: name)
+        let report = try ReportDocument(reading: bytes, name: name)
         let inputs = report.inputs(from: console.context.workingDirectory)
         if report.unreadableCount > 0 {
             console.warning("the standard input of that run cannot be retried from its report")
         }
-        console.note("\(Formats.count(inputs.count, "file")) of \(report.itemCount) failed in that run")
+        console.note("\(Formats.count(inputs.count, "file")) of \(report.items.count) failed in that run")
         return inputs
     }
 

@@ -37,7 +37,7 @@ struct UploadsVerify: ContextCommand {
         let files: [UploadLedger.StoredFile]
         var guestCount = 0
         if let report {
-            let past = try PastReport(
+            let past = try ReportDocument(
                 reading: await InputFile.bytes(report, flag: "--report", in: console.context),
                 name: report
             )
@@ -112,7 +112,7 @@ extension StoreSession {
     }
 }
 
-extension PastReport {
+extension ReportDocument {
     /// The server of the command line, otherwise that of the report.
     fileprivate func server(else settings: SettingsSession) throws -> ServerURL {
         guard settings.flags[.server] == nil, !server.isEmpty else { return try settings.requireServer() }
