@@ -42,14 +42,14 @@ struct InputCollection: Sendable {
 
     private func named(_ argument: String, _ filter: PathFilter) -> [UploadInput] {
         if argument == "-", let name = options.stdinName {
-            return [UploadInput(source: .standardInput(name: name))]
+            return [UploadInput(path: Array("-".utf8), standardInputName: name)]
         }
         return expanded(RawArguments.bytes(of: argument), filter)
     }
 
     private func expanded(_ path: [UInt8], _ filter: PathFilter) -> [UploadInput] {
         guard options.recursive, FileWalk.isDirectory(path) else {
-            return [UploadInput(source: .file(path))]
+            return [UploadInput(path: path)]
         }
         let result = FileWalk(filter: filter).files(below: path)
         let media = result.files.filter { takesEverything || Self.isMedia($0.path) }
@@ -59,8 +59,8 @@ struct InputCollection: Sendable {
                 "skipped \(count) without a media extension in \(ErrorCatalogue.quoted(path)); use --any-extension"
             )
         }
-        return media.map { UploadInput(source: .file($0.path), origin: .found) }
-            + result.skipped.map { UploadInput(source: .file($0.path), origin: .found, unreadable: $0.reason) }
+        return media.map { UploadInput(path: $0.path, origin: .found) }
+            + result.skipped.map { UploadInput(path: $0.path, origin: .found, unreadable: $0.reason) }
     }
 
     private static func isMedia(_ path: [UInt8]) -> Bool {
@@ -77,7 +77,7 @@ struct InputCollection: Sendable {
         let (rows, faults) = Manifest.rowsAndFaults(in: bytes, as: format)
         let list = rows.map { row in
             UploadInput(
-                source: .file(Array(row.path.utf8)),
+                path: Array(row.path.utf8),
                 origin: .manifest(line: row.line),
                 fields: row.fields
             )
@@ -113,11 +113,6 @@ struct InputCollection: Sendable {
 }
 
 struct UploadInput: Sendable, Equatable {
-    enum Source: Sendable, Equatable {
-        case file([UInt8])
-        case standardInput(name: String)
-    }
-
     /// Where the input comes from.
     enum Origin: Sendable, Equatable {
         /// The command line or a list.
@@ -130,7 +125,10 @@ struct UploadInput: Sendable, Equatable {
         case report
     }
 
-    var source: Source
+    /// As given.
+    var path: [UInt8]
+    /// The name for standard input, whose path is `-`.
+    var standardInputName: String?
     var origin = Origin.named
     /// Number among all inputs, including those of other shards, from 1; the `{n}` of labels.
     var number = 0
@@ -139,21 +137,8 @@ struct UploadInput: Sendable, Equatable {
     /// The system's error for a directory that could not be read; nothing is sent then.
     var unreadable: String?
 
-    /// As given.
-    var path: [UInt8] {
-        switch source {
-        case .file(let path): path
-        case .standardInput: Array("-".utf8)
-        }
-    }
-
     /// The last component of the path, or the name given for standard input.
-    var fileName: String {
-        switch source {
-        case .file(let path): path.fileName
-        case .standardInput(let name): name
-        }
-    }
+    var fileName: String { standardInputName ?? path.fileName }
 
     /// Whether flags take precedence over the input's own fields: a report has the details of the earlier run, which may have
     /// been the cause of its failure.

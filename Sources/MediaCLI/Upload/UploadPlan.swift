@@ -95,10 +95,8 @@ struct UploadPlan: Sendable {
     // MARK: Standard input
 
     private func source(of input: UploadInput) async throws -> UploadSource {
-        switch input.source {
-        case .file(let path): .file(path: path)
-        case .standardInput(let name): .spooled(try await spool(), name: name)
-        }
+        guard let name = input.standardInputName else { return .file(path: input.path) }
+        return .spooled(try await spool(), name: name)
     }
 
     /// Copies standard input to the data directory, on a separate thread, since a pipe may be slow.
@@ -163,9 +161,9 @@ struct DetailPlan: Sendable {
     /// The local day of the recording, if requested and present in the file. An unreadable file gets a better error
     /// elsewhere.
     private func recordingDate(of input: UploadInput) -> String? {
-        guard isDateFromMedia, case .file(let path) = input.source,
-            let file = try? SourceFile(path: path)
-        else { return nil }
+        guard isDateFromMedia, input.standardInputName == nil, let file = try? SourceFile(path: input.path) else {
+            return nil
+        }
         return MediaCreationTime.seconds(of: file).map { Formats.localDay(Date(timeIntervalSince1970: Double($0))) }
     }
 
@@ -196,11 +194,7 @@ struct DetailPlan: Sendable {
 extension UploadInput {
     /// The path for labels, `{stem}` and the like: with spaces for control characters, which labels must not contain.
     fileprivate var labelPath: [UInt8] {
-        let path =
-            switch source {
-            case .file(let path): path
-            case .standardInput(let name): Array(name.utf8)
-            }
+        let path = standardInputName.map { Array($0.utf8) } ?? path
         let text = String(decoding: path, as: UTF8.self)
         let isControl = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
         guard text.unicodeScalars.contains(where: isControl) else { return path }

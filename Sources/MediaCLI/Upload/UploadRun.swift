@@ -318,7 +318,7 @@ extension UploadRun {
 
     /// A checked new file; nil if it is to be ignored.
     private func entry(for path: [UInt8], number: Int) async -> UploadPlan.Entry? {
-        let input = UploadInput(source: .file(path), origin: .found, number: number)
+        let input = UploadInput(path: path, origin: .found, number: number)
         if let shard, !shard.shard.contains(path) {
             return nil
         }
