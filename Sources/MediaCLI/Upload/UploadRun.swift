@@ -220,7 +220,12 @@ extension UploadRun {
     /// - Throws: `Diagnosis` if the directory cannot be watched; otherwise as `run`.
     func watch(_ directory: [UInt8], filter: PathFilter) async throws -> ExitCode {
         let began = console.context.elapsed()
-        let watch = try Self.watch(of: directory, filter: filter)
+        let watch: DirectoryWatch
+        do {
+            watch = try DirectoryWatch(directory, filter: filter)
+        } catch {
+            throw ErrorCatalogue.diagnosis(ofWatching: error)
+        }
         let report = try begin(items: nil)
         console.note("watching \(ErrorCatalogue.quoted(directory)); Ctrl-C ends it")
         let ledger = UploadLedger(keepsLines: sending.report != nil)
@@ -228,14 +233,6 @@ extension UploadRun {
         return await console.context.interruption.handling({ _ in }) {
             await send(watch, ledger, teller)
             return finish(ledger, teller, report, began: began)
-        }
-    }
-
-    private static func watch(of directory: [UInt8], filter: PathFilter) throws(Diagnosis) -> DirectoryWatch {
-        do {
-            return try DirectoryWatch(directory, filter: filter)
-        } catch {
-            throw ErrorCatalogue.diagnosis(ofWatching: error)
         }
     }
 
