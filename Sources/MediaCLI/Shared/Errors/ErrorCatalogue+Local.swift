@@ -154,17 +154,17 @@ extension ErrorCatalogue {
         )
     }
 
-    static func networkWords(for error: GigHiveError) -> Words {
+    static func networkWords(for error: GigHiveError) -> Words? {
         switch error.code {
         case .unknownHost, .cannotConnect:
-            if let hint = proxyHint(for: error) { .table(error, hint: hint) } else { Words(error) }
+            proxyHint(for: error).map { .table(error, hint: $0) }
         // Not a lost connection, but a process that ended during an upload.
         case .connectionLost where error.path != nil:
             Words(
                 "the upload was interrupted, and its event does not have the file",
                 hint: "upload the file again with: mediactl upload \(quoted(error.path ?? []))"
             )
-        default: Words(error)
+        default: nil
         }
     }
 
