@@ -37,21 +37,11 @@ struct ServerSource: Sendable {
     var layer: SettingsLayer
     var scope: Scope
     var section: SettingsFile.Section?
+}
 
-    init(flags: SettingsFlags) {
-        layer = SettingsLayer(flags: flags)
-        scope = .target
-    }
-
-    init(environment: [String: String]) {
-        layer = SettingsLayer(environment: environment)
-        scope = .environment
-    }
-
+extension ServerSource {
     init(section: SettingsFile.Section) {
-        layer = SettingsLayer(section: section)
-        scope = .section(section.origins)
-        self.section = section
+        self.init(layer: SettingsLayer(section: section), scope: .section(section.origins), section: section)
     }
 }
 

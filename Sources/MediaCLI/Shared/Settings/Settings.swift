@@ -105,7 +105,11 @@ struct Settings: Sendable {
         for section in [file.global] + file.profiles.values {
             _ = try Settings(layers: [SettingsLayer(section: section)])
         }
-        let outer = [SettingsLayer(flags: flags), SettingsLayer(environment: environment)]
+        let given = [
+            ServerSource(layer: SettingsLayer(flags: flags), scope: .target),
+            ServerSource(layer: SettingsLayer(environment: environment), scope: .environment),
+        ]
+        let outer = given.map(\.layer)
         let global = SettingsLayer(section: file.global)
         let profile = try ProfileChoice(flags: flags, environment: environment)
             .choose(from: file, unselected: Settings(layers: outer + [global]))
@@ -117,9 +121,7 @@ struct Settings: Sendable {
         settings.warnings = file.warnings + (try UnknownSetting.warnings(in: environment))
         settings.notes = Self.notes(flags: flags, environment: environment, file: file)
         let sections = [selected, file.global].compactMap { $0 }
-        settings.sources =
-            [ServerSource(flags: flags), ServerSource(environment: environment)]
-            + sections.map { ServerSource(section: $0) }
+        settings.sources = given + sections.map { ServerSource(section: $0) }
         settings.otherProfiles = file.profiles.filter { $0.key != profile?.value }
         settings.passwordCommands = sections.filter { $0.passwordCommand != nil }
         settings.vaultKeyCommand = sections.first(\.vaultKeyCommand)
