@@ -15,13 +15,13 @@ struct InputCollection: Sendable {
         /// In the given order; files of a directory are sorted by name.
         var list: [UploadInput]
         /// Unreadable rows of the manifest; its files are checked later.
-        var manifestFaults: [ManifestFaults.Fault] = []
+        var manifestFaults: [ManifestFault] = []
     }
 
     /// - Throws: `Diagnosis` for a list that cannot be read.
     func inputs() async throws -> Inputs {
         let filter = try options.filter()
-        var faults: [ManifestFaults.Fault] = []
+        var faults: [ManifestFault] = []
         var inputs = paths.flatMap { named($0, filter) }
         inputs += try await options.fileLists.paths(in: console.context).flatMap { expanded($0, filter) }
         if let name = options.manifest {
@@ -82,7 +82,7 @@ struct InputCollection: Sendable {
                 fields: row.fields
             )
         }
-        return Inputs(list: list, manifestFaults: faults.map(ManifestFaults.Fault.init))
+        return Inputs(list: list, manifestFaults: faults.map(ManifestFault.init))
     }
 
     private func report(_ name: String) async throws -> [UploadInput] {
@@ -145,18 +145,15 @@ struct UploadInput: Sendable, Equatable {
     var prefersFlags: Bool { origin == .report }
 }
 
-/// All errors of a manifest, so that they can be fixed at once.
-struct ManifestFaults: Sendable {
-    struct Fault: Sendable, Equatable {
-        var line: Int
-        var words: String
-    }
+/// A row of a manifest that cannot be used, and why.
+struct ManifestFault: Sendable {
+    var line: Int
+    var words: String
+}
 
-    var name: String
-    var faults: [Fault]
-
-    /// One error for all of them. Nothing is sent.
-    var diagnosis: Diagnosis {
+extension Diagnosis {
+    /// One error for all faults of a manifest, so that they can be fixed at once. Nothing is sent.
+    static func invalidManifest(_ name: String, _ faults: [ManifestFault]) -> Diagnosis {
         let file = name == "-" ? "the manifest" : "the manifest \(ErrorCatalogue.quoted(RawArguments.bytes(of: name)))"
         var diagnosis = Diagnosis(
             .invalidManifest,
@@ -168,7 +165,7 @@ struct ManifestFaults: Sendable {
     }
 }
 
-extension ManifestFaults.Fault {
+extension ManifestFault {
     init(_ fault: ManifestError.Fault) {
         let column = fault.column.map { "\(ErrorCatalogue.clean($0)): " } ?? ""
         let nearest = fault.column.flatMap { name in

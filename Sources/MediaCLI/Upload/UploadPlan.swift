@@ -77,18 +77,18 @@ struct UploadPlan: Sendable {
     }
 
     private func refuseFaults(
-        _ unreadable: [ManifestFaults.Fault],
+        _ unreadable: [ManifestFault],
         in entries: [Entry],
         of manifest: String?
     ) throws(Diagnosis) {
         guard let manifest else { return }
-        let faulty = entries.compactMap { entry -> ManifestFaults.Fault? in
+        let faulty = entries.compactMap { entry -> ManifestFault? in
             guard case .manifest(let line) = entry.input.origin, let error = entry.error else { return nil }
             return .init(line: line, words: ErrorCatalogue.diagnosis(of: error).message)
         }
         let faults = (unreadable + faulty).sorted { $0.line < $1.line }
         if !faults.isEmpty {
-            throw ManifestFaults(name: manifest, faults: faults).diagnosis
+            throw .invalidManifest(manifest, faults)
         }
     }
 
