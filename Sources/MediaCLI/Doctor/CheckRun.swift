@@ -239,12 +239,11 @@ struct JUnitReport: Sendable {
         let failures = checks.count { $0.status == .failed }
         let skipped = checks.count { $0.status == .skipped }
         let suiteName = Self.escaped(suite)
+        let counts =
+            #"name="\#(suiteName)" tests="\#(checks.count)" failures="\#(failures)" "#
+            + #"skipped="\#(skipped)" errors="0" time="\#(Self.seconds(duration))""#
         var lines = [
-            #"<?xml version="1.0" encoding="UTF-8"?>"#,
-            #"<testsuites name="\#(suiteName)" tests="\#(checks.count)" failures="\#(failures)" "#
-                + #"skipped="\#(skipped)" errors="0" time="\#(Self.seconds(duration))">"#,
-            #"  <testsuite name="\#(suiteName)" tests="\#(checks.count)" failures="\#(failures)" "#
-                + #"skipped="\#(skipped)" errors="0" time="\#(Self.seconds(duration))">"#,
+            #"<?xml version="1.0" encoding="UTF-8"?>"#, "<testsuites \(counts)>", "  <testsuite \(counts)>",
             #"    <properties><property name="server" value="\#(Self.escaped(server))"/></properties>"#,
         ]
         lines += checks.flatMap { Self.testCase($0, suite: suiteName) }
