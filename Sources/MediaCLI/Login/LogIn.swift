@@ -134,7 +134,7 @@ struct UploadLoginRun: Sendable {
         let hasKey = ["MEDIACTL_API_KEY", "MEDIACTL_API_KEY_FILE"].contains { environment[$0]?.isEmpty == false }
         guard !hasKey, settings.prompter.isAllowed else { return false }
         // The login itself reports a server that does not respond.
-        let anonymous = client(for: server, nil, try settings.httpClient(for: .uploadsURL))
+        let anonymous = settings.client(for: server, nil, try settings.httpClient(for: .uploadsURL))
         return (try? await anonymous.offersLogin()) ?? false
     }
 
@@ -183,18 +183,14 @@ struct UploadLoginRun: Sendable {
     ) async throws -> (IssuedLogin, isVerified: Bool) {
         let issued: IssuedLogin
         do {
-            issued = try await client(for: server, nil, http).logIn(email: email, password: password)
+            issued = try await settings.client(for: server, nil, http).logIn(email: email, password: password)
         } catch  where error.code == .loginUnavailable {
             // Otherwise neither a password nor a login could be used.
             try settings.logins.update(server.origin) { $0.requiresLogin = false }
             throw error
         }
         let authorization = Authorization.bearer(issued.token, expiresAt: issued.expiresAt, for: server.origin)
-        return (issued, try await client(for: server, authorization, http).verifyLogin())
-    }
-
-    private func client(for server: ServerURL, _ authorization: Authorization?, _ http: HTTPClient) -> GigHiveClient {
-        GigHiveClient(server: server, http: http, authorization: authorization, timeouts: settings.timeouts)
+        return (issued, try await settings.client(for: server, authorization, http).verifyLogin())
     }
 
     /// `--user`, `MEDIACTL_USER`, profile, settings file or netrc; otherwise a prompt.

@@ -136,6 +136,10 @@ struct SettingsSession: Sendable {
         )
     }
 
+    func client(for server: ServerURL, _ authorization: Authorization?, _ http: HTTPClient) -> GigHiveClient {
+        GigHiveClient(server: server, http: http, authorization: authorization, timeouts: timeouts)
+    }
+
     var retryPolicy: RetryPolicy { RetryPolicy(retries: settings.retries.value) }
 
     var prompter: Prompter { Self.prompter(console, global) }
