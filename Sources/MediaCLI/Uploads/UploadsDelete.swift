@@ -95,13 +95,11 @@ struct UploadsDelete: ContextCommand {
             plan: try plan(settings, store, host: named?.host ?? scope),
             servers: try ServerSession(settings, credentials: credentials),
             confirmation: confirmation,
-            options: .init(
-                onInvalidToken: onInvalidToken.flatMap { InvalidTokenChoice(rawValue: $0.rawValue) },
-                isAdmin: asAdmin,
-                checksumSHA256: checksum,
-                isDryRun: dryRun,
-                finishTimeout: settings.settings.finishTimeout.value
-            )
+            onInvalidToken: onInvalidToken.flatMap { InvalidTokenChoice(rawValue: $0.rawValue) },
+            isAdmin: asAdmin,
+            checksumSHA256: checksum,
+            isDryRun: dryRun,
+            finishTimeout: settings.settings.finishTimeout.value
         )
         return try await run.run(ids: named.map { [$0.fileID] } ?? ids.uniqued { $0 })
     }
@@ -127,17 +125,13 @@ struct DeleteRun: Sendable {
     let plan: DeletionPlan
     let servers: ServerSession
     let confirmation: Confirmation
-    let options: Options
-
-    struct Options: Sendable {
-        var onInvalidToken: InvalidTokenChoice?
-        var isAdmin: Bool
-        /// The required checksum of the single file.
-        var checksumSHA256: String?
-        var isDryRun: Bool
-        /// How long SIGTERM and SIGHUP wait for a response.
-        var finishTimeout: Duration
-    }
+    let onInvalidToken: InvalidTokenChoice?
+    let isAdmin: Bool
+    /// The required checksum of the single file.
+    let checksumSHA256: String?
+    let isDryRun: Bool
+    /// How long SIGTERM and SIGHUP wait for a response.
+    let finishTimeout: Duration
 
     /// A deletion that is possible.
     private struct Candidate: Sendable {
@@ -175,13 +169,13 @@ struct DeleteRun: Sendable {
     /// with the checksum of the options on the server.
     func run(ids: [Int64]) async throws -> ExitCode {
         let ids = ids.isEmpty ? try await search.ids() : ids
-        console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(options.isDryRun)])
+        console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()
         var steps: [Step] = []
         for id in ids {
             steps.append(try await find(id))
         }
-        let isConfirmed = options.isDryRun ? false : try await confirm(steps)
+        let isConfirmed = isDryRun ? false : try await confirm(steps)
         // A signal between two deletions, or before a result is printed, ends the loop and not the program.
         return await console.context.interruption.handling({ _ in }) {
             await processAll(steps, isConfirmed: isConfirmed)
@@ -211,14 +205,14 @@ struct DeleteRun: Sendable {
         AdminSearch(
             plan: plan,
             servers: servers,
-            checksumSHA256: options.checksumSHA256,
+            checksumSHA256: checksumSHA256,
             isConfirmed: confirmation.isGiven,
-            isDryRun: options.isDryRun
+            isDryRun: isDryRun
         )
     }
 
     private func find(_ id: Int64) async throws -> Step {
-        if options.isAdmin, try !plan.hasEntry(for: id) {
+        if isAdmin, try !plan.hasEntry(for: id) {
             do {
                 return .listed(try await search.candidate(for: id))
             } catch let error as GigHiveError where error.fileID == id {
@@ -232,8 +226,8 @@ struct DeleteRun: Sendable {
 
     private func findEntry(_ id: Int64) async throws -> Step {
         var host = plan.scopeName
-        if !options.isAdmin, let guest = try plan.guestUpload(for: id) {
-            guard !options.isDryRun else { return .guest(guest.judged()) }
+        if !isAdmin, let guest = try plan.guestUpload(for: id) {
+            guard !isDryRun else { return .guest(guest.judged()) }
             return .guest(await guest.asking(store: plan.store, servers: servers, now: console.context.now()))
         }
         do {
@@ -241,7 +235,7 @@ struct DeleteRun: Sendable {
             host = target.host
             // Errors of the store do not require a login.
             let planned = try planned(target)
-            guard !options.isDryRun else { return .refused(planned) }
+            guard !isDryRun else { return .refused(planned) }
             let deleter = Deleter(
                 client: try await servers.client(for: target.server, retryCommand: "mediactl uploads delete \(id)"),
                 store: plan.store,
@@ -256,8 +250,8 @@ struct DeleteRun: Sendable {
     /// The entry, if it has the required checksum. An entry without one is accepted for an administrator, whose deletion
     /// compares the server's checksum.
     private func checked(_ entry: TokenEntry) throws(GigHiveError) -> TokenEntry {
-        guard let checksum = options.checksumSHA256, checksum != entry.checksumSHA256 else { return entry }
-        guard entry.checksumSHA256.isEmpty, options.isAdmin else {
+        guard let checksum = checksumSHA256, checksum != entry.checksumSHA256 else { return entry }
+        guard entry.checksumSHA256.isEmpty, isAdmin else {
             throw GigHiveError(
                 .idReused,
                 detail: "the local entry has another checksum",
@@ -317,7 +311,7 @@ struct DeleteRun: Sendable {
     }
 
     private func choose(_ entry: TokenEntry) async -> InvalidTokenChoice {
-        if let choice = options.onInvalidToken {
+        if let choice = onInvalidToken {
             return choice
         }
         guard confirmation.prompter.isAllowed else { return .keep }
@@ -340,13 +334,13 @@ struct DeleteRun: Sendable {
     private func process(_ step: Step, isConfirmed: Bool) async -> End {
         switch step {
         case .refused(let result, let refusal): return .deletion(result, nil, refusal)
-        case .listed(let candidate) where options.isDryRun: return .deletion(candidate.result(.planned), candidate.file)
+        case .listed(let candidate) where isDryRun: return .deletion(candidate.result(.planned), candidate.file)
         case .listed(let candidate) where !isConfirmed: return .deletion(candidate.result(.declined), candidate.file)
         case .listed(let candidate):
             return await console.context.interruption.handling({ outlast($0) }) {
                 .deletion(await candidate.deleter.deleteAsAdmin(candidate.target), candidate.file)
             }
-        case .guest(let hiding) where options.isDryRun || hiding.state == .failed: return .hiding(hiding)
+        case .guest(let hiding) where isDryRun || hiding.state == .failed: return .hiding(hiding)
         case .guest(let hiding) where !isConfirmed: return .hiding(hiding.ending(.declined))
         case .guest(let hiding):
             return await console.context.interruption.handling({ outlast($0) }) {
@@ -364,7 +358,7 @@ struct DeleteRun: Sendable {
         case .candidate(let candidate):
             return await console.context.interruption.handling({ outlast($0) }) {
                 .deletion(
-                    options.isAdmin
+                    isAdmin
                         ? await candidate.deleter.deleteAsAdmin(target(of: candidate.entry))
                         : await candidate.deleter.delete(candidate.entry) { await choose($0) }
                 )
@@ -375,14 +369,14 @@ struct DeleteRun: Sendable {
     /// The file of an entry; an entry without a checksum gets that of the options.
     private func target(of entry: TokenEntry) -> AdminDeletion {
         var target = AdminDeletion(entry)
-        if target.checksumSHA256.isEmpty, let checksum = options.checksumSHA256 {
+        if target.checksumSHA256.isEmpty, let checksum = checksumSHA256 {
             target.checksumSHA256 = checksum
         }
         return target
     }
 
     private func outlast(_ request: Interruption.Request) {
-        console.outlast(request, for: "the server's response", finishTimeout: options.finishTimeout)
+        console.outlast(request, for: "the server's response", finishTimeout: finishTimeout)
     }
 
     // MARK: Reports
