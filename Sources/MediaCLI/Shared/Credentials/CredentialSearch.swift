@@ -230,7 +230,8 @@ struct CredentialSearch: Sendable {
 
     /// Requires exactly one line, with or without a line end.
     private func oneLine(_ text: String, source: String) throws(CredentialError) -> String {
-        let secret = withoutLineEnd(text)
+        // Editors and `echo` end a file with a line break; `\r\n` is one Character.
+        let secret = text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text
         guard !secret.isEmpty else { throw .usage("\(source) is empty") }
         guard !secret.unicodeScalars.contains(where: { $0 == "\n" || $0 == "\r" || $0 == "\0" }) else {
             throw .usage("\(source) has more than one line, or a NUL byte", hint: "store only the secret in it")
@@ -243,13 +244,7 @@ struct CredentialSearch: Sendable {
         surroundings.warn(SmallFile.readableWarning(quoted(path)))
     }
 
-    private func quoted(_ path: String) -> String { "\"\(TerminalText.escaped(path))\"" }
-
-    /// Editors and `echo` end a file with a line break.
-    private func withoutLineEnd(_ text: String) -> String {
-        // `\r\n` is one Character.
-        text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text
-    }
+    private func quoted(_ path: String) -> String { ErrorCatalogue.quoted(path) }
 }
 
 /// Photo servers accept API keys, which are issued or stored by a login. Passwords only serve to log in.
