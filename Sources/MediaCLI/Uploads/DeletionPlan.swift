@@ -83,7 +83,6 @@ struct DeletionPlan: Sendable {
     /// `ServerURLError` for an entry with an invalid address.
     func target(for fileID: Int64) throws -> Target {
         let entries = try store.tokens(fileID: fileID, host: nil)
-        let hosts = Set(entries.map(\.host)).sorted()
         if let scope {
             // The configured server for its own scope; otherwise the entry's own address.
             if let server, server.scope == scope { return Target(fileID: fileID, host: scope, server: server) }
@@ -92,18 +91,15 @@ struct DeletionPlan: Sendable {
             }
             return Target(fileID: fileID, host: scope, server: try ServerURL(own.baseURL))
         }
-        guard let entry = entries.first, hosts.count == 1 else {
-            throw hosts.isEmpty ? GigHiveError.withoutToken(fileID, host: nil, in: store) : ambiguous(fileID, entries)
+        guard let entry = entries.first else { throw GigHiveError.withoutToken(fileID, host: nil, in: store) }
+        let servers = Self.servers(of: entries)
+        guard servers.count == 1 else {
+            throw Diagnosis.usage(
+                "several servers have a file \(fileID): \(servers.joined(separator: ", "))",
+                hint: "specify one, for example: mediactl uploads delete \(fileID) --server \(servers[0])"
+            )
         }
         return Target(fileID: fileID, host: entry.host, server: try ServerURL(entry.baseURL))
-    }
-
-    private func ambiguous(_ fileID: Int64, _ entries: [TokenEntry]) -> any Error {
-        let servers = Self.servers(of: entries)
-        return Diagnosis.usage(
-            "several servers have a file \(fileID): \(servers.joined(separator: ", "))",
-            hint: "specify one, for example: mediactl uploads delete \(fileID) --server \(servers[0])"
-        )
     }
 
     /// The addresses of the hosts of entries, one for each host.
