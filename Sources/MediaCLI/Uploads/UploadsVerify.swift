@@ -47,7 +47,8 @@ struct UploadsVerify: ContextCommand {
             server = try settings.requireServer()
             let store = try await StoreSession.open(settings, for: .reading)
             files = try store.stored(at: server)
-            guestCount = try store.guestCount(at: server)
+            // Their events are visible to their organizer only.
+            guestCount = try store.store.guestUploads(host: server.scope).count { $0.isHeldForGuest }
         }
         if guestCount > 0 {
             console.note("\(Formats.count(guestCount, "guest upload")) cannot be verified by the listing")
@@ -104,11 +105,6 @@ extension StoreSession {
             )
         }
         return files
-    }
-
-    /// The number of guest uploads to a server, whose events only its organizer sees.
-    fileprivate func guestCount(at server: ServerURL) throws -> Int {
-        try store.guestUploads(host: server.scope).count { $0.isHeldForGuest }
     }
 }
 
