@@ -40,19 +40,12 @@ enum SettingKey: String, CaseIterable, Sendable {
     case deleteAssociatedAlbum = "features.deleteAssociatedAlbum"
 
     /// For example `--stall-timeout`.
-    var flag: String {
-        switch self {
-        case .albumsLibrary: "--library"
-        default: "--" + rawValue.replacing("_", with: "-")
-        }
-    }
+    var flag: String { self == .albumsLibrary ? "--library" : "--" + rawValue.replacing("_", with: "-") }
 
     /// For example `MEDIACTL_STALL_TIMEOUT`.
     var environmentVariable: String {
-        switch self {
-        case .deleteAssociatedAlbum: "MEDIACTL_FEATURE_DELETE_ALBUM"
-        default: "MEDIACTL_" + rawValue.replacing(".", with: "_").uppercased()
-        }
+        self == .deleteAssociatedAlbum
+            ? "MEDIACTL_FEATURE_DELETE_ALBUM" : "MEDIACTL_" + rawValue.replacing(".", with: "_").uppercased()
     }
 
     /// Old names that are still accepted, with the setting that replaces each.
