@@ -11,15 +11,12 @@ extension ErrorCatalogue {
         if error.code == .transport, let transport = error.underlying as? TransportError {
             return diagnosis(ofMissingAnswer: transport, isRetryable: error.isRetryable)
         }
-        var diagnosis = Diagnosis(error, words(for: error))
+        // The message of the table, unless the error has more information than its code.
+        let words =
+            inputWords(for: error) ?? deviceWords(for: error) ?? answerWords(for: error) ?? recordWords(for: error)
+        var diagnosis = Diagnosis(error, words ?? Words(error))
         diagnosis.details = error.parts.map { "\(clean($0.name)): \($0.byteCount) bytes" }
         return diagnosis
-    }
-
-    /// The message of the table, unless the error has more information than its code.
-    private static func words(for error: CaptureError) -> Words {
-        inputWords(for: error) ?? deviceWords(for: error) ?? answerWords(for: error) ?? recordWords(for: error)
-            ?? Words(error)
     }
 
     // MARK: Input and devices

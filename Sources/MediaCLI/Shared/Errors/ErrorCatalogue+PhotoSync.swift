@@ -11,13 +11,10 @@ extension ErrorCatalogue {
         if error.code == .transport, let transport = error.transport {
             return diagnosis(ofMissingAnswer: transport, isRetryable: error.isRetryable)
         }
-        return Diagnosis(error, words(for: error))
-    }
-
-    /// The message of the table, unless the error has more information than its code.
-    private static func words(for error: PhotoSyncError) -> Words {
-        accountWords(for: error) ?? fileWords(for: error) ?? copyWords(for: error) ?? answerWords(for: error)
-            ?? Words(error)
+        // The message of the table, unless the error has more information than its code.
+        let words =
+            accountWords(for: error) ?? fileWords(for: error) ?? copyWords(for: error) ?? answerWords(for: error)
+        return Diagnosis(error, words ?? Words(error))
     }
 
     // MARK: Keys and devices
