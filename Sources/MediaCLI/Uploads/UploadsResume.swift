@@ -161,7 +161,7 @@ struct ResumptionRun: Sendable {
                 let file = UploadEvents.File(path: record.path, sizeBytes: record.sizeBytes)
                 let result: UploadResult
                 do {
-                    let details = try CorrectedDetails(corrections, of: record).details
+                    let details = try UploadDetails.replacing(corrections, of: record)
                     // A prompt for a login comes before any output about the file.
                     let uploader = try await uploaders.uploader(for: record, needsTerms: true)
                     announce(.began(index), file)
@@ -257,20 +257,18 @@ struct ResumptionRun: Sendable {
     }
 }
 
-/// The details of an upload of the journal, with some replaced.
-struct CorrectedDetails {
-    /// nil if nothing is replaced.
-    let details: UploadDetails?
-
+extension UploadDetails {
+    /// The details of an upload of the journal, with some replaced; nil if none is.
+    ///
     /// - Throws: `GigHiveError` with code `.invalidDetail`.
-    init(_ corrections: [String: String], of record: UploadRecord) throws(GigHiveError) {
-        guard !corrections.isEmpty else {
-            details = nil
-            return
-        }
+    fileprivate static func replacing(
+        _ corrections: [String: String],
+        of record: UploadRecord
+    ) throws(GigHiveError) -> UploadDetails? {
+        guard !corrections.isEmpty else { return nil }
         let kept = Dictionary(record.fields.map { ($0.name, $0.value) }) { $1 }
         let fields = kept.merging(corrections) { $1 }
-        details = try UploadDetails.validated(
+        return try validated(
             eventDate: fields["event_date"] ?? "",
             orgName: fields["org_name"] ?? "",
             eventType: fields["event_type"] ?? "",
