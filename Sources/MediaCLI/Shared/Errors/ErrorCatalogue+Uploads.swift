@@ -11,13 +11,10 @@ extension ErrorCatalogue {
         var diagnosis = diagnosis(of: error)
         guard result.transport == .tus, result.attempts > 0, let id = result.uploadID else { return diagnosis }
         switch error.code {
-        case .serverError where refusedFlag(error) != nil:
-            diagnosis.hint = refusedFlag(error).map {
-                "correct it and resume: mediactl uploads resume \(id) \($0) TEXT"
-            }
-        case .badRequest:
+        case .serverError where refusedFlag(error) != nil, .badRequest:
             // Only a detail can be corrected, not a type or size that the server refuses.
-            diagnosis.hint = flag(for: error).map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
+            let flag = refusedFlag(error) ?? flag(for: error)
+            diagnosis.hint = flag.map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
         case .rateLimited where error.isPendingLimit: break
         case .networkTimeout, .connectionLost, .cannotConnect, .unknownHost, .requestTimeout, .serverError, .locked,
             .rateLimited, .serverUnavailable:
