@@ -84,8 +84,8 @@ internal import MediaCore
         }
 
         private static func checkReport(_ bytes: [UInt8]) -> String? {
-            guard let report = try? PastReport(reading: bytes, name: "report.json") else { return nil }
-            return report.inputs(from: "/srv").count <= report.itemCount ? nil : "more files than items"
+            guard let report = try? ReportDocument(reading: bytes, name: "report.json") else { return nil }
+            return report.inputs(from: "/srv").count <= report.items.count ? nil : "more files than items"
         }
 
         /// Names from elsewhere, on their way to a terminal and to a directory.

@@ -33,7 +33,7 @@ struct ConfigShow: ContextCommand {
         for row in rows {
             console.record(.item, JSONRenderer.setting(row))
         }
-        console.text(TextRenderer.settings(rows, width: console.outputWidth, style: console.outputStyle))
+        console.table(TextRenderer.settings(rows))
         console.summary(["items": JSONValue(rows.count), "exit_code": 0])
         return .success
     }
@@ -46,7 +46,7 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    static func settings(_ rows: [SettingsSession.Row], width: Int?, style: Style) -> [String] {
+    static func settings(_ rows: [SettingsSession.Row]) -> Table {
         var table = Table(columns: [
             .init(title: "SETTING"), .init(title: "VALUE", isFlexible: true, minimumWidth: 12),
             .init(title: "SOURCE", isFlexible: true, minimumWidth: 12, dropOrder: 1),
@@ -54,6 +54,6 @@ extension TextRenderer {
         table.rows = rows.map {
             [TerminalText.escaped($0.name), TerminalText.escaped($0.value), TerminalText.escaped($0.source)]
         }
-        return table.lines(fitting: width, style: style)
+        return table
     }
 }

@@ -7,17 +7,14 @@ internal import Synchronization
 
 /// The options that `doctor` and `smoke` share.
 struct CheckOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Maximum time for all checks (default: 60s).", valueName: "time"))
+    @Option("Maximum time for all checks (default: 60s).", value: "time")
     var timeout: String?
 
-    @Option(
-        help: ArgumentHelp("Also write a JUnit XML report to this file.", valueName: "file"),
-        completion: .file()
-    )
+    @Option("Also write a JUnit XML report to this file.", value: .file)
     var junit: String?
 
     func validate() throws {
-        guard junit != "" else { throw ValidationError("--junit: an empty path.") }
+        try require(junit != "", "--junit: an empty path.")
     }
 
     func limit() throws(Diagnosis) -> Duration {
@@ -242,12 +239,11 @@ struct JUnitReport: Sendable {
         let failures = checks.count { $0.status == .failed }
         let skipped = checks.count { $0.status == .skipped }
         let suiteName = Self.escaped(suite)
+        let counts =
+            #"name="\#(suiteName)" tests="\#(checks.count)" failures="\#(failures)" "#
+            + #"skipped="\#(skipped)" errors="0" time="\#(Self.seconds(duration))""#
         var lines = [
-            #"<?xml version="1.0" encoding="UTF-8"?>"#,
-            #"<testsuites name="\#(suiteName)" tests="\#(checks.count)" failures="\#(failures)" "#
-                + #"skipped="\#(skipped)" errors="0" time="\#(Self.seconds(duration))">"#,
-            #"  <testsuite name="\#(suiteName)" tests="\#(checks.count)" failures="\#(failures)" "#
-                + #"skipped="\#(skipped)" errors="0" time="\#(Self.seconds(duration))">"#,
+            #"<?xml version="1.0" encoding="UTF-8"?>"#, "<testsuites \(counts)>", "  <testsuite \(counts)>",
             #"    <properties><property name="server" value="\#(Self.escaped(server))"/></properties>"#,
         ]
         lines += checks.flatMap { Self.testCase($0, suite: suiteName) }

@@ -41,11 +41,9 @@ struct Smoke: ContextCommand {
         let store = try await StoreSession.open(settings)
         let servers = try ServerSession(settings, credentials: credentials)
         let test = SmokeTest(
-            uploader: Uploader(
-                client: try await servers.client(for: server),
-                store: store.store,
-                directory: store.directory,
-                options: UploadOptions(
+            uploader: store.uploader(
+                try await servers.client(for: server),
+                UploadOptions(
                     retry: settings.retryPolicy,
                     timeouts: settings.timeouts,
                     settleTime: min(limit, settings.settings.settleTimeout.value),

@@ -332,7 +332,7 @@ enum EvidenceFile {
                 switch error {
                 case .system(ENOENT): "no such file"
                 case .tooLarge: "it is larger than \(limit >> 10) KiB"
-                case .system, .cancelled: "it cannot be opened"
+                default: "it cannot be opened"
                 }
             throw .usage(
                 "cannot read \(ErrorCatalogue.quoted(path)): \(reason)",

@@ -13,7 +13,7 @@ struct Help: ContextCommand {
         helpNames: []
     )
 
-    @Argument(help: ArgumentHelp("A command, or exit-codes.", valueName: "topic"))
+    @Argument("A command, or exit-codes.", value: "topic")
     var topics: [String] = []
 
     @Flag(name: [.short, .long], help: .private)
@@ -57,11 +57,8 @@ struct Help: ContextCommand {
             .init(title: "MEANING", isFlexible: true, minimumWidth: 20, isWrapped: true),
         ])
         table.rows = ExitCode.allCases.map { ["\($0.rawValue)", $0.meaning] }
-        console.text(
-            table.lines(fitting: console.outputWidth, style: console.outputStyle) + [
-                "", "Example:", "  mediactl upload clip.mp4 || echo \"exit code $?\"",
-            ]
-        )
+        console.table(table)
+        console.text(["", "Example:", "  mediactl upload clip.mp4 || echo \"exit code $?\""])
         console.summary(["items": JSONValue(ExitCode.allCases.count), "exit_code": 0])
         return .success
     }

@@ -32,7 +32,7 @@ struct LogIn: ContextCommand {
         subcommands: [LogInStatus.self]
     )
 
-    @Option(help: ArgumentHelp("Name of this machine on the server (default: its host name).", valueName: "name"))
+    @Option("Name of this machine on the server (default: its host name).", value: "name")
     var deviceName: String?
 
     @Flag(name: .shortAndLong, help: "Replace the user's API key without confirmation.")
@@ -48,18 +48,13 @@ struct LogIn: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     struct MailOptions: ParsableArguments {
-        @Option(
-            help: ArgumentHelp(
-                "Log in to a photo server with this address; replaces the API key.",
-                valueName: "address"
-            )
-        )
+        @Option("Log in to a photo server with this address; replaces the API key.", value: "address")
         var email: String?
 
         @Flag(help: "Read the password from standard input.")
         var passwordStdin = false
 
-        @Option(help: ArgumentHelp("Read the password from this file.", valueName: "file"), completion: .file())
+        @Option("Read the password from this file.", value: .file)
         var passwordFile: String?
     }
 
@@ -69,18 +64,12 @@ struct LogIn: ContextCommand {
         }
         let hasKey = key.apiKeyStdin || key.apiKeyFile != nil
         if identity.user != nil {
-            guard mail.email == nil else { throw ValidationError("--user cannot be combined with --email.") }
-            guard !hasKey else {
-                throw ValidationError("--user cannot be combined with --api-key-stdin or --api-key-file.")
-            }
-            guard deviceName == nil, !yes else {
-                throw ValidationError("--device-name and --yes have no effect with --user.")
-            }
+            try require(mail.email == nil, "--user cannot be combined with --email.")
+            try require(!hasKey, "--user cannot be combined with --api-key-stdin or --api-key-file.")
+            try require(deviceName == nil && !yes, "--device-name and --yes have no effect with --user.")
         } else if let email = mail.email {
-            guard email.contains("@") else { throw ValidationError("--email takes an address like ann@example.org.") }
-            guard !hasKey else {
-                throw ValidationError("--email cannot be combined with --api-key-stdin or --api-key-file.")
-            }
+            try require(email.contains("@"), "--email takes an address like ann@example.org.")
+            try require(!hasKey, "--email cannot be combined with --api-key-stdin or --api-key-file.")
         } else if mail.passwordStdin || mail.passwordFile != nil {
             throw ValidationError(
                 "A password requires --user or --email. For an API key, use --api-key-stdin or --api-key-file."
@@ -137,8 +126,6 @@ struct UploadLoginRun: Sendable {
 
     /// Whether the login is for an upload server: `--user` was given, the server is known to require a login, or, before a
     /// prompt, the server offers one.
-    ///
-    /// - Throws: `SettingsError`, `StoreError`, `TransportError`.
     func isMeant(byUser isNamed: Bool) async throws -> Bool {
         guard !isNamed else { return true }
         guard let server = try? settings.configuredServer else { return false }
@@ -147,13 +134,11 @@ struct UploadLoginRun: Sendable {
         let hasKey = ["MEDIACTL_API_KEY", "MEDIACTL_API_KEY_FILE"].contains { environment[$0]?.isEmpty == false }
         guard !hasKey, settings.prompter.isAllowed else { return false }
         // The login itself reports a server that does not respond.
-        let anonymous = client(for: server, nil, try settings.httpClient(for: .uploadsURL))
+        let anonymous = settings.client(for: server, nil, try settings.httpClient(for: .uploadsURL))
         return (try? await anonymous.offersLogin()) ?? false
     }
 
     /// An earlier login stays until the new one is verified.
-    ///
-    /// - Throws: `CredentialError`, `GigHiveError`, `StoreError`, `SettingsError`, `Diagnosis`.
     func run() async throws -> ExitCode {
         let server = try settings.requireServer()
         let origin = server.origin
@@ -198,18 +183,14 @@ struct UploadLoginRun: Sendable {
     ) async throws -> (IssuedLogin, isVerified: Bool) {
         let issued: IssuedLogin
         do {
-            issued = try await client(for: server, nil, http).logIn(email: email, password: password)
+            issued = try await settings.client(for: server, nil, http).logIn(email: email, password: password)
         } catch  where error.code == .loginUnavailable {
             // Otherwise neither a password nor a login could be used.
             try settings.logins.update(server.origin) { $0.requiresLogin = false }
             throw error
         }
         let authorization = Authorization.bearer(issued.token, expiresAt: issued.expiresAt, for: server.origin)
-        return (issued, try await client(for: server, authorization, http).verifyLogin())
-    }
-
-    private func client(for server: ServerURL, _ authorization: Authorization?, _ http: HTTPClient) -> GigHiveClient {
-        GigHiveClient(server: server, http: http, authorization: authorization, timeouts: settings.timeouts)
+        return (issued, try await settings.client(for: server, authorization, http).verifyLogin())
     }
 
     /// `--user`, `MEDIACTL_USER`, profile, settings file or netrc; otherwise a prompt.
@@ -217,11 +198,8 @@ struct UploadLoginRun: Sendable {
         try await settings.search(flags, at: origin, of: .uploadsURL) { search in
             if let user = search.server.user?.value { return user }
             if let user = try await search.netrcEntry()?.login { return user }
-            guard let prompt = search.surroundings.prompt, !search.flags.noInput else {
-                throw CredentialError.usage("no user for \(origin)", hint: "set --user ADDRESS")
-            }
-            let user = try await prompt("E-mail address for \(origin): ", .shown)
-            guard !user.isEmpty else {
+            let prompt = search.flags.noInput ? nil : search.surroundings.prompt
+            guard let user = try await prompt?("E-mail address for \(origin): ", .shown), !user.isEmpty else {
                 throw CredentialError.usage("no user for \(origin)", hint: "set --user ADDRESS")
             }
             return user
@@ -263,8 +241,6 @@ struct LoginRun: Sendable {
     // MARK: With an issued key
 
     /// Verifies the key, registers this machine, and stores both.
-    ///
-    /// - Throws: `CredentialError`, `PhotoSyncError`, `TransportError`.
     func run(_ flags: CredentialFlags) async throws -> ExitCode {
         let server = server
         let key = try await session.search(flags) { try await $0.keyToKeep(for: server) }

@@ -19,6 +19,12 @@ struct MediaCommand: ParsableCommand {
     )
 }
 
+/// A command on the files of one server.
+protocol MediaServerCommand: ContextCommand {
+    var credentials: CredentialOptions { get }
+    var connection: ConnectionOptions { get }
+}
+
 struct MediaSession: Sendable {
     let settings: SettingsSession
     let server: ServerURL
@@ -27,21 +33,14 @@ struct MediaSession: Sendable {
     /// Reads the settings and finds the credentials. Sends nothing.
     ///
     /// - Throws: `SettingsError`, `CredentialError`; `Diagnosis` if no server is configured.
-    static func open(
-        _ console: Console,
-        global: GlobalOptions,
-        connection: ConnectionOptions,
-        credentials: CredentialOptions
-    ) async throws -> MediaSession {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+    static func open(_ console: Console, for command: some MediaServerCommand) async throws -> MediaSession {
+        let settings = try await SettingsSession.open(console, global: command.global, connection: command.connection)
         let server = try settings.requireServer()
-        let servers = try ServerSession(settings, credentials: credentials)
+        let servers = try ServerSession(settings, credentials: command.credentials)
         return MediaSession(settings: settings, server: server, client: try await servers.client(for: server))
     }
 
     /// The files that match. Details take one request per file; a file that is deleted meanwhile is omitted.
-    ///
-    /// - Throws: `GigHiveError`.
     func files(matching query: MediaQuery, withDetails: Bool) async throws -> [ServerMedia] {
         let files = try await client.media(matching: query)
         guard withDetails else { return files }

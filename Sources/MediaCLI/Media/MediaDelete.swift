@@ -4,7 +4,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-struct MediaDelete: ContextCommand {
+struct MediaDelete: MediaServerCommand {
     static let schema = "mediactl.media-delete/1"
     static let configuration = CommandConfiguration(
         commandName: "delete",
@@ -21,13 +21,10 @@ struct MediaDelete: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("IDs of the files on the server.", valueName: "id"))
+    @Argument("IDs of the files on the server.", value: "id")
     var ids: [Int64] = []
 
-    @Option(
-        help: ArgumentHelp("Delete the file with the content of this local file.", valueName: "path"),
-        completion: .file()
-    )
+    @Option("Delete the file with the content of this local file.", value: .file("path"))
     var file: String?
 
     @OptionGroup(title: "Filters") var filters: MediaFilterOptions
@@ -43,18 +40,12 @@ struct MediaDelete: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard file == nil || filters.sha256 == nil else {
-            throw ValidationError("--file cannot be combined with --sha256.")
-        }
+        try require(file == nil || filters.sha256 == nil, "--file cannot be combined with --sha256.")
         let isFiltered = file != nil || !filters.query.isEmpty
-        guard ids.isEmpty || !isFiltered else {
-            throw ValidationError("IDs cannot be combined with --file or filters.")
-        }
-        guard !ids.isEmpty || isFiltered else {
-            throw ValidationError("Specify IDs, --file or at least one filter.")
-        }
-        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("An ID must be 1 or more.") }
-        guard !yes || !dryRun else { throw ValidationError("--yes cannot be combined with --dry-run.") }
+        try require(ids.isEmpty || !isFiltered, "IDs cannot be combined with --file or filters.")
+        try require(!ids.isEmpty || isFiltered, "Specify IDs, --file or at least one filter.")
+        try require(ids.allSatisfy({ $0 > 0 }), "An ID must be 1 or more.")
+        try require(!yes || !dryRun, "--yes cannot be combined with --dry-run.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -68,12 +59,7 @@ struct MediaDelete: ContextCommand {
             try confirmation.requireSomebody(for: "Delete these files?")
         }
         let store = try await StoreSession.open(settings)
-        let session = try await MediaSession.open(
-            console,
-            global: global,
-            connection: connection,
-            credentials: credentials
-        )
+        let session = try await MediaSession.open(console, for: self)
         let run = MediaDeletionRun(
             console: console,
             session: session,
@@ -110,7 +96,7 @@ struct MediaDeletionRun: Sendable {
         var exitCode: ExitCode { refusal?.exitCode ?? result.exitCode }
     }
 
-    /// A file that was found, or an ID that was not.
+    /// A file that was found, or an ID that was not. Without a file, there is a refusal.
     private struct Candidate: Sendable {
         var fileID: Int64
         var file: ServerMedia?
@@ -144,8 +130,10 @@ struct MediaDeletionRun: Sendable {
             candidates.isEmpty
             ? .notFound
             : ExitCode.batch(outcomes.map(\.exitCode), isWhole: outcomes.count == candidates.count)
-        let code = batch == .success ? removal : batch
-        return summarize(outcomes, notStarted: candidates.count - outcomes.count, console.exitCode(code))
+        let code = console.exitCode(batch == .success ? removal : batch)
+        let names = ["deleted", "gone", "failed", "planned", "declined"]
+        console.summary(of: candidates.count, outcomes.map(\.result.state.rawValue), counting: names, code)
+        return code
     }
 
     // MARK: Finding
@@ -169,6 +157,8 @@ struct MediaDeletionRun: Sendable {
                 if let other = file.events.first(where: { !query.includes($0) }) {
                     candidate.refusal = .isInOtherEvent(id, other)
                 }
+            } else {
+                candidate.refusal = .noSuchMedia(id)
             }
             candidates.append(candidate)
         }
@@ -214,50 +204,35 @@ struct MediaDeletionRun: Sendable {
 
     /// A signal never interrupts a deletion in flight; it only prevents the next one.
     private func process(_ candidate: Candidate, isConfirmed: Bool) async -> Outcome {
-        guard let file = candidate.file else {
-            return Outcome(
-                result: DeleteResult(fileID: candidate.fileID, state: .failed, host: host),
-                refusal: .noSuchMedia(candidate.fileID)
-            )
-        }
-        if let refusal = candidate.refusal {
-            return Outcome(
-                result: DeleteResult(fileID: file.fileID, state: .failed, host: host),
-                file: file,
-                refusal: refusal
-            )
-        }
-        guard isConfirmed || isDryRun else { return outcome(file, .declined) }
+        var outcome = Outcome(
+            result: DeleteResult(fileID: candidate.fileID, state: .failed, host: host),
+            file: candidate.file,
+            refusal: candidate.refusal
+        )
+        guard let file = candidate.file, candidate.refusal == nil else { return outcome }
+        outcome.result.state = .declined
+        guard isConfirmed || isDryRun else { return outcome }
         guard let checksum = file.checksumSHA256 else {
-            return Outcome(
-                result: DeleteResult(
-                    fileID: file.fileID,
-                    state: .failed,
-                    host: host,
-                    error: GigHiveError(
-                        .adminUnverified,
-                        detail: "the server reports no checksum",
-                        fileID: file.fileID
-                    )
-                ),
-                file: file
+            outcome.result.state = .failed
+            outcome.result.error = GigHiveError(
+                .adminUnverified,
+                detail: "the server reports no checksum",
+                fileID: file.fileID
             )
+            return outcome
         }
-        guard isConfirmed else { return outcome(file, .planned) }
+        outcome.result.state = .planned
+        guard isConfirmed else { return outcome }
         let target = AdminDeletion(fileID: file.fileID, checksumSHA256: checksum, sizeBytes: file.sizeBytes)
         let deleter = Deleter(client: session.client, store: store, host: host)
-        let result = await console.context.interruption.handling({ request in
+        outcome.result = await console.context.interruption.handling({ request in
             console.outlast(
                 request,
                 for: "the response of the server",
                 finishTimeout: session.settings.settings.finishTimeout.value
             )
         }) { await deleter.deleteAsAdmin(target) }
-        return Outcome(result: result, file: file)
-    }
-
-    private func outcome(_ file: ServerMedia, _ state: DeleteResult.State) -> Outcome {
-        Outcome(result: DeleteResult(fileID: file.fileID, state: state, host: host), file: file)
+        return outcome
     }
 
     // MARK: Reports
@@ -270,20 +245,6 @@ struct MediaDeletionRun: Sendable {
         if let error = outcome.error {
             console.error(ErrorCatalogue.diagnosis(of: error))
         }
-    }
-
-    private func summarize(_ outcomes: [Outcome], notStarted: Int, _ code: ExitCode) -> ExitCode {
-        func count(_ state: DeleteResult.State) -> JSONValue {
-            JSONValue(outcomes.count { $0.result.state == state })
-        }
-        console.summary(
-            [
-                "items": JSONValue(outcomes.count + notStarted), "deleted": count(.deleted), "gone": count(.gone),
-                "failed": count(.failed), "planned": count(.planned), "declined": count(.declined),
-                "not_started": JSONValue(notStarted),
-            ] + console.ending(code)
-        )
-        return code
     }
 }
 

@@ -12,41 +12,35 @@ struct MediaFilterOptions: ParsableArguments {
         case video
     }
 
-    @Option(help: ArgumentHelp("Only files of events on this date.", valueName: "yyyy-mm-dd"))
+    @Option("Only files of events on this date.", value: "yyyy-mm-dd")
     var eventDate: String?
 
-    @Option(help: ArgumentHelp("Only files of this organization (full name; ignores case).", valueName: "name"))
+    @Option("Only files of this organization (full name; ignores case).", value: "name")
     var orgName: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Only files of events of this type, for example band. Fails if the server does not report event types.",
-            valueName: "type"
-        )
+        "Only files of events of this type, for example band. Fails if the server does not report event types.",
+        value: "type"
     )
     var eventType: String?
 
-    @Option(help: ArgumentHelp("Only files with this label (full label; ignores case).", valueName: "text"))
+    @Option("Only files with this label (full label; ignores case).", value: "text")
     var label: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Only files with this name: the one on the server, or the original one. Servers do not store the original "
-                + "name, so it is compared with the label.",
-            valueName: "name"
-        )
+        "Only files with this name: the one on the server, or the original one. Servers do not store the original "
+            + "name, so it is compared with the label.",
+        value: "name"
     )
     var fileName: String?
 
-    @Option(help: ArgumentHelp("Only the file with this SHA-256.", valueName: "hex"))
+    @Option("Only the file with this SHA-256.", value: "hex")
     var sha256: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Only files uploaded since this date, or since \"YYYY-MM-DD HH:MM:SS\", in the server's time zone. "
-                + "Fails if the server does not report upload times.",
-            valueName: "time"
-        )
+        "Only files uploaded since this date, or since \"YYYY-MM-DD HH:MM:SS\", in the server's time zone. "
+            + "Fails if the server does not report upload times.",
+        value: "time"
     )
     var since: String?
 

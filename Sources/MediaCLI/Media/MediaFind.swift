@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import GigHive
 
-struct MediaFind: ContextCommand {
+struct MediaFind: MediaServerCommand {
     static let schema = "mediactl.media-find/1"
     static let configuration = CommandConfiguration(
         commandName: "find",
@@ -13,10 +13,7 @@ struct MediaFind: ContextCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp("Only the file with the content of this local file.", valueName: "path"),
-        completion: .file()
-    )
+    @Option("Only the file with the content of this local file.", value: .file("path"))
     var file: String?
 
     @OptionGroup(title: "Filters") var filters: MediaFilterOptions
@@ -29,9 +26,7 @@ struct MediaFind: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard file == nil || filters.sha256 == nil else {
-            throw ValidationError("--file cannot be combined with --sha256.")
-        }
+        try require(file == nil || filters.sha256 == nil, "--file cannot be combined with --sha256.")
         guard file != nil || !filters.query.isEmpty else {
             throw ValidationError("Specify --file or at least one filter, or use: mediactl media list.")
         }
@@ -42,12 +37,7 @@ struct MediaFind: ContextCommand {
         if let file {
             query.checksumSHA256 = try await LocalChecksum.hex(of: file)
         }
-        let session = try await MediaSession.open(
-            console,
-            global: global,
-            connection: connection,
-            credentials: credentials
-        )
+        let session = try await MediaSession.open(console, for: self)
         try console.requireOutput()
         let files = try await session.files(matching: query, withDetails: details)
         if files.isEmpty {

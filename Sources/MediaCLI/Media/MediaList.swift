@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import GigHive
 
-struct MediaList: ContextCommand {
+struct MediaList: MediaServerCommand {
     static let schema = "mediactl.media-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -26,12 +26,7 @@ struct MediaList: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let session = try await MediaSession.open(
-            console,
-            global: global,
-            connection: connection,
-            credentials: credentials
-        )
+        let session = try await MediaSession.open(console, for: self)
         try console.requireOutput()
         let files = try await session.files(matching: filters.query, withDetails: details)
         if files.isEmpty {

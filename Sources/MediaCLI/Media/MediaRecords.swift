@@ -8,7 +8,7 @@ extension Console {
         for file in files {
             record(.item, JSONRenderer.media(file, on: server))
         }
-        text(TextRenderer.media(files, withDetails: withDetails, width: outputWidth, style: outputStyle))
+        table(TextRenderer.media(files, withDetails: withDetails))
         let code = exitCode(files.isEmpty ? emptyCode : .success)
         summary([
             "server": .string(server.description), "items": JSONValue(files.count),
@@ -41,8 +41,7 @@ extension JSONRenderer {
 
 extension TextRenderer {
     /// The table of `media list` and `media find`: one row for each event of a file.
-    static func media(_ files: [ServerMedia], withDetails: Bool, width: Int?, style: Style) -> [String] {
-        guard !files.isEmpty else { return [] }
+    static func media(_ files: [ServerMedia], withDetails: Bool) -> Table {
         var table = Table(columns: [
             .init(title: "ID", alignment: .right), .init(title: "EVENT DATE", dropOrder: 6),
             .init(title: "ORG", isFlexible: true, dropOrder: 5),
@@ -61,7 +60,7 @@ extension TextRenderer {
                 table.rows.append(cells(of: file, event, withDetails: withDetails))
             }
         }
-        return table.lines(fitting: width, style: style)
+        return table
     }
 
     private static func cells(of file: ServerMedia, _ event: ServerMedia.Event?, withDetails: Bool) -> [String] {

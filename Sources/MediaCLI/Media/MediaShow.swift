@@ -3,7 +3,7 @@ internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 
-struct MediaShow: ContextCommand {
+struct MediaShow: MediaServerCommand {
     static let schema = "mediactl.media-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -14,7 +14,7 @@ struct MediaShow: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("ID of the file on the server.", valueName: "id"))
+    @Argument("ID of the file on the server.", value: "id")
     var id: Int64
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
@@ -22,16 +22,11 @@ struct MediaShow: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard id > 0 else { throw ValidationError("An ID must be 1 or more.") }
+        try require(id > 0, "An ID must be 1 or more.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let session = try await MediaSession.open(
-            console,
-            global: global,
-            connection: connection,
-            credentials: credentials
-        )
+        let session = try await MediaSession.open(console, for: self)
         try console.requireOutput()
         guard let asset = try await session.client.asset(id) else { throw Diagnosis.noSuchMedia(id) }
         let file = try await session.client.media(including: asset)

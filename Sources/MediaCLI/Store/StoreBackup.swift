@@ -20,17 +20,14 @@ struct StoreBackup: ContextCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp("A new file, never overwriting an existing one.", valueName: "file"),
-        completion: .file()
-    )
+    @Argument("A new file, never overwriting an existing one.", value: .file)
     var file: String?
 
     @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard file != "" else { throw ValidationError("An empty path.") }
+        try require(file != "", "An empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -19,10 +19,7 @@ struct StoreRestoreCommand: ContextCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp("A backup, or a damaged store that a repair has kept.", valueName: "file"),
-        completion: .file()
-    )
+    @Argument("A backup, or a damaged store that a repair has kept.", value: .file)
     var file: String
 
     @Flag(name: .dryRun, help: "Show what would be restored, without changing the store.")
@@ -32,7 +29,7 @@ struct StoreRestoreCommand: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard file != "" else { throw ValidationError("An empty path.") }
+        try require(file != "", "An empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

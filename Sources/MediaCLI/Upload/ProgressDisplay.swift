@@ -25,7 +25,6 @@ final class ProgressDisplay: Sendable {
         var lastLook: Duration?
         /// How long a stop waits for the token; nil for no limit.
         var waitLimit: Duration?
-        var hasSaidLimits = false
         var hasSaidWaiting = false
 
         var indices: [Int] { running.keys.sorted() }
@@ -42,11 +41,18 @@ final class ProgressDisplay: Sendable {
     private let writesRecords: Bool
     private let fileCount: Int?
     private let state: Mutex<State>
+    private let limitsNote = Once()
 
-    /// A display for `fileCount` files, nil if unknown, with `byteCount` bytes in total.
-    init(_ console: Console, mode: DisplayMode, writesRecords: Bool, fileCount: Int? = 1, byteCount: Int64 = 0) {
+    /// A display for `fileCount` files, nil if unknown, with `byteCount` bytes in total. A nil `mode` is that of the console.
+    init(
+        _ console: Console,
+        mode: DisplayMode? = nil,
+        writesRecords: Bool,
+        fileCount: Int? = 1,
+        byteCount: Int64 = 0
+    ) {
         self.console = console
-        self.mode = mode
+        self.mode = mode ?? DisplayMode(for: console)
         self.writesRecords = writesRecords
         self.fileCount = fileCount
         state = Mutex(
@@ -171,11 +177,7 @@ final class ProgressDisplay: Sendable {
 
     /// Prints, once, what a tus server does not support, before the first upload to it.
     private func printOnce(_ limits: TusLimits) {
-        let isFirst = state.withLock { state in
-            defer { state.hasSaidLimits = true }
-            return !state.hasSaidLimits
-        }
-        guard isFirst else { return }
+        guard limitsNote.begin() else { return }
         if limits.isWithoutToken {
             console.note("uploads over tus get no delete token from this server: only an administrator can delete them")
         }

@@ -25,10 +25,7 @@ struct Upload: ContextCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp("Files to upload, or - for standard input.", valueName: "path"),
-        completion: .file()
-    )
+    @Argument("Files to upload, or - for standard input.", value: .file("path"))
     var paths: [String] = []
 
     @OptionGroup(title: "Details of the files") var details: DetailOptions
@@ -40,7 +37,9 @@ struct Upload: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try UploadUsage(self).check()
+        try checkInputs()
+        try checkStandardInput()
+        try checkGuest()
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -69,9 +68,10 @@ struct Upload: ContextCommand {
         ).inputs()
         let servers = try ServerSession(settings, credentials: credentials)
         let guest = try await guestSession(settings, servers)
-        let details = try DetailPlan(
-            details,
+        let details = DetailPlan(
+            options: details,
             settings: settings.settings,
+            label: try details.labelTemplate(),
             today: Formats.localDay(console.context.now()),
             isDateFromMedia: input.dateFromMedia,
             guest: guest?.access
@@ -86,16 +86,8 @@ struct Upload: ContextCommand {
             guest: guest?.access
         )
         let hashes = settings.hashCache()
-        let uploader = { @Sendable (client: GigHiveClient) in
-            Uploader(
-                client: client,
-                store: store.store,
-                directory: store.directory,
-                options: options,
-                hashes: hashes
-            )
-        }
-        let plan = UploadPlan(
+        let uploader = { @Sendable client in store.uploader(client, options, hashes) }
+        var plan = UploadPlan(
             console: console,
             store: store,
             uploader: uploader(await servers.anonymousClient(for: server)),
@@ -105,29 +97,28 @@ struct Upload: ContextCommand {
         // Local errors do not require a login.
         let entries = input.watch == nil ? try await plan.entries(of: inputs, manifest: input.manifest) : []
         let sendsNothing = sending.dryRun || (input.watch == nil && entries.allSatisfy { $0.error != nil })
-        let client: GigHiveClient
         do {
-            client =
+            let client =
                 if let guest { guest.client } else if sendsNothing {
                     await servers.anonymousClient(for: server)
                 } else { try await servers.client(for: server) }
+            plan.uploader = uploader(client)
         } catch {
             UploadPlan.release(entries)
             throw error
         }
         let run = UploadRun(
-            console: console,
             settings: settings,
-            store: store,
-            uploader: uploader(client),
-            anotherUploader: { uploader(client) },
-            request: UploadRequest(
-                details: details,
-                sending: sending,
-                shard: shard,
-                writesProgressRecords: global.progressEvents,
+            plan: plan,
+            anotherUploader: { [client = plan.uploader.client] in uploader(client) },
+            sending: sending,
+            shard: shard,
+            writesProgressRecords: global.progressEvents,
+            continuation: Continuation(
+                arguments: console.context.arguments,
                 pathCount: paths.count,
-                isUnrepeatable: paths.contains("-") || self.guest.eventLink.map { $0 != "ask" } ?? false
+                isPrivate: paths.contains("-") || self.guest.eventLink.map { $0 != "ask" } ?? false,
+                report: sending.report
             ),
             jobs: jobs,
             tape: tape
@@ -142,103 +133,49 @@ struct Upload: ContextCommand {
     }
 }
 
-/// Checks which options of an upload can be combined.
-struct UploadUsage {
-    private let command: Upload
-
-    init(_ command: Upload) {
-        self.command = command
-    }
-
-    /// - Throws: `ValidationError`.
-    func check() throws {
-        try checkInputs()
-        try checkStandardInput()
-        try checkGuest()
-    }
-
+/// Which options can be combined.
+extension Upload {
     private func checkInputs() throws {
-        let input = command.input
-        guard !command.paths.isEmpty || !input.lists.isEmpty || input.watch != nil else {
+        guard !paths.isEmpty || !input.lists.isEmpty || input.watch != nil else {
             throw ValidationError(
                 "Specify files to upload, or use --files-from, --manifest or --watch."
             )
         }
-        guard input.watch == nil || command.paths.isEmpty else {
-            throw ValidationError("--watch cannot be combined with other inputs.")
-        }
-        guard input.watch == nil || command.sending.verify != true else {
+        try require(input.watch == nil || paths.isEmpty, "--watch cannot be combined with other inputs.")
+        guard input.watch == nil || sending.verify != true else {
             throw ValidationError("--verify cannot be combined with --watch; use mediactl uploads verify afterwards.")
         }
-        guard input.watch == nil || (!command.sending.dryRun && !command.sending.failFast) else {
+        guard input.watch == nil || (!sending.dryRun && !sending.failFast) else {
             throw ValidationError("--watch cannot be combined with --dry-run or --fail-fast.")
         }
     }
 
     private func checkStandardInput() throws {
-        let isPiped = command.paths.contains("-")
-        guard command.paths.count(where: { $0 == "-" }) <= 1 else {
-            throw ValidationError("Standard input can be uploaded only once.")
-        }
-        guard !isPiped || command.input.stdinName != nil else {
-            throw ValidationError("Standard input requires a name: --stdin-name NAME.")
-        }
-        guard isPiped || command.input.stdinName == nil else {
-            throw ValidationError("--stdin-name requires the path -.")
-        }
-        guard !isPiped || !command.credentials.passwordStdin else {
-            throw ValidationError("Standard input cannot be both the file and the password.")
-        }
-        guard !isPiped || command.input.shard == nil else {
-            throw ValidationError("Standard input cannot be combined with --shard.")
-        }
+        let isPiped = paths.contains("-")
+        try require(paths.count(where: { $0 == "-" }) <= 1, "Standard input can be uploaded only once.")
+        try require(!isPiped || input.stdinName != nil, "Standard input requires a name: --stdin-name NAME.")
+        try require(isPiped || input.stdinName == nil, "--stdin-name requires the path -.")
+        try require(!isPiped || !credentials.passwordStdin, "Standard input cannot be both the file and the password.")
+        try require(!isPiped || input.shard == nil, "Standard input cannot be combined with --shard.")
         let files =
-            command.input.lists
+            input.lists
             + [
-                ("--event-link-file", command.guest.eventLinkFile),
-                ("--upload-token-file", command.guest.uploadTokenFile),
+                ("--event-link-file", guest.eventLinkFile),
+                ("--upload-token-file", guest.uploadTokenFile),
             ].compactMap { flag, value in value.map { (flag, $0) } }
         let readers =
-            (isPiped ? ["the file -"] : []) + (command.credentials.passwordStdin ? ["--password-stdin"] : [])
+            (isPiped ? ["the file -"] : []) + (credentials.passwordStdin ? ["--password-stdin"] : [])
             + files.filter { $0.1 == "-" }.map(\.0)
         try StandardInputReaders.check(readers)
     }
 
     private func checkGuest() throws {
-        guard command.guest.isGuest else { return }
-        let refused = command.details.given.keys.filter { $0 != "label" }.sorted()
+        guard guest.isGuest else { return }
+        let refused = details.given.keys.filter { $0 != "label" }.sorted()
         guard refused.isEmpty else {
             let flags = refused.map { "--" + $0.replacing("_", with: "-") }.joined(separator: ", ")
             throw ValidationError("The event link specifies the event: omit \(flags).")
         }
-        guard command.sending.transfer.transport != .multipart else {
-            throw ValidationError("Event links require tus: omit --transport multipart.")
-        }
-    }
-}
-
-/// The options of `mediactl upload`, apart from its inputs.
-struct UploadRequest: Sendable {
-    var details: DetailPlan
-    var sending: SendingOptions
-    /// The shard that the inputs belong to.
-    var shard: ShardChoice?
-    var writesProgressRecords: Bool
-    /// Number of paths on the command line.
-    var pathCount = 0
-    /// Whether the command line contains an event link, or reads standard input.
-    var isUnrepeatable = false
-
-    func continuation(_ arguments: [String]) -> Continuation {
-        Continuation(arguments: arguments, pathCount: pathCount, isPrivate: isUnrepeatable, report: sending.report)
-    }
-}
-
-extension SendingOptions {
-    var batchOrder: UploadBatch.Order {
-        switch order {
-        case .given: .asGiven
-        case .largestFirst: .largestFirst
-        }
+        try require(sending.transfer.transport != .multipart, "Event links require tus: omit --transport multipart.")
     }
 }

@@ -15,13 +15,13 @@ struct InputCollection: Sendable {
         /// In the given order; files of a directory are sorted by name.
         var list: [UploadInput]
         /// Unreadable rows of the manifest; its files are checked later.
-        var manifestFaults: [ManifestFaults.Fault] = []
+        var manifestFaults: [ManifestFault] = []
     }
 
     /// - Throws: `Diagnosis` for a list that cannot be read.
     func inputs() async throws -> Inputs {
         let filter = try options.filter()
-        var faults: [ManifestFaults.Fault] = []
+        var faults: [ManifestFault] = []
         var inputs = paths.flatMap { named($0, filter) }
         inputs += try await options.fileLists.paths(in: console.context).flatMap { expanded($0, filter) }
         if let name = options.manifest {
@@ -42,14 +42,14 @@ struct InputCollection: Sendable {
 
     private func named(_ argument: String, _ filter: PathFilter) -> [UploadInput] {
         if argument == "-", let name = options.stdinName {
-            return [UploadInput(source: .standardInput(name: name))]
+            return [UploadInput(path: Array("-".utf8), standardInputName: name)]
         }
         return expanded(RawArguments.bytes(of: argument), filter)
     }
 
     private func expanded(_ path: [UInt8], _ filter: PathFilter) -> [UploadInput] {
         guard options.recursive, FileWalk.isDirectory(path) else {
-            return [UploadInput(source: .file(path))]
+            return [UploadInput(path: path)]
         }
         let result = FileWalk(filter: filter).files(below: path)
         let media = result.files.filter { takesEverything || Self.isMedia($0.path) }
@@ -59,8 +59,8 @@ struct InputCollection: Sendable {
                 "skipped \(count) without a media extension in \(ErrorCatalogue.quoted(path)); use --any-extension"
             )
         }
-        return media.map { UploadInput(source: .file($0.path), origin: .found) }
-            + result.skipped.map { UploadInput(source: .file($0.path), origin: .found, unreadable: $0.reason) }
+        return media.map { UploadInput(path: $0.path, origin: .found) }
+            + result.skipped.map { UploadInput(path: $0.path, origin: .found, unreadable: $0.reason) }
     }
 
     private static func isMedia(_ path: [UInt8]) -> Bool {
@@ -77,22 +77,22 @@ struct InputCollection: Sendable {
         let (rows, faults) = Manifest.rowsAndFaults(in: bytes, as: format)
         let list = rows.map { row in
             UploadInput(
-                source: .file(Array(row.path.utf8)),
+                path: Array(row.path.utf8),
                 origin: .manifest(line: row.line),
                 fields: row.fields
             )
         }
-        return Inputs(list: list, manifestFaults: faults.map(ManifestFaults.Fault.init))
+        return Inputs(list: list, manifestFaults: faults.map(ManifestFault.init))
     }
 
     private func report(_ name: String) async throws -> [UploadInput] {
         let bytes = try await InputFile.bytes(name, flag: "--retry-failed", in: console.context)
-        let report = try PastReport(reading: bytes, name: name)
+        let report = try ReportDocument(reading: bytes, name: name)
         let inputs = report.inputs(from: console.context.workingDirectory)
         if report.unreadableCount > 0 {
             console.warning("the standard input of that run cannot be retried from its report")
         }
-        console.note("\(Formats.count(inputs.count, "file")) of \(report.itemCount) failed in that run")
+        console.note("\(Formats.count(inputs.count, "file")) of \(report.items.count) failed in that run")
         return inputs
     }
 
@@ -113,11 +113,6 @@ struct InputCollection: Sendable {
 }
 
 struct UploadInput: Sendable, Equatable {
-    enum Source: Sendable, Equatable {
-        case file([UInt8])
-        case standardInput(name: String)
-    }
-
     /// Where the input comes from.
     enum Origin: Sendable, Equatable {
         /// The command line or a list.
@@ -130,7 +125,10 @@ struct UploadInput: Sendable, Equatable {
         case report
     }
 
-    var source: Source
+    /// As given.
+    var path: [UInt8]
+    /// The name for standard input, whose path is `-`.
+    var standardInputName: String?
     var origin = Origin.named
     /// Number among all inputs, including those of other shards, from 1; the `{n}` of labels.
     var number = 0
@@ -139,39 +137,23 @@ struct UploadInput: Sendable, Equatable {
     /// The system's error for a directory that could not be read; nothing is sent then.
     var unreadable: String?
 
-    /// As given.
-    var path: [UInt8] {
-        switch source {
-        case .file(let path): path
-        case .standardInput: Array("-".utf8)
-        }
-    }
-
     /// The last component of the path, or the name given for standard input.
-    var fileName: String {
-        switch source {
-        case .file(let path): path.fileName
-        case .standardInput(let name): name
-        }
-    }
+    var fileName: String { standardInputName ?? path.fileName }
 
     /// Whether flags take precedence over the input's own fields: a report has the details of the earlier run, which may have
     /// been the cause of its failure.
     var prefersFlags: Bool { origin == .report }
 }
 
-/// All errors of a manifest, so that they can be fixed at once.
-struct ManifestFaults: Sendable {
-    struct Fault: Sendable, Equatable {
-        var line: Int
-        var words: String
-    }
+/// A row of a manifest that cannot be used, and why.
+struct ManifestFault: Sendable {
+    var line: Int
+    var words: String
+}
 
-    var name: String
-    var faults: [Fault]
-
-    /// One error for all of them. Nothing is sent.
-    var diagnosis: Diagnosis {
+extension Diagnosis {
+    /// One error for all faults of a manifest, so that they can be fixed at once. Nothing is sent.
+    static func invalidManifest(_ name: String, _ faults: [ManifestFault]) -> Diagnosis {
         let file = name == "-" ? "the manifest" : "the manifest \(ErrorCatalogue.quoted(RawArguments.bytes(of: name)))"
         var diagnosis = Diagnosis(
             .invalidManifest,
@@ -183,7 +165,7 @@ struct ManifestFaults: Sendable {
     }
 }
 
-extension ManifestFaults.Fault {
+extension ManifestFault {
     init(_ fault: ManifestError.Fault) {
         let column = fault.column.map { "\(ErrorCatalogue.clean($0)): " } ?? ""
         let nearest = fault.column.flatMap { name in

@@ -84,7 +84,7 @@ final class UploadLedger: Sendable {
         state.withLock { state in
             state.entries.sorted { $0.key < $1.key }.map { index, entry in
                 let line = state.lines[index] ?? UploadReport.line(entry, nil)
-                return UploadReport.line(line, isVerified: state.verification?.isConfirmed(index))
+                return UploadReport.line(line, isVerified: state.verification?.confirmed.contains(index))
             }
         }
     }
@@ -143,15 +143,13 @@ struct UploadCounts: Sendable, Equatable {
 extension JSONRenderer {
     static func counts(_ counts: UploadCounts, duration: Duration, signal: StopSignal?, _ code: ExitCode) -> JSONObject
     {
-        func count(_ state: UploadState) -> JSONValue { JSONValue(counts.count(state)) }
-        return [
-            "items": JSONValue(counts.items), "planned": count(.planned), "done": count(.done),
-            "linked": count(.linked),
-            "duplicate": count(.duplicate), "refused_duplicate": count(.refusedDuplicate), "failed": count(.failed),
-            "cancelled": count(.cancelled),
-            "unknown_outcome": count(.unknownOutcome), "token_lost": count(.tokenLost),
-            "finalized": count(.finalized), "not_started": JSONValue(counts.notStarted),
-            "skipped": JSONValue(counts.skipped),
+        let states: [UploadState] = [
+            .planned, .done, .linked, .duplicate, .refusedDuplicate, .failed, .cancelled, .unknownOutcome, .tokenLost,
+            .finalized,
+        ]
+        let byState = JSONObject(states.map { ($0.rawValue, JSONValue(counts.count($0))) })
+        return ["items": JSONValue(counts.items)] + byState + [
+            "not_started": JSONValue(counts.notStarted), "skipped": JSONValue(counts.skipped),
             "resumed": JSONValue(counts.resumed), "bytes_sent": .integer(counts.bytesSent),
             "duration_ms": .integer(Formats.milliseconds(duration)), "signal": JSONValue(signal?.name),
             "exit_code": exitCode(code),

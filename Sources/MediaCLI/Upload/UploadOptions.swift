@@ -4,48 +4,60 @@ internal import MediaFiles
 
 /// Details of the files of an upload.
 struct DetailOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Date of the event (default: today).", valueName: "yyyy-mm-dd"))
+    @Option("Date of the event (default: today).", value: "yyyy-mm-dd")
     var eventDate: String?
 
-    @Option(help: ArgumentHelp("Band, couple or organization (default: \"Band\").", valueName: "name"))
+    @Option("Band, couple or organization (default: \"Band\").", value: "name")
     var orgName: String?
 
-    @Option(help: ArgumentHelp("Event type: band, wedding or other (default: band).", valueName: "type"))
+    @Option("Event type: band, wedding or other (default: band).", value: "type")
     var eventType: String?
 
     @Option(
-        help: ArgumentHelp(
-            """
-            Title (default: the file name without extension). {stem}, {name}, {ext}, {parent}, {date} and {n} are \
-            replaced, {n:3} as 007; "Auto {date}" is the label that the phone app uses.
-            """,
-            valueName: "text"
-        )
+        """
+        Title (default: the file name without extension). {stem}, {name}, {ext}, {parent}, {date} and {n} are \
+        replaced, {n:3} as 007; "Auto {date}" is the label that the phone app uses.
+        """,
+        value: "text"
     )
     var label: String?
 
-    @Option(help: ArgumentHelp("Names, comma-separated.", valueName: "names"))
+    @Option("Names, comma-separated.", value: "names")
     var participants: String?
 
-    @Option(help: ArgumentHelp("Keywords, comma-separated.", valueName: "words"))
+    @Option("Keywords, comma-separated.", value: "words")
     var keywords: String?
 
-    @Option(help: ArgumentHelp("Location of the event.", valueName: "text"))
+    @Option("Location of the event.", value: "text")
     var location: String?
 
-    @Option(help: ArgumentHelp("Rating of the event, from 0 to 9.", valueName: "n"))
+    @Option("Rating of the event, from 0 to 9.", value: "n")
     var rating: String?
 
-    @Option(help: ArgumentHelp("Notes on the event.", valueName: "text"))
+    @Option("Notes on the event.", value: "text")
     var notes: String?
+
+    /// The names of the fields.
+    static let names = [
+        "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",
+    ]
 
     /// Keyed by the names of the fields.
     var given: [String: String] {
-        let all: [String: String?] = [
-            "event_date": eventDate, "org_name": orgName, "event_type": eventType, "label": label,
-            "participants": participants, "keywords": keywords, "location": location, "rating": rating, "notes": notes,
-        ]
-        return all.compactMapValues { $0 }
+        let values = [eventDate, orgName, eventType, label, participants, keywords, location, rating, notes]
+        return Dictionary(uniqueKeysWithValues: zip(Self.names, values)).compactMapValues { $0 }
+    }
+
+    /// - Throws: `Diagnosis` for an invalid template.
+    func labelTemplate() throws -> LabelTemplate? {
+        do {
+            return try label.map { try LabelTemplate($0) }
+        } catch let error as LabelTemplateError {
+            throw Diagnosis.usage(
+                "--label: \(ErrorCatalogue.quoted(error.template)): \(ErrorCatalogue.clean(error.reason))",
+                hint: "places are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:3}; {{ and }} are braces"
+            )
+        }
     }
 
     /// A file name without its last extension; `.hidden` and `name.` stay as they are.
@@ -61,60 +73,39 @@ struct InputOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Recurse into directories; non-media files are skipped.")
     var recursive = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Upload only matching files in directories, for example \"*.mp4\"; may be repeated.",
-            valueName: "glob"
-        )
-    )
+    @Option("Upload only matching files in directories, for example \"*.mp4\"; may be repeated.", value: "glob")
     var include: [String] = []
 
-    @Option(
-        help: ArgumentHelp("Skip matching files in directories; may be repeated.", valueName: "glob")
-    )
+    @Option("Skip matching files in directories; may be repeated.", value: "glob")
     var exclude: [String] = []
 
     @OptionGroup var fileLists: FileListOptions
 
     @Option(
-        help: ArgumentHelp(
-            "Read files and their details from a table: CSV with a header line, or JSON lines; - for standard input.",
-            valueName: "file"
-        ),
-        completion: .file()
+        "Read files and their details from a table: CSV with a header line, or JSON lines; - for standard input.",
+        value: .file
     )
     var manifest: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Retry the files that failed in an earlier report, with their details.",
-            valueName: "report"
-        ),
-        completion: .file()
-    )
+    @Option("Retry the files that failed in an earlier report, with their details.", value: .file("report"))
     var retryFailed: String?
 
     @Option(
-        help: ArgumentHelp(
-            """
-            Upload only shard I of N, I from 0; auto or auto/N uses the scheduler's variables (JOB_COMPLETION_INDEX, \
-            SLURM_ARRAY_TASK_ID).
-            """,
-            valueName: "i/n"
-        )
+        """
+        Upload only shard I of N, I from 0; auto or auto/N uses the scheduler's variables (JOB_COMPLETION_INDEX, \
+        SLURM_ARRAY_TASK_ID).
+        """,
+        value: "i/n"
     )
     var shard: String?
 
-    @Option(
-        help: ArgumentHelp("Upload new files in this directory once complete, until Ctrl-C.", valueName: "dir"),
-        completion: .directory
-    )
+    @Option("Upload new files in this directory once complete, until Ctrl-C.", value: .directory)
     var watch: String?
 
     @Flag(help: "Use the date recorded in each file as the event date, if present.")
     var dateFromMedia = false
 
-    @Option(help: ArgumentHelp("File name for standard input on the server.", valueName: "name"))
+    @Option("File name for standard input on the server.", value: "name")
     var stdinName: String?
 
     /// Options that list inputs, as written on the command line.
@@ -140,10 +131,8 @@ struct InputOptions: ParsableArguments {
         guard (include.isEmpty && exclude.isEmpty) || recursive || watch != nil else {
             throw ValidationError("--include and --exclude are for files found in directories: add --recursive.")
         }
-        guard watch != "" else { throw ValidationError("--watch: an empty path.") }
-        guard watch == nil || (lists.isEmpty && !recursive) else {
-            throw ValidationError("--watch cannot be combined with other inputs.")
-        }
+        try require(watch != "", "--watch: an empty path.")
+        try require(watch == nil || (lists.isEmpty && !recursive), "--watch cannot be combined with other inputs.")
     }
 }
 
@@ -235,10 +224,7 @@ struct SendingOptions: ParsableArguments, Sendable {
     /// Whether files that the server is known to have are sent.
     var sendsAgain: Bool { again || force }
 
-    @Option(
-        name: .jobs,
-        help: ArgumentHelp("Number of parallel uploads, 1 to 16 (default: 4).", valueName: "n")
-    )
+    @Option("Number of parallel uploads, 1 to 16 (default: 4).", value: "n", name: .jobs)
     var jobs: String?
 
     @Option(help: "Upload order.")
@@ -247,21 +233,10 @@ struct SendingOptions: ParsableArguments, Sendable {
     @Flag(help: "Stop after the first failure.")
     var failFast = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Write a JSON report with the result for each file; --retry-failed reads it.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
+    @Option("Write a JSON report with the result for each file; --retry-failed reads it.", value: .file)
     var report: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Also add each uploaded file to this tape; created if it does not exist.",
-            valueName: "tape"
-        )
-    )
+    @Option("Also add each uploaded file to this tape; created if it does not exist.", value: "tape")
     var tape: String?
 
     @Flag(
@@ -275,13 +250,9 @@ struct SendingOptions: ParsableArguments, Sendable {
     @OptionGroup var transfer: TransferOptions
 
     func validate() throws {
-        guard verify != true || !dryRun else {
-            throw ValidationError("--verify cannot be combined with --dry-run: nothing is uploaded.")
-        }
-        guard tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true else {
-            throw ValidationError("--tape: an empty name.")
-        }
-        guard report != "" else { throw ValidationError("--report: an empty path.") }
+        try require(verify != true || !dryRun, "--verify cannot be combined with --dry-run: nothing is uploaded.")
+        try require(tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true, "--tape: an empty name.")
+        try require(report != "", "--report: an empty path.")
     }
 }
 
@@ -293,19 +264,12 @@ struct TransferOptions: ParsableArguments, Sendable {
         case tus
     }
 
-    @Option(
-        help: ArgumentHelp(
-            "Transport: auto, multipart, or tus, which is resumable (default: auto).",
-            valueName: "transport"
-        )
-    )
+    @Option("Transport: auto, multipart, or tus, which is resumable (default: auto).", value: "transport")
     var transport: Transport?
 
     @Option(
-        help: ArgumentHelp(
-            "Initial chunk size of tus uploads (default: 8M, minimum: 64K); adjusted if the server permits it.",
-            valueName: "size"
-        )
+        "Initial chunk size of tus uploads (default: 8M, minimum: 64K); adjusted if the server permits it.",
+        value: "size"
     )
     var chunkSize: String?
 
@@ -322,9 +286,7 @@ struct TransferOptions: ParsableArguments, Sendable {
     var parallelParts: Int = 1
 
     func validate() throws {
-        guard (1...16).contains(parallelParts) else {
-            throw ValidationError("--parallel-parts takes a whole number from 1 to 16.")
-        }
+        try require((1...16).contains(parallelParts), "--parallel-parts takes a whole number from 1 to 16.")
         guard parallelParts == 1 || transport != .multipart else {
             throw ValidationError("--parallel-parts requires tus and cannot be combined with --transport multipart.")
         }

@@ -2,14 +2,14 @@ internal import Foundation
 internal import GigHive
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
-internal import Synchronization
 
 /// Checks inputs before anything is sent, and makes the items of a batch.
 struct UploadPlan: Sendable {
     let console: Console
     let store: StoreSession
-    let uploader: Uploader
+    var uploader: Uploader
     let details: DetailPlan
     /// Maximum size of standard input, in bytes.
     let maximumBytes: Int64
@@ -77,28 +77,26 @@ struct UploadPlan: Sendable {
     }
 
     private func refuseFaults(
-        _ unreadable: [ManifestFaults.Fault],
+        _ unreadable: [ManifestFault],
         in entries: [Entry],
         of manifest: String?
     ) throws(Diagnosis) {
         guard let manifest else { return }
-        let faulty = entries.compactMap { entry -> ManifestFaults.Fault? in
+        let faulty = entries.compactMap { entry -> ManifestFault? in
             guard case .manifest(let line) = entry.input.origin, let error = entry.error else { return nil }
             return .init(line: line, words: ErrorCatalogue.diagnosis(of: error).message)
         }
         let faults = (unreadable + faulty).sorted { $0.line < $1.line }
         if !faults.isEmpty {
-            throw ManifestFaults(name: manifest, faults: faults).diagnosis
+            throw .invalidManifest(manifest, faults)
         }
     }
 
     // MARK: Standard input
 
     private func source(of input: UploadInput) async throws -> UploadSource {
-        switch input.source {
-        case .file(let path): .file(path: path)
-        case .standardInput(let name): .spooled(try await spool(), name: name)
-        }
+        guard let name = input.standardInputName else { return .file(path: input.path) }
+        return .spooled(try await spool(), name: name)
     }
 
     /// Copies standard input to the data directory, on a separate thread, since a pipe may be slow.
@@ -106,21 +104,9 @@ struct UploadPlan: Sendable {
         let input = console.context.standardInput
         let directory = store.directory
         let limit = maximumBytes
-        let isCancelled = Mutex(false)
-        return try await console.context.interruption.handling({ _ in isCancelled.withLock { $0 = true } }) {
-            try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global().async {
-                    continuation.resume(
-                        with: Result {
-                            try SpoolFile(
-                                copying: input,
-                                to: directory,
-                                limit: limit,
-                                isCancelled: { isCancelled.withLock { $0 } }
-                            )
-                        }
-                    )
-                }
+        return try await console.context.interruption.cancelling {
+            try await BlockingWork.runCancellable { isCancelled in
+                try SpoolFile(copying: input, to: directory, limit: limit, isCancelled: isCancelled)
             }
         }
     }
@@ -129,40 +115,14 @@ struct UploadPlan: Sendable {
 /// Decides the details of each file: from its manifest row, then the flags, then the file itself, then the settings. With
 /// an event link most of them come from the server.
 struct DetailPlan: Sendable {
-    private let options: DetailOptions
-    private let settings: Settings
-    private let label: LabelTemplate?
-    /// `YYYY-MM-DD`.
-    private let today: String
-    private let localDay: @Sendable (Int64) -> String
-    private let guest: GuestAccess?
-    private let isDateFromMedia: Bool
-
-    /// `today` is the date if nothing else specifies one. With `isDateFromMedia` the file's own time is the date.
-    ///
-    /// - Throws: `Diagnosis` for an invalid label template.
-    init(
-        _ options: DetailOptions,
-        settings: Settings,
-        today: String,
-        isDateFromMedia: Bool,
-        guest: GuestAccess?
-    ) throws {
-        self.options = options
-        self.settings = settings
-        self.today = today
-        self.guest = guest
-        self.isDateFromMedia = isDateFromMedia
-        localDay = { Formats.localDay(Date(timeIntervalSince1970: Double($0))) }
-        do {
-            label = try options.label.map { try LabelTemplate($0) }
-        } catch let error as LabelTemplateError {
-            throw Diagnosis.usage(
-                "--label: \(ErrorCatalogue.quoted(error.template)): \(ErrorCatalogue.clean(error.reason))",
-                hint: "places are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:3}; {{ and }} are braces"
-            )
-        }
-    }
+    let options: DetailOptions
+    let settings: Settings
+    let label: LabelTemplate?
+    /// The date if nothing else specifies one: `YYYY-MM-DD`.
+    let today: String
+    /// Whether the file's own time is the date.
+    let isDateFromMedia: Bool
+    let guest: GuestAccess?
 
     /// - Throws: `GigHiveError` with code `.invalidDetail`.
     func details(of input: UploadInput) throws(GigHiveError) -> UploadDetails {
@@ -201,10 +161,10 @@ struct DetailPlan: Sendable {
     /// The local day of the recording, if requested and present in the file. An unreadable file gets a better error
     /// elsewhere.
     private func recordingDate(of input: UploadInput) -> String? {
-        guard isDateFromMedia, case .file(let path) = input.source,
-            let file = try? SourceFile(path: path)
-        else { return nil }
-        return MediaCreationTime.seconds(of: file).map(localDay)
+        guard isDateFromMedia, input.standardInputName == nil, let file = try? SourceFile(path: input.path) else {
+            return nil
+        }
+        return MediaCreationTime.seconds(of: file).map { Formats.localDay(Date(timeIntervalSince1970: Double($0))) }
     }
 
     private func title(of input: UploadInput, date: String) -> String {
@@ -234,11 +194,7 @@ struct DetailPlan: Sendable {
 extension UploadInput {
     /// The path for labels, `{stem}` and the like: with spaces for control characters, which labels must not contain.
     fileprivate var labelPath: [UInt8] {
-        let path =
-            switch source {
-            case .file(let path): path
-            case .standardInput(let name): Array(name.utf8)
-            }
+        let path = standardInputName.map { Array($0.utf8) } ?? path
         let text = String(decoding: path, as: UTF8.self)
         let isControl = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
         guard text.unicodeScalars.contains(where: isControl) else { return path }

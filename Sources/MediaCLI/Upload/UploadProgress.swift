@@ -173,12 +173,6 @@ struct TotalProgress: Sendable, Equatable {
     var passedPerSecond: Double?
 
     var percent: Int64 { Progress.percent(bytesPassed, of: byteCount) ?? 0 }
-
-    /// Time to the last byte at the current rate; nil after it.
-    var remaining: Duration? {
-        guard fileCount != nil, bytesPassed < byteCount, let passedPerSecond, passedPerSecond >= 1 else { return nil }
-        return .seconds(Double(byteCount - bytesPassed) / passedPerSecond)
-    }
 }
 
 /// The text of progress lines.
@@ -251,8 +245,8 @@ enum ProgressLine {
         if let rate = total.bytesPerSecond {
             parts.append("\(Formats.bytes(Int64(rate)))/s")
         }
-        if let remaining = total.remaining {
-            parts.append("ETA \(Formats.clock(remaining))")
+        if total.fileCount != nil {
+            parts += Progress.timeLeft(total.bytesPassed, of: total.byteCount, rate: total.passedPerSecond)
         }
         if total.failed > 0 {
             parts.append("\(total.failed) failed")

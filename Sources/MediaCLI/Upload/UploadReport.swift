@@ -60,70 +60,10 @@ struct UploadReport: Sendable {
     }
 }
 
-/// The report of an earlier run, for `--retry-failed`.
-struct PastReport: Sendable {
-    /// States with nothing left to do: the event has the file. Uploading it again does not restore a lost token.
-    private static let goodEnds: Set<String> = ["done", "linked", "duplicate", "token_lost"]
-
-    private let document: ReportDocument
-
-    /// - Throws: `Diagnosis` (usage) if it is not a report.
-    init(reading bytes: [UInt8], name: String) throws(Diagnosis) {
-        // A report of mediactl has a path and a state for each item.
-        guard let document = ReportDocument(bytes), document.items.allSatisfy({ $0.path != nil && $0.state != nil })
-        else {
-            throw .usage(
-                "--retry-failed: \(ErrorCatalogue.quoted(RawArguments.bytes(of: name))) is not an upload report",
-                hint: "write a report with: mediactl upload --report FILE"
-            )
-        }
-        self.document = document
-    }
-
-    var itemCount: Int { document.items.count }
-
-    private var failed: [ReportedUpload] { document.items.filter { !Self.goodEnds.contains($0.state ?? "") } }
-
-    /// Address of the server of that run.
-    var server: String { document.server ?? "" }
-
-    /// The files that the run reported as stored.
-    var storedItems: [(path: [UInt8], upload: StoredUpload)] {
-        document.items.compactMap { item in
-            guard Self.goodEnds.contains(item.state ?? ""), let path = item.bytes, let fileID = item.fileID,
-                let checksum = item.checksumSHA256, let date = item.fields["event_date"],
-                let orgName = item.fields["org_name"]
-            else { return nil }
-            let upload = StoredUpload(fileID: fileID, checksumSHA256: checksum, eventDate: date, orgName: orgName)
-            return (path, upload)
-        }
-    }
-
-    /// Number of failed uploads of standard input.
-    var unreadableCount: Int { failed.count { $0.path == "-" } }
-
-    /// The files that failed. Relative paths are completed if `directory` is not the directory of that run.
-    func inputs(from directory: String) -> [UploadInput] {
-        failed.compactMap { item in
-            guard item.path != "-", let path = item.bytes else { return nil }
-            return UploadInput(
-                source: .file(
-                    document.workingDirectory == directory ? path : path.absolute(from: document.workingDirectory)
-                ),
-                origin: .report,
-                fields: item.fields
-            )
-        }
-    }
-}
-
 /// An upload in a report, or in a record of `upload --json` (`docs/json.md`).
 struct ReportedUpload: Sendable {
     private static let texts = [
         "schema", "type", "path", "path_base64", "upload_id", "state", "checksum_sha256",
-    ]
-    private static let fieldNames = [
-        "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",
     ]
 
     private let members: JSONObject
@@ -131,7 +71,7 @@ struct ReportedUpload: Sendable {
     /// nil unless it is an object whose members have the types of an upload.
     init?(_ value: JSONValue?) {
         guard let members = value?.members,
-            (Self.texts + Self.fieldNames).allSatisfy({ members[$0] ?? .null == .null || members[$0]?.text != nil })
+            (Self.texts + DetailOptions.names).allSatisfy({ members[$0] ?? .null == .null || members[$0]?.text != nil })
         else { return nil }
         switch members["file_id"] {
         case nil, .null?, .integer?: self.members = members
@@ -157,13 +97,15 @@ struct ReportedUpload: Sendable {
 
     /// Keyed by the upload's field names.
     var fields: [String: String] {
-        Dictionary(uniqueKeysWithValues: Self.fieldNames.compactMap { name in members[name]?.text.map { (name, $0) } })
+        let values = DetailOptions.names.map { ($0, members[$0]?.text) }
+        return Dictionary(uniqueKeysWithValues: values).compactMapValues { $0 }
     }
 }
 
 /// A parsed report of `upload --report`.
 struct ReportDocument: Sendable {
-    var server: String?
+    /// Address of the server of that run; empty if unknown.
+    var server: String
     var workingDirectory: String
     var items: [ReportedUpload]
 
@@ -174,8 +116,56 @@ struct ReportDocument: Sendable {
         else { return nil }
         items = elements.compactMap(ReportedUpload.init)
         guard items.count == elements.count else { return nil }
-        server = members["server"]?.text
+        server = members["server"]?.text ?? ""
         self.workingDirectory = workingDirectory
+    }
+}
+
+/// The report of an earlier run, for `--retry-failed`.
+extension ReportDocument {
+    /// States with nothing left to do: the event has the file. Uploading it again does not restore a lost token.
+    private static let goodEnds: Set<String> = ["done", "linked", "duplicate", "token_lost"]
+
+    /// - Throws: `Diagnosis` (usage) if it is not a report.
+    init(reading bytes: [UInt8], name: String) throws(Diagnosis) {
+        // A report of mediactl has a path and a state for each item.
+        guard let document = ReportDocument(bytes), document.items.allSatisfy({ $0.path != nil && $0.state != nil })
+        else {
+            throw .usage(
+                "--retry-failed: \(ErrorCatalogue.quoted(RawArguments.bytes(of: name))) is not an upload report",
+                hint: "write a report with: mediactl upload --report FILE"
+            )
+        }
+        self = document
+    }
+
+    private var failed: [ReportedUpload] { items.filter { !Self.goodEnds.contains($0.state ?? "") } }
+
+    /// The files that the run reported as stored.
+    var stored: [UploadLedger.StoredFile] {
+        items.enumerated().compactMap { index, item in
+            guard Self.goodEnds.contains(item.state ?? ""), let path = item.bytes, let fileID = item.fileID,
+                let checksum = item.checksumSHA256, let date = item.fields["event_date"],
+                let orgName = item.fields["org_name"]
+            else { return nil }
+            let upload = StoredUpload(fileID: fileID, checksumSHA256: checksum, eventDate: date, orgName: orgName)
+            return UploadLedger.StoredFile(index: index, path: path, upload: upload)
+        }
+    }
+
+    /// Number of failed uploads of standard input.
+    var unreadableCount: Int { failed.count { $0.path == "-" } }
+
+    /// The files that failed. Relative paths are completed if `directory` is not the directory of that run.
+    func inputs(from directory: String) -> [UploadInput] {
+        failed.compactMap { item in
+            guard item.path != "-", let path = item.bytes else { return nil }
+            return UploadInput(
+                path: workingDirectory == directory ? path : path.absolute(from: workingDirectory),
+                origin: .report,
+                fields: item.fields
+            )
+        }
     }
 }
 

@@ -9,28 +9,35 @@ internal import Synchronization
 
 /// The parallel uploads of one command.
 struct UploadRun: Sendable {
-    let console: Console
     let settings: SettingsSession
-    let store: StoreSession
-    let uploader: Uploader
+    let plan: UploadPlan
     /// Makes an equivalent uploader without cached knowledge of the server's files.
     let anotherUploader: @Sendable () -> Uploader
-    let request: UploadRequest
+    let sending: SendingOptions
+    /// The shard that the inputs belong to.
+    let shard: ShardChoice?
+    let writesProgressRecords: Bool
+    let continuation: Continuation
     let jobs: Int
     /// The tape to fill.
     var tape: UploadTape?
 
-    var sending: SendingOptions { request.sending }
-    var contact: String { settings.settings.contact.value }
+    private var console: Console { settings.console }
+    private var uploader: Uploader { plan.uploader }
 
-    var plan: UploadPlan {
-        UploadPlan(
-            console: console,
-            store: store,
-            uploader: uploader,
-            details: request.details,
-            maximumBytes: settings.settings.maxBytes.value
+    /// `fileCount` is nil if unknown.
+    private func teller(fileCount: Int?) -> UploadTeller {
+        UploadTeller(
+            console,
+            contact: settings.settings.contact.value,
+            fileCount: fileCount,
+            namesServer: settings.flags[.server] != nil,
+            continuation: continuation
         )
+    }
+
+    private func display(fileCount: Int?, byteCount: Int64 = 0) -> ProgressDisplay {
+        ProgressDisplay(console, writesRecords: writesProgressRecords, fileCount: fileCount, byteCount: byteCount)
     }
 
     /// Runs the batch and writes its records, text, report and summary.
@@ -44,13 +51,7 @@ struct UploadRun: Sendable {
         }
         let isVerified = !sending.dryRun && (sending.verify ?? (entries.count > 1))
         let ledger = UploadLedger(entries, keepsLines: sending.report != nil, keepsStored: isVerified)
-        let teller = UploadTeller(
-            console,
-            contact: contact,
-            fileCount: entries.count,
-            namesServer: settings.flags[.server] != nil,
-            continuation: request.continuation(console.context.arguments)
-        )
+        let teller = teller(fileCount: entries.count)
         // A signal between two files, or before a result is printed, ends the loop and not the program.
         return await console.context.interruption.handling({ _ in }) {
             if sending.dryRun {
@@ -95,7 +96,7 @@ struct UploadRun: Sendable {
             [
                 "server": .string(uploader.client.server.description), "items": JSONValue(items),
                 "dry_run": .bool(sending.dryRun), "jobs": JSONValue(jobs),
-                "shard": JSONRenderer.shard(request.shard),
+                "shard": JSONRenderer.shard(shard),
             ]
         )
         try console.requireOutput()
@@ -117,7 +118,7 @@ struct UploadRun: Sendable {
                     server: uploader.client.server.description,
                     workingDirectory: console.context.workingDirectory,
                     createdAt: console.context.now(),
-                    shard: request.shard,
+                    shard: shard,
                     summary: summary(),
                     lines: ledger.lines
                 ).text
@@ -164,22 +165,17 @@ struct UploadRun: Sendable {
         let control = BatchControl()
         let events = UploadEvents(
             console: console,
-            display: ProgressDisplay(
-                console,
-                mode: DisplayMode(for: console),
-                writesRecords: request.writesProgressRecords,
-                fileCount: entries.count,
-                byteCount: entries.reduce(0) { $0 + $1.sizeBytes }
-            ),
+            display: display(fileCount: entries.count, byteCount: entries.reduce(0) { $0 + $1.sizeBytes }),
             ledger: ledger,
             teller: teller,
             tape: tape,
             drain: { control.drain() }
         )
         let files = entries.map { UploadEvents.File($0, uploader) }
+        let order: UploadBatch.Order = sending.order == .given ? .asGiven : .largestFirst
         let batch = UploadBatch(
             uploader: uploader,
-            options: .init(jobs: jobs, order: sending.batchOrder, failFast: sending.failFast)
+            options: .init(jobs: jobs, order: order, failFast: sending.failFast)
         )
         await console.context.interruption.handling({ stop(control, events.display, $0) }) {
             await events.run { announce in
@@ -224,39 +220,25 @@ extension UploadRun {
     /// - Throws: `Diagnosis` if the directory cannot be watched; otherwise as `run`.
     func watch(_ directory: [UInt8], filter: PathFilter) async throws -> ExitCode {
         let began = console.context.elapsed()
-        let watch = try Self.watch(of: directory, filter: filter)
+        let watch: DirectoryWatch
+        do {
+            watch = try DirectoryWatch(directory, filter: filter)
+        } catch {
+            throw ErrorCatalogue.diagnosis(ofWatching: error)
+        }
         let report = try begin(items: nil)
         console.note("watching \(ErrorCatalogue.quoted(directory)); Ctrl-C ends it")
         let ledger = UploadLedger(keepsLines: sending.report != nil)
-        let teller = UploadTeller(
-            console,
-            contact: contact,
-            fileCount: nil,
-            namesServer: settings.flags[.server] != nil,
-            continuation: request.continuation(console.context.arguments)
-        )
+        let teller = teller(fileCount: nil)
         return await console.context.interruption.handling({ _ in }) {
             await send(watch, ledger, teller)
             return finish(ledger, teller, report, began: began)
         }
     }
 
-    private static func watch(of directory: [UInt8], filter: PathFilter) throws(Diagnosis) -> DirectoryWatch {
-        do {
-            return try DirectoryWatch(directory, filter: filter)
-        } catch {
-            throw ErrorCatalogue.diagnosis(ofWatching: error)
-        }
-    }
-
     private func send(_ watch: DirectoryWatch, _ ledger: UploadLedger, _ teller: UploadTeller) async {
         let control = BatchControl()
-        let display = ProgressDisplay(
-            console,
-            mode: DisplayMode(for: console),
-            writesRecords: request.writesProgressRecords,
-            fileCount: nil
-        )
+        let display = display(fileCount: nil)
         let (arrivals, door) = AsyncStream<[UInt8]>.makeStream()
         let watching = Task {
             for await path in watch.files {
@@ -333,8 +315,8 @@ extension UploadRun {
 
     /// A checked new file; nil if it is to be ignored.
     private func entry(for path: [UInt8], number: Int) async -> UploadPlan.Entry? {
-        let input = UploadInput(source: .file(path), origin: .found, number: number)
-        if let shard = request.shard, !shard.shard.contains(path) {
+        let input = UploadInput(path: path, origin: .found, number: number)
+        if let shard, !shard.shard.contains(path) {
             return nil
         }
         // Only standard input can throw, and this is a path.

@@ -19,12 +19,12 @@ final class UploadTape: Sendable {
         var indices: [Int] = []
         /// New clips that are not in the album yet.
         var fresh: [ClipRecord] = []
-        var hasFailed = false
     }
 
     private let session: TapesSession
     private let title: String
     private let state: Mutex<State>
+    private let failureWarning = Once()
 
     private var console: Console { session.console }
 
@@ -73,38 +73,28 @@ final class UploadTape: Sendable {
                 "standard input is no file, so it is not in the tape \(ErrorCatalogue.quoted(title))"
             )
         }
-        let failure = await BlockingWork.run { [self] () -> TapesError? in
-            do throws(TapesError) {
-                try add(index, result.path)
-                return nil
-            } catch {
-                return error
-            }
-        }
-        if let failure {
-            complain(failure, of: result.path)
+        do throws(TapesError) {
+            try await BlockingWork.run { [self] () throws(TapesError) in try add(index, result.path) }
+        } catch {
+            complain(error, of: result.path)
         }
     }
 
     private func add(_ index: Int, _ path: [UInt8]) throws(TapesError) {
         let editor = session.editor
         let clip = try editor.inspect(path, allowingMissing: false)
-        let made = state.withLock { (state) -> Result<TapeRecord?, TapesError> in
-            guard let source = clip.source, !state.sources.contains(source) else { return .success(nil) }
-            do throws(TapesError) {
-                let isNew = state.tape == nil
-                let tape = if let known = state.tape { known } else { try editor.create(title: title) }
-                state.tape = tape
-                let position = state.firstPosition + state.indices.count { $0 < index }
-                state.fresh += try editor.add([clip], to: tape, at: position)
-                state.sources.insert(source)
-                state.indices.append(index)
-                return .success(isNew ? tape : nil)
-            } catch {
-                return .failure(error)
-            }
+        let made = try state.withLock { (state) throws(TapesError) -> TapeRecord? in
+            guard let source = clip.source, !state.sources.contains(source) else { return nil }
+            let isNew = state.tape == nil
+            let tape = if let known = state.tape { known } else { try editor.create(title: title) }
+            state.tape = tape
+            let position = state.firstPosition + state.indices.count { $0 < index }
+            state.fresh += try editor.add([clip], to: tape, at: position)
+            state.sources.insert(source)
+            state.indices.append(index)
+            return isNew ? tape : nil
         }
-        if let tape = try made.get() {
+        if let tape = made {
             console.note("made the tape \(ErrorCatalogue.quoted(tape.title)) as \(tape.id)")
         }
     }
@@ -115,11 +105,7 @@ final class UploadTape: Sendable {
         guard diagnosis.exitCode != .usage else {
             return console.warning("not in the tape \(ErrorCatalogue.quoted(title)): \(diagnosis.message)")
         }
-        let isNews = state.withLock { state in
-            defer { state.hasFailed = true }
-            return !state.hasFailed
-        }
-        if isNews {
+        if failureWarning.begin() {
             console.warning(
                 "\(ErrorCatalogue.quoted(path)) is not in the tape \(ErrorCatalogue.quoted(title)): \(diagnosis.message)"
             )

@@ -155,7 +155,7 @@ final class UploadTeller: Sendable {
             console.note("to upload the files that were not started, run the same command again")
         }
         let comparison = verification.flatMap { $0.failure == nil ? $0 : nil }
-        let confirmed = comparison.map { ", \($0.confirmedCount) verified by its listing" } ?? ""
+        let confirmed = comparison.map { ", \($0.confirmed.count) verified by its listing" } ?? ""
         // The listing overrides the responses about files that it does not have.
         let present = max(0, counts.good - (comparison?.missing.count ?? 0))
         console.note(
@@ -195,17 +195,15 @@ struct UploadEvents: Sendable {
 
     typealias Announce = @Sendable (UploadBatch.Event, File) -> Void
 
-    private enum Saying: Sendable {
-        case warnings([UploadWarning], path: [UInt8])
-        case end(Int, UploadResult, said: [UploadWarning])
-    }
+    private typealias Saying = @Sendable () async -> Void
 
     /// Runs `work`, which announces events with their files. Returns when all of them are reported.
     func run(_ work: (_ announce: @escaping Announce) async -> Void) async {
         let (sayings, voice) = AsyncStream<Saying>.makeStream()
         let telling = Task {
             for await saying in sayings {
-                await tell(saying)
+                await saying()
+                drainIfUnread()
             }
         }
         await console.ticking({ display.tick() }, status: { display.showStatus() }) {
@@ -220,7 +218,7 @@ struct UploadEvents: Sendable {
         switch event {
         case .began(let index):
             if !file.warnings.isEmpty {
-                voice.yield(.warnings(file.warnings, path: file.path))
+                voice.yield { teller.warn(file.warnings, of: file.path) }
             }
             display.begin(index, path: file.path, byteCount: file.sizeBytes)
         case .upload(let index, let event): display.handle(index, event)
@@ -228,22 +226,15 @@ struct UploadEvents: Sendable {
         case .ended(let index, let result):
             ledger.end(index, result)
             display.end(index, byteCount: file.sizeBytes, isGood: result.exitCode == .success)
-            voice.yield(.end(index, result, said: file.warnings))
+            voice.yield {
+                teller.tell(result, said: file.warnings)
+                await tape?.take(index, result)
+                if isOpenEnded { await tape?.conclude(showsProgress: false) }
+            }
             // Checked at once, so that nothing starts between this event and its report.
             console.context.output.noticeClosedPipe()
             drainIfUnread()
         }
-    }
-
-    private func tell(_ saying: Saying) async {
-        switch saying {
-        case .warnings(let warnings, let path): teller.warn(warnings, of: path)
-        case .end(let index, let result, let said):
-            teller.tell(result, said: said)
-            await tape?.take(index, result)
-            if isOpenEnded { await tape?.conclude(showsProgress: false) }
-        }
-        drainIfUnread()
     }
 
     private func drainIfUnread() {

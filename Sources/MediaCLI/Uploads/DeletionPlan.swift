@@ -60,8 +60,6 @@ struct DeletionPlan: Sendable {
 
     /// The scope and address for an administrator if no entry has them: those of the configured server, otherwise of the
     /// only host whose journal has the ID; nil if neither is known.
-    ///
-    /// - Throws: `StoreError`, `ServerURLError`.
     func adminTarget(for fileID: Int64?) throws -> (host: String, server: ServerURL)? {
         if let server, host == nil || server.scope == host {
             return (server.scope, server)
@@ -72,8 +70,6 @@ struct DeletionPlan: Sendable {
     }
 
     /// The checksum in the journal for an ID whose token was lost.
-    ///
-    /// - Throws: `StoreError`.
     func journaledChecksum(of fileID: Int64, host: String) throws -> String? {
         try journal(fileID).first { $0.host == host && $0.checksumSHA256 != nil }?.checksumSHA256
     }
@@ -87,35 +83,23 @@ struct DeletionPlan: Sendable {
     /// `ServerURLError` for an entry with an invalid address.
     func target(for fileID: Int64) throws -> Target {
         let entries = try store.tokens(fileID: fileID, host: nil)
-        let hosts = Set(entries.map(\.host)).sorted()
         if let scope {
-            let own = entries.first { $0.host == scope }
-            guard let address = try address(for: scope, entry: own) else {
+            // The configured server for its own scope; otherwise the entry's own address.
+            if let server, server.scope == scope { return Target(fileID: fileID, host: scope, server: server) }
+            guard let own = entries.first(where: { $0.host == scope }) else {
                 throw GigHiveError.withoutToken(fileID, host: scope, in: store)
             }
-            return Target(fileID: fileID, host: scope, server: address)
+            return Target(fileID: fileID, host: scope, server: try ServerURL(own.baseURL))
         }
-        guard let entry = entries.first, hosts.count == 1 else {
-            throw hosts.isEmpty ? GigHiveError.withoutToken(fileID, host: nil, in: store) : ambiguous(fileID, entries)
+        guard let entry = entries.first else { throw GigHiveError.withoutToken(fileID, host: nil, in: store) }
+        let servers = Self.servers(of: entries)
+        guard servers.count == 1 else {
+            throw Diagnosis.usage(
+                "several servers have a file \(fileID): \(servers.joined(separator: ", "))",
+                hint: "specify one, for example: mediactl uploads delete \(fileID) --server \(servers[0])"
+            )
         }
         return Target(fileID: fileID, host: entry.host, server: try ServerURL(entry.baseURL))
-    }
-
-    /// The configured server for its own scope; otherwise the entry's own address.
-    private func address(for scope: String, entry: TokenEntry?) throws(ServerURLError) -> ServerURL? {
-        if let server, server.scope == scope {
-            return server
-        }
-        guard let entry else { return nil }
-        return try ServerURL(entry.baseURL)
-    }
-
-    private func ambiguous(_ fileID: Int64, _ entries: [TokenEntry]) -> any Error {
-        let servers = Self.servers(of: entries)
-        return Diagnosis.usage(
-            "several servers have a file \(fileID): \(servers.joined(separator: ", "))",
-            hint: "specify one, for example: mediactl uploads delete \(fileID) --server \(servers[0])"
-        )
     }
 
     /// The addresses of the hosts of entries, one for each host.
@@ -208,18 +192,14 @@ struct AdminSearch: Sendable {
 
 extension DeletionPlan {
     /// Whether an id has a local entry in the scope of the deletion.
-    ///
-    /// - Throws: `StoreError`.
     func hasEntry(for fileID: Int64) throws -> Bool {
-        try !store.tokens(fileID: fileID, host: scopeName.isEmpty ? nil : scopeName).isEmpty
+        try !store.tokens(fileID: fileID, host: scope).isEmpty
     }
 
     /// As `scope`, but empty if each ID has its own.
-    var scopeName: String { host ?? server?.scope ?? "" }
+    var scopeName: String { scope ?? "" }
 
     /// The guest upload with this number, if it is the newest known upload with it.
-    ///
-    /// - Throws: `StoreError`.
     func guestUpload(for fileID: Int64) throws -> GuestHiding? {
         let guests = try store.guestUploads(host: host, fileID: fileID).filter(\.isStoredForGuest)
         guard let record = guests.first,

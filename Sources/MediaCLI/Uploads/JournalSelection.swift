@@ -52,8 +52,6 @@ struct JournalSelection: Sendable {
     }
 
     /// Whether an upload can be resumed now; not if another process is sending it.
-    ///
-    /// - Throws: `StoreError`, `GigHiveError`.
     static func isResumable(_ record: UploadRecord, in store: StoreSession) throws -> Bool {
         try Uploader.isResumable(record, in: store.store) && !isBeingSent(record, in: store)
     }
@@ -110,20 +108,12 @@ struct UploaderSource: Sendable {
     }
 
     /// An uploader without credentials, for what needs none.
-    ///
-    /// - Throws: `ServerURLError`.
     func anonymousUploader(for record: UploadRecord) async throws -> Uploader {
         make(await servers.anonymousClient(for: try ServerURL(record.baseURL)), guest: nil)
     }
 
     private func make(_ client: GigHiveClient, guest: GuestAccess?) -> Uploader {
-        Uploader(
-            client: client,
-            store: store.store,
-            directory: store.directory,
-            options: settings.uploadOptions(guest: guest),
-            hashes: settings.hashCache()
-        )
+        store.uploader(client, settings.uploadOptions(guest: guest), settings.hashCache())
     }
 }
 

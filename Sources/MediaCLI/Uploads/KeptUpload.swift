@@ -124,8 +124,6 @@ enum GuestState: String, Sendable {
 
 extension StoreSession {
     /// The uploads with a number, including older entries, with their transport.
-    ///
-    /// - Throws: `StoreError`.
     func keptUploads(host: String?, fileID: Int64) throws -> [KeptUpload] {
         let guests = try GuestUploads(store.guestUploads(host: host, fileID: fileID), in: store)
         let entries = try store.tokens(fileID: fileID, host: host, includeSuperseded: true)
@@ -157,8 +155,6 @@ struct KeptUploadPages {
     private var waiting: [KeptUpload]
 
     /// Reads the guest uploads, which are few.
-    ///
-    /// - Throws: `StoreError`.
     init(of store: TokenStore, host: String?) throws {
         tokens = TokenPages(of: store, host: host, includesFiles: true)
         guests = try GuestUploads(store.guestUploads(host: host), in: store)
@@ -175,8 +171,6 @@ struct KeptUploadPages {
     }
 
     /// nil after the last page.
-    ///
-    /// - Throws: `StoreError`.
     mutating func next() throws -> [KeptUpload]? {
         guard let page = try tokens.next() else {
             defer { waiting = [] }

@@ -22,16 +22,10 @@ struct UploadsAdopt: ContextCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp(
-            "A response of mediactl uploads responses, or a file that contains one.",
-            valueName: "response"
-        ),
-        completion: .file()
-    )
+    @Argument("A response of mediactl uploads responses, or a file that contains one.", value: .file("response"))
     var response: String?
 
-    @Option(help: ArgumentHelp("ID of the file on the server (default: from the response).", valueName: "id"))
+    @Option("ID of the file on the server (default: from the response).", value: "id")
     var fileID: Int64?
 
     @Flag(help: "Read the token from standard input.")
@@ -44,51 +38,20 @@ struct UploadsAdopt: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard response != "" else { throw ValidationError("An empty path.") }
-        guard fileID.map({ $0 > 0 }) ?? true else { throw ValidationError("An ID must be 1 or more.") }
-        guard response != nil || fileID != nil else {
-            throw ValidationError("Specify a response, or --file-id for a token typed by hand.")
-        }
+        try require(response != "", "An empty path.")
+        try require(fileID.map({ $0 > 0 }) ?? true, "An ID must be 1 or more.")
+        try require(response != nil || fileID != nil, "Specify a response, or --file-id for a token typed by hand.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let session = try await StoreSession.open(settings)
-        let run = AdoptRun(console: console, settings: settings, session: session)
         // A default server may be a different one, and would get the token in a deletion.
         let isNamed = connection.server != nil || connection.named.profile != nil
-        return try await run.run(
-            response: response,
-            fileID: fileID,
-            isTyped: tokenStdin || response == nil,
-            readsStandardInput: tokenStdin,
-            server: isNamed ? try settings.requireServer() : nil,
-            isDryRun: dryRun
-        )
-    }
-}
-
-/// Stores a token that no upload could store.
-struct AdoptRun: Sendable {
-    let console: Console
-    let settings: SettingsSession
-    let session: StoreSession
-
-    /// Far above the largest response that an upload accepts.
-    private static let limit = 16 << 20
-
-    /// - Throws: `Diagnosis`, `StoreError`, `CredentialError`.
-    func run(
-        response: String?,
-        fileID: Int64?,
-        isTyped: Bool,
-        readsStandardInput: Bool,
-        server: ServerURL?,
-        isDryRun: Bool
-    ) async throws -> ExitCode {
+        let server = isNamed ? try settings.requireServer() : nil
         let responses = KeptResponses(store: session.store, directory: session.directory)
-        let source = try response.map { try self.source($0, among: responses) }
-        let token = isTyped ? try await typedToken(readsStandardInput) : nil
+        let source = try response.map { try self.source($0, among: responses, in: session.directory) }
+        let token = tokenStdin || response == nil ? try await typedToken(settings) : nil
         guard let source = source ?? token.map(KeptResponses.Source.token) else {
             throw Self.diagnosis(of: .noToken, named: response)
         }
@@ -99,14 +62,14 @@ struct AdoptRun: Sendable {
                 typed: token,
                 fileID: fileID,
                 server: server,
-                isDryRun: isDryRun
+                isDryRun: dryRun
             )
         } catch {
             if case .store(let error) = error { throw error }
             throw Self.diagnosis(of: error, named: response)
         }
         let entry = adoption.entry
-        let result = adoption.wasStored ? "already_stored" : isDryRun ? "planned" : "stored"
+        let result = adoption.wasStored ? "already_stored" : dryRun ? "planned" : "stored"
         let what = "the delete token of \(entry.fileID) on \(ErrorCatalogue.clean(entry.host))"
         console.record(
             .item,
@@ -116,17 +79,24 @@ struct AdoptRun: Sendable {
             ]
         )
         console.text([
-            adoption.wasStored ? "\(what) is already stored" : isDryRun ? "would store \(what)" : "stored \(what)",
+            adoption.wasStored ? "\(what) is already stored" : dryRun ? "would store \(what)" : "stored \(what)",
             "  to delete: mediactl uploads delete \(entry.fileID) --server \(ErrorCatalogue.clean(entry.baseURL))",
         ])
-        console.summary(["items": 1, "dry_run": .bool(isDryRun), "exit_code": 0])
+        console.summary(["items": 1, "dry_run": .bool(dryRun), "exit_code": 0])
         return .success
     }
 
     // MARK: Sources
 
+    /// Far above the largest response that an upload accepts.
+    private static let limit = 16 << 20
+
     /// An ID, a path in the data directory, or any other file.
-    private func source(_ name: String, among responses: KeptResponses) throws -> KeptResponses.Source {
+    private func source(
+        _ name: String,
+        among responses: KeptResponses,
+        in directory: DataDirectory
+    ) throws -> KeptResponses.Source {
         if name.wholeMatch(of: /r-[0-9a-f]{8}/) != nil { return .response(name) }
         let path = RawArguments.bytes(of: name)
         let resolved = realpath(name, nil)
@@ -134,7 +104,7 @@ struct AdoptRun: Sendable {
         if resolved == nil, name.wholeMatch(of: /r-[0-9a-f]{1,7}/) != nil {
             return .response(try responses.named(name).id)
         }
-        if let resolved, String(cString: resolved).hasPrefix(session.directory.path + "/") {
+        if let resolved, String(cString: resolved).hasPrefix(directory.path + "/") {
             return .response(String(cString: resolved))
         }
         do throws(WholeInput.Failure) {
@@ -144,10 +114,11 @@ struct AdoptRun: Sendable {
         }
     }
 
-    private func typedToken(_ readsStandardInput: Bool) async throws -> DeleteToken {
+    private func typedToken(_ settings: SettingsSession) async throws -> DeleteToken {
+        let context = settings.console.context
         let text: String
-        if readsStandardInput {
-            let bytes = try? WholeInput.all(from: console.context.standardInput, limit: 4096)
+        if tokenStdin {
+            let bytes = try? WholeInput.all(from: context.standardInput, limit: 4096)
             text = String(decoding: bytes ?? [], as: UTF8.self)
         } else {
             guard settings.prompter.isAllowed else {
@@ -156,7 +127,7 @@ struct AdoptRun: Sendable {
                     hint: "pipe it to standard input, with --token-stdin"
                 )
             }
-            text = try await console.context.interruption.cancelling { try await PasswordPrompt.ask("Delete token: ") }
+            text = try await context.interruption.cancelling { try await PasswordPrompt.ask("Delete token: ") }
         }
         guard let token = DeleteToken(text.trimmingCharacters(in: .whitespacesAndNewlines)), token.isWellFormed else {
             throw Diagnosis.usage("not a delete token: 64 hexadecimal characters are required")

@@ -24,9 +24,7 @@ struct UploadsClear: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard connection.isOne || connection.isAll else {
-            throw ValidationError("Specify --server URL or --all.")
-        }
+        try require(connection.isOne || connection.isAll, "Specify --server URL or --all.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

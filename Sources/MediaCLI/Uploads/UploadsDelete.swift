@@ -30,26 +30,18 @@ struct UploadsDelete: ContextCommand {
         case remove
     }
 
-    @Argument(help: ArgumentHelp("IDs of the files on the server.", valueName: "id"))
+    @Argument("IDs of the files on the server.", value: "id")
     var ids: [Int64] = []
 
     @Flag(help: "Delete the most recent upload.")
     var last = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Delete the file with this SHA-256. With an ID, the file must have this checksum.",
-            valueName: "hex"
-        )
-    )
+    @Option("Delete the file with this SHA-256. With an ID, the file must have this checksum.", value: "hex")
     var sha256: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Delete the file with the content of this local file. With an ID, the file must have this content.",
-            valueName: "path"
-        ),
-        completion: .file()
+        "Delete the file with the content of this local file. With an ID, the file must have this content.",
+        value: .file("path")
     )
     var file: String?
 
@@ -57,10 +49,8 @@ struct UploadsDelete: ContextCommand {
     var yes = false
 
     @Option(
-        help: ArgumentHelp(
-            "If the server rejects a token: keep or remove the local entry (default: keep; prompts on a terminal).",
-            valueName: "choice"
-        )
+        "If the server rejects a token: keep or remove the local entry (default: keep; prompts on a terminal).",
+        value: "choice"
     )
     var onInvalidToken: Choice?
 
@@ -77,20 +67,14 @@ struct UploadsDelete: ContextCommand {
 
     func validate() throws {
         let isChosenByContent = sha256 != nil || file != nil
-        guard sha256 == nil || file == nil else {
-            throw ValidationError("--file cannot be combined with --sha256.")
-        }
+        try require(sha256 == nil || file == nil, "--file cannot be combined with --sha256.")
         guard !last || (ids.isEmpty && !isChosenByContent) else {
             throw ValidationError("--last cannot be combined with IDs, --sha256 or --file.")
         }
-        guard last || !ids.isEmpty || isChosenByContent else {
-            throw ValidationError("Specify an ID, --sha256, --file or --last.")
-        }
-        guard ids.count < 2 || !isChosenByContent else {
-            throw ValidationError("--sha256 and --file cannot be combined with several IDs.")
-        }
+        try require(last || !ids.isEmpty || isChosenByContent, "Specify an ID, --sha256, --file or --last.")
+        try require(ids.count < 2 || !isChosenByContent, "--sha256 and --file cannot be combined with several IDs.")
         try MediaFilterOptions.validate(sha256: sha256)
-        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("An ID must be 1 or more.") }
+        try require(ids.allSatisfy({ $0 > 0 }), "An ID must be 1 or more.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -111,13 +95,11 @@ struct UploadsDelete: ContextCommand {
             plan: try plan(settings, store, host: named?.host ?? scope),
             servers: try ServerSession(settings, credentials: credentials),
             confirmation: confirmation,
-            options: .init(
-                onInvalidToken: onInvalidToken.flatMap { InvalidTokenChoice(rawValue: $0.rawValue) },
-                isAdmin: asAdmin,
-                checksumSHA256: checksum,
-                isDryRun: dryRun,
-                finishTimeout: settings.settings.finishTimeout.value
-            )
+            onInvalidToken: onInvalidToken.flatMap { InvalidTokenChoice(rawValue: $0.rawValue) },
+            isAdmin: asAdmin,
+            checksumSHA256: checksum,
+            isDryRun: dryRun,
+            finishTimeout: settings.settings.finishTimeout.value
         )
         return try await run.run(ids: named.map { [$0.fileID] } ?? ids.uniqued { $0 })
     }
@@ -143,17 +125,13 @@ struct DeleteRun: Sendable {
     let plan: DeletionPlan
     let servers: ServerSession
     let confirmation: Confirmation
-    let options: Options
-
-    struct Options: Sendable {
-        var onInvalidToken: InvalidTokenChoice?
-        var isAdmin: Bool
-        /// The required checksum of the single file.
-        var checksumSHA256: String?
-        var isDryRun: Bool
-        /// How long SIGTERM and SIGHUP wait for a response.
-        var finishTimeout: Duration
-    }
+    let onInvalidToken: InvalidTokenChoice?
+    let isAdmin: Bool
+    /// The required checksum of the single file.
+    let checksumSHA256: String?
+    let isDryRun: Bool
+    /// How long SIGTERM and SIGHUP wait for a response.
+    let finishTimeout: Duration
 
     /// A deletion that is possible.
     private struct Candidate: Sendable {
@@ -191,13 +169,13 @@ struct DeleteRun: Sendable {
     /// with the checksum of the options on the server.
     func run(ids: [Int64]) async throws -> ExitCode {
         let ids = ids.isEmpty ? try await search.ids() : ids
-        console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(options.isDryRun)])
+        console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()
         var steps: [Step] = []
         for id in ids {
             steps.append(try await find(id))
         }
-        let isConfirmed = options.isDryRun ? false : try await confirm(steps)
+        let isConfirmed = isDryRun ? false : try await confirm(steps)
         // A signal between two deletions, or before a result is printed, ends the loop and not the program.
         return await console.context.interruption.handling({ _ in }) {
             await processAll(steps, isConfirmed: isConfirmed)
@@ -216,7 +194,8 @@ struct DeleteRun: Sendable {
         let removal = console.finishRemovals(in: plan.store)
         let batch = ExitCode.batch(results.map(\.exitCode), isWhole: results.count == steps.count)
         let code = console.exitCode(batch == .success ? removal : batch)
-        summarize(results, notStarted: steps.count - results.count, code)
+        let names = ["deleted", "hidden", "gone", "entry_removed", "failed", "planned", "declined"]
+        console.summary(of: steps.count, results.map(\.state), counting: names, code)
         return code
     }
 
@@ -226,14 +205,14 @@ struct DeleteRun: Sendable {
         AdminSearch(
             plan: plan,
             servers: servers,
-            checksumSHA256: options.checksumSHA256,
+            checksumSHA256: checksumSHA256,
             isConfirmed: confirmation.isGiven,
-            isDryRun: options.isDryRun
+            isDryRun: isDryRun
         )
     }
 
     private func find(_ id: Int64) async throws -> Step {
-        if options.isAdmin, try !plan.hasEntry(for: id) {
+        if isAdmin, try !plan.hasEntry(for: id) {
             do {
                 return .listed(try await search.candidate(for: id))
             } catch let error as GigHiveError where error.fileID == id {
@@ -246,19 +225,17 @@ struct DeleteRun: Sendable {
     }
 
     private func findEntry(_ id: Int64) async throws -> Step {
-        var host = plan.host ?? plan.server?.scope ?? ""
-        if !options.isAdmin, let guest = try plan.guestUpload(for: id) {
-            guard !options.isDryRun else { return .guest(guest.judged()) }
+        var host = plan.scopeName
+        if !isAdmin, let guest = try plan.guestUpload(for: id) {
+            guard !isDryRun else { return .guest(guest.judged()) }
             return .guest(await guest.asking(store: plan.store, servers: servers, now: console.context.now()))
         }
         do {
             let target = try plan.target(for: id)
             host = target.host
-            if options.isDryRun {
-                return .refused(try planned(target))
-            }
             // Errors of the store do not require a login.
-            _ = try planned(target)
+            let planned = try planned(target)
+            guard !isDryRun else { return .refused(planned) }
             let deleter = Deleter(
                 client: try await servers.client(for: target.server, retryCommand: "mediactl uploads delete \(id)"),
                 store: plan.store,
@@ -273,8 +250,8 @@ struct DeleteRun: Sendable {
     /// The entry, if it has the required checksum. An entry without one is accepted for an administrator, whose deletion
     /// compares the server's checksum.
     private func checked(_ entry: TokenEntry) throws(GigHiveError) -> TokenEntry {
-        guard let checksum = options.checksumSHA256, checksum != entry.checksumSHA256 else { return entry }
-        guard entry.checksumSHA256.isEmpty, options.isAdmin else {
+        guard let checksum = checksumSHA256, checksum != entry.checksumSHA256 else { return entry }
+        guard entry.checksumSHA256.isEmpty, isAdmin else {
             throw GigHiveError(
                 .idReused,
                 detail: "the local entry has another checksum",
@@ -334,7 +311,7 @@ struct DeleteRun: Sendable {
     }
 
     private func choose(_ entry: TokenEntry) async -> InvalidTokenChoice {
-        if let choice = options.onInvalidToken {
+        if let choice = onInvalidToken {
             return choice
         }
         guard confirmation.prompter.isAllowed else { return .keep }
@@ -357,13 +334,13 @@ struct DeleteRun: Sendable {
     private func process(_ step: Step, isConfirmed: Bool) async -> End {
         switch step {
         case .refused(let result, let refusal): return .deletion(result, nil, refusal)
-        case .listed(let candidate) where options.isDryRun: return .deletion(candidate.result(.planned), candidate.file)
+        case .listed(let candidate) where isDryRun: return .deletion(candidate.result(.planned), candidate.file)
         case .listed(let candidate) where !isConfirmed: return .deletion(candidate.result(.declined), candidate.file)
         case .listed(let candidate):
             return await console.context.interruption.handling({ outlast($0) }) {
                 .deletion(await candidate.deleter.deleteAsAdmin(candidate.target), candidate.file)
             }
-        case .guest(let hiding) where options.isDryRun || hiding.state == .failed: return .hiding(hiding)
+        case .guest(let hiding) where isDryRun || hiding.state == .failed: return .hiding(hiding)
         case .guest(let hiding) where !isConfirmed: return .hiding(hiding.ending(.declined))
         case .guest(let hiding):
             return await console.context.interruption.handling({ outlast($0) }) {
@@ -381,7 +358,7 @@ struct DeleteRun: Sendable {
         case .candidate(let candidate):
             return await console.context.interruption.handling({ outlast($0) }) {
                 .deletion(
-                    options.isAdmin
+                    isAdmin
                         ? await candidate.deleter.deleteAsAdmin(target(of: candidate.entry))
                         : await candidate.deleter.delete(candidate.entry) { await choose($0) }
                 )
@@ -392,14 +369,14 @@ struct DeleteRun: Sendable {
     /// The file of an entry; an entry without a checksum gets that of the options.
     private func target(of entry: TokenEntry) -> AdminDeletion {
         var target = AdminDeletion(entry)
-        if target.checksumSHA256.isEmpty, let checksum = options.checksumSHA256 {
+        if target.checksumSHA256.isEmpty, let checksum = checksumSHA256 {
             target.checksumSHA256 = checksum
         }
         return target
     }
 
     private func outlast(_ request: Interruption.Request) {
-        console.outlast(request, for: "the server's response", finishTimeout: options.finishTimeout)
+        console.outlast(request, for: "the server's response", finishTimeout: finishTimeout)
     }
 
     // MARK: Reports
@@ -422,21 +399,6 @@ struct DeleteRun: Sendable {
                 console.error(ErrorCatalogue.diagnosis(of: error))
             }
         }
-    }
-
-    private func summarize(_ results: [End], notStarted: Int, _ code: ExitCode) {
-        func count(_ state: DeleteResult.State) -> JSONValue {
-            JSONValue(results.count { $0.state == state.rawValue })
-        }
-        console.summary(
-            [
-                "items": JSONValue(results.count + notStarted), "deleted": count(.deleted),
-                "hidden": JSONValue(results.count { $0.state == GuestHiding.State.hidden.rawValue }),
-                "gone": count(.gone),
-                "entry_removed": count(.entryRemoved), "failed": count(.failed), "planned": count(.planned),
-                "declined": count(.declined), "not_started": JSONValue(notStarted),
-            ] + console.ending(code)
-        )
     }
 }
 

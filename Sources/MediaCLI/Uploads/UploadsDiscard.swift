@@ -15,7 +15,7 @@ struct UploadsDiscard: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("IDs of uploads in mediactl uploads status, or unique prefixes.", valueName: "id"))
+    @Argument("IDs of uploads in mediactl uploads status, or unique prefixes.", value: "id")
     var ids: [String]
 
     @Flag(name: .shortAndLong, help: "Discard without confirmation.")
@@ -157,14 +157,9 @@ struct DiscardingRun: Sendable {
     }
 
     private func finish(_ rows: [DiscardedUpload], of total: Int) -> ExitCode {
-        func count(_ end: DiscardedUpload.End) -> JSONValue { JSONValue(rows.count { $0.end == end }) }
         let code = console.exitCode(ExitCode.batch(rows.map(\.exitCode), isWhole: rows.count == total))
-        console.summary(
-            [
-                "items": JSONValue(total), "discarded": count(.discarded), "failed": count(.failed),
-                "planned": count(.planned), "declined": count(.declined), "not_started": JSONValue(total - rows.count),
-            ] + console.ending(code)
-        )
+        let names = DiscardedUpload.End.allCases.map(\.rawValue)
+        console.summary(of: total, rows.map(\.end.rawValue), counting: names, code)
         return code
     }
 }

@@ -17,12 +17,9 @@ struct UploadsExport: ContextCommand {
     )
 
     @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp(
-            "Write to this new file, never overwriting an existing one; - for standard output.",
-            valueName: "file"
-        ),
-        completion: .file()
+        "Write to this new file, never overwriting an existing one; - for standard output.",
+        value: .file,
+        name: .shortAndLong
     )
     var output: String?
 
@@ -33,7 +30,7 @@ struct UploadsExport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard output != "" else { throw ValidationError("--output: an empty path.") }
+        try require(output != "", "--output: an empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -25,7 +25,7 @@ struct UploadsImport: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The exported file; - for standard input.", valueName: "file"), completion: .file())
+    @Argument("The exported file; - for standard input.", value: .file)
     var file: String
 
     @Flag(help: "The file contains the tokens of the server's upload page (default: detected).")
@@ -39,7 +39,7 @@ struct UploadsImport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard file != "" else { throw ValidationError("An empty path.") }
+        try require(file != "", "An empty path.")
         guard file != "-" || !credentials.passwordStdin else {
             throw ValidationError("Standard input cannot be both the file and the password.")
         }
@@ -58,7 +58,7 @@ struct UploadsImport: ContextCommand {
                 )
             }
             let session = try await StoreSession.open(settings)
-            let tally = ImportTally(try session.store.addPages(isDryRun: dryRun) { try reader.nextPage() })
+            let tally = ImportTally(counts: try session.store.addPages(isDryRun: dryRun) { try reader.nextPage() })
             console.text([tally.text(isDryRun: dryRun)])
             console.summary(tally.members(isDryRun: dryRun))
             return .success
@@ -131,14 +131,14 @@ enum ImportFile {
 
     static func unreadable(_ name: String, _ failure: WholeInput.Failure) -> Diagnosis {
         switch failure {
-        case .system(let code):
-            Diagnosis(
-                code == ENOENT ? .fileNotFound : .fileUnreadable,
-                "cannot read \(name): \(code == ENOENT ? "no such file" : SystemError.words(code))",
-                hint: code == ENOENT ? ErrorCatalogue.missingHint : nil
-            )
         case .tooLarge: Diagnosis(.fileTooLarge, "\(name) is too large")
         case .cancelled: Diagnosis(.cancelled, "canceled")
+        default:
+            Diagnosis(
+                failure == .missing ? .fileNotFound : .fileUnreadable,
+                "cannot read \(name): \(failure.reason)",
+                hint: failure.hint
+            )
         }
     }
 }
@@ -239,17 +239,7 @@ struct ExportReader: Sendable {
 struct ImportTally {
     let counts: [AddOutcome: Int]
     /// Number of tokens of files that the server does not have.
-    let missing: Int
-
-    init(_ counts: [AddOutcome: Int]) {
-        self.counts = counts
-        missing = 0
-    }
-
-    init(_ outcomes: [AddOutcome], missing: Int = 0) {
-        counts = Dictionary(outcomes.map { ($0, 1) }, uniquingKeysWith: +)
-        self.missing = missing
-    }
+    var missing = 0
 
     func text(isDryRun: Bool) -> String {
         let taken = count(.added) + count(.conflicting)
@@ -258,16 +248,10 @@ struct ImportTally {
         if count(.conflicting) > 0 {
             text += " (\(count(.conflicting)) with another token for the same file)"
         }
-        if count(.known) > 0 {
-            text += ", \(count(.known)) already stored"
-        }
-        if count(.buried) > 0 {
-            text += ", \(count(.buried)) removed before"
-        }
-        if missing > 0 {
-            text += ", \(missing) not on the server"
-        }
-        return text
+        let others = [
+            (count(.known), "already stored"), (count(.buried), "removed before"), (missing, "not on the server"),
+        ]
+        return text + others.filter { $0.0 > 0 }.map { ", \($0) \($1)" }.joined()
     }
 
     func members(isDryRun: Bool, _ code: ExitCode = .success) -> JSONObject {
@@ -323,7 +307,9 @@ struct WebImportRun: Sendable {
                 "\(fileID) is not on \(ErrorCatalogue.clean(client.server.scope)); its token was not imported"
             )
         }
-        let tally = ImportTally(try store.add(entries, isDryRun: isDryRun, stored: stored), missing: missing.count)
+        let outcomes = try store.add(entries, isDryRun: isDryRun, stored: stored)
+        let counts = Dictionary(outcomes.map { ($0, 1) }, uniquingKeysWith: +)
+        let tally = ImportTally(counts: counts, missing: missing.count)
         console.text([tally.text(isDryRun: isDryRun)])
         let code: ExitCode = missing.isEmpty ? .success : entries.isEmpty ? .notFound : .partly
         console.summary(tally.members(isDryRun: isDryRun, code))

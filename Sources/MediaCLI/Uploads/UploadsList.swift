@@ -51,31 +51,26 @@ struct UploadsList: ContextCommand {
 
 /// Filters for the stored uploads.
 struct KeptUploadOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only uploads to events on this date.", valueName: "yyyy-mm-dd"))
+    @Option("Only uploads to events on this date.", value: "yyyy-mm-dd")
     var eventDate: String?
 
-    @Option(help: ArgumentHelp("Only uploads to events whose organization contains this.", valueName: "text"))
+    @Option("Only uploads to events whose organization contains this.", value: "text")
     var orgName: String?
 
-    @Option(help: ArgumentHelp("Only uploads to events of this type.", valueName: "type"))
+    @Option("Only uploads to events of this type.", value: "type")
     var eventType: String?
 
-    @Option(help: ArgumentHelp("Only uploads whose label or file name contains this.", valueName: "text"))
+    @Option("Only uploads whose label or file name contains this.", value: "text")
     var label: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Only uploads since this day (local midnight) or time: 2026-05-01, 2026-05-01T18:30:00Z.",
-            valueName: "time"
-        )
-    )
+    @Option("Only uploads since this day (local midnight) or time: 2026-05-01, 2026-05-01T18:30:00Z.", value: "time")
     var since: String?
 
-    @Option(help: ArgumentHelp("Maximum number of uploads to list, newest first.", valueName: "n"))
+    @Option("Maximum number of uploads to list, newest first.", value: "n")
     var limit: Int?
 
     func validate() throws {
-        guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit must be a whole number, 1 or more.") }
+        try require(limit.map({ $0 > 0 }) ?? true, "--limit must be a whole number, 1 or more.")
     }
 
     var isNarrowed: Bool { [eventDate, orgName, eventType, label, since].contains { $0 != nil } }
@@ -149,8 +144,6 @@ struct UploadListing {
     private static let rowsInMemory = 10_000
 
     /// Prints the uploads, and returns their number.
-    ///
-    /// - Throws: `StoreError`, `Diagnosis`.
     func run() throws -> Int {
         console.isJSON ? try printRecords() : try printTable()
     }

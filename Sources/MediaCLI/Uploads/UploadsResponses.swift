@@ -19,7 +19,7 @@ struct UploadsResponses: ContextCommand {
         aliases: ["replies"]
     )
 
-    @Option(help: ArgumentHelp("Discard this response (ID or unique prefix). A token in it is lost.", valueName: "id"))
+    @Option("Discard this response (ID or unique prefix). A token in it is lost.", value: "id")
     var discard: String?
 
     @Flag(name: .shortAndLong, help: "Discard without confirmation.")
@@ -32,9 +32,7 @@ struct UploadsResponses: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard discard != nil || !(yes || dryRun) else {
-            throw ValidationError("--yes and --dry-run require --discard.")
-        }
+        try require(discard != nil || !(yes || dryRun), "--yes and --dry-run require --discard.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -47,14 +45,7 @@ struct UploadsResponses: ContextCommand {
         }
         let kept = try responses.list()
         for response in kept { console.record(.item, JSONRenderer.kept(response, result: "kept")) }
-        console.text(
-            TextRenderer.kept(
-                kept,
-                now: console.context.now(),
-                width: console.outputWidth,
-                style: console.outputStyle
-            )
-        )
+        console.table(TextRenderer.kept(kept, now: console.context.now()))
         if kept.isEmpty { console.note("no kept responses") }
         console.summary(["items": JSONValue(kept.count), "discarded": 0, "exit_code": 0])
         return .success
@@ -93,7 +84,7 @@ extension KeptResponses {
     /// - Throws: `Diagnosis` for none or several; `StoreError`.
     func named(_ id: String) throws -> KeptResponse {
         guard let response = try list().named(id, "response", \.id) else {
-            throw AdoptRun.diagnosis(of: .unknownResponse, named: id)
+            throw UploadsAdopt.diagnosis(of: .unknownResponse, named: id)
         }
         return response
     }
@@ -113,8 +104,7 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    static func kept(_ responses: [KeptResponse], now: Date, width: Int?, style: Style) -> [String] {
-        guard !responses.isEmpty else { return [] }
+    static func kept(_ responses: [KeptResponse], now: Date) -> Table {
         var table = Table(columns: [
             .init(title: "RESPONSE"), .init(title: "TOKEN"), .init(title: "ID", alignment: .right),
             .init(title: "STATUS", alignment: .right, dropOrder: 2),
@@ -130,7 +120,7 @@ extension TextRenderer {
                 response.host.map { TerminalText.escaped($0) } ?? "-",
             ]
         }
-        return table.lines(fitting: width, style: style)
+        return table
     }
 
     /// One line for a prompt.

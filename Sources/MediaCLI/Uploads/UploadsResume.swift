@@ -22,7 +22,7 @@ struct UploadsResume: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("IDs of uploads in mediactl uploads status, or unique prefixes.", valueName: "id"))
+    @Argument("IDs of uploads in mediactl uploads status, or unique prefixes.", value: "id")
     var ids: [String] = []
 
     @Flag(help: "Resume all resumable uploads.")
@@ -40,7 +40,7 @@ struct UploadsResume: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard ids.isEmpty || !all else { throw ValidationError("--all cannot be combined with IDs.") }
+        try require(ids.isEmpty || !all, "--all cannot be combined with IDs.")
         try JournalSelection.check(ids)
     }
 
@@ -138,7 +138,6 @@ struct ResumptionRun: Sendable {
     ) async -> CredentialError? {
         let display = ProgressDisplay(
             console,
-            mode: DisplayMode(for: console),
             writesRecords: writesProgressRecords,
             fileCount: records.count,
             byteCount: records.reduce(0) { $0 + $1.sizeBytes }
@@ -157,32 +156,28 @@ struct ResumptionRun: Sendable {
         await events.run { announce in
             for (index, record) in records.enumerated() {
                 guard console.context.interruption.signal == nil, !isDrained.withLock({ $0 }) else { return }
-                guard !unusable.contains(Access(record)) else { continue }
+                let access = Access(host: record.host, isGuest: record.isGuest)
+                guard !unusable.contains(access) else { continue }
                 let file = UploadEvents.File(path: record.path, sizeBytes: record.sizeBytes)
-                let end: Result<UploadResult, CredentialError>
+                let result: UploadResult
                 do {
-                    let details = try CorrectedDetails(corrections, of: record).details
+                    let details = try UploadDetails.replacing(corrections, of: record)
                     // A prompt for a login comes before any output about the file.
                     let uploader = try await uploaders.uploader(for: record, needsTerms: true)
                     announce(.began(index), file)
-                    end = .success(
-                        await resume(record, uploader, details, display) { announce(.upload(index, $0), file) }
-                    )
-                } catch let error as CredentialError {
-                    end = .failure(error)
-                } catch {
-                    announce(.began(index), file)
-                    end = .success(Self.result(of: record, failing: error))
-                }
-                switch end {
-                case .success(let result):
-                    if result.error?.endsRun == true { unusable.insert(Access(record)) }
-                    announce(.ended(index, result), file)
-                case .failure(let error) where error.exitCode == ExitCode.interrupt.rawValue:
+                    result = await resume(record, uploader, details, display) { announce(.upload(index, $0), file) }
+                } catch let error as CredentialError where error.exitCode == ExitCode.interrupt.rawValue {
                     interruption = error
                     return
-                case .failure(let error): skip(record, error, ledger)
+                } catch let error as CredentialError {
+                    skip(record, error, ledger)
+                    continue
+                } catch {
+                    announce(.began(index), file)
+                    result = Self.result(of: record, failing: error)
                 }
+                if result.error?.endsRun == true { unusable.insert(access) }
+                announce(.ended(index, result), file)
             }
         }
         return interruption
@@ -206,11 +201,6 @@ struct ResumptionRun: Sendable {
     private struct Access: Hashable {
         var host: String
         var isGuest: Bool
-
-        init(_ record: UploadRecord) {
-            host = record.host
-            isGuest = record.isGuest
-        }
     }
 
     /// The first signal stops an unfinished transfer, or waits for the token of a finished one; the second abandons it.
@@ -267,20 +257,18 @@ struct ResumptionRun: Sendable {
     }
 }
 
-/// The details of an upload of the journal, with some replaced.
-struct CorrectedDetails {
-    /// nil if nothing is replaced.
-    let details: UploadDetails?
-
+extension UploadDetails {
+    /// The details of an upload of the journal, with some replaced; nil if none is.
+    ///
     /// - Throws: `GigHiveError` with code `.invalidDetail`.
-    init(_ corrections: [String: String], of record: UploadRecord) throws(GigHiveError) {
-        guard !corrections.isEmpty else {
-            details = nil
-            return
-        }
+    fileprivate static func replacing(
+        _ corrections: [String: String],
+        of record: UploadRecord
+    ) throws(GigHiveError) -> UploadDetails? {
+        guard !corrections.isEmpty else { return nil }
         let kept = Dictionary(record.fields.map { ($0.name, $0.value) }) { $1 }
         let fields = kept.merging(corrections) { $1 }
-        details = try UploadDetails.validated(
+        return try validated(
             eventDate: fields["event_date"] ?? "",
             orgName: fields["org_name"] ?? "",
             eventType: fields["event_type"] ?? "",

@@ -15,7 +15,7 @@ struct UploadsShow: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("ID of the file on the server.", valueName: "id"))
+    @Argument("ID of the file on the server.", value: "id")
     var id: Int64
 
     @Flag(help: "Show the delete token. Anyone who has it can delete the file.")

@@ -41,14 +41,7 @@ struct UploadsStatus: ContextCommand {
         for row in rows {
             console.record(.item, JSONRenderer.journal(row))
         }
-        console.text(
-            TextRenderer.journal(
-                rows,
-                now: console.context.now(),
-                width: console.outputWidth,
-                style: console.outputStyle
-            )
-        )
+        console.table(TextRenderer.journal(rows, now: console.context.now()))
         for diagnosis in rows.compactMap(\.diagnosis) {
             console.error(diagnosis)
         }
@@ -154,15 +147,13 @@ struct StatusRun: Sendable {
 
     private func asked(_ record: UploadRecord) async throws -> JournalRow {
         guard record.isHeldForGuest, let receipt = try store.store.guestReceipt(record.uploadID) else {
-            let uploader =
+            let server = try ServerURL(record.baseURL)
+            let command = "mediactl uploads status --server \(record.baseURL)"
+            let client =
                 record.isGuest
-                ? uploader(await servers.anonymousClient(for: try ServerURL(record.baseURL)))
-                : uploader(
-                    try await servers.client(
-                        for: try ServerURL(record.baseURL),
-                        retryCommand: "mediactl uploads status --server \(record.baseURL)"
-                    )
-                )
+                ? await servers.anonymousClient(for: server)
+                : try await servers.client(for: server, retryCommand: command)
+            let uploader = store.uploader(client, settings.uploadOptions())
             return JournalRow(record: record, result: await resolve(record, uploader))
         }
         let client = try await servers.guestClient(for: try ServerURL(record.baseURL))
@@ -194,15 +185,6 @@ struct StatusRun: Sendable {
     private func limit(for record: UploadRecord) -> Duration {
         let quiet = Duration.seconds(max(0, console.context.now().timeIntervalSince(record.updatedAt)))
         return max(.zero, settings.settings.settleTimeout.value - quiet)
-    }
-
-    private func uploader(_ client: GigHiveClient) -> Uploader {
-        Uploader(
-            client: client,
-            store: store.store,
-            directory: store.directory,
-            options: settings.uploadOptions()
-        )
     }
 }
 
@@ -309,8 +291,7 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    static func journal(_ rows: [JournalRow], now: Date, width: Int?, style: Style) -> [String] {
-        guard !rows.isEmpty else { return [] }
+    static func journal(_ rows: [JournalRow], now: Date) -> Table {
         var table = Table(columns: [
             .init(title: "UPLOAD", dropOrder: 5),
             .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
@@ -326,7 +307,7 @@ extension TextRenderer {
                 TerminalText.escaped(row.record.host),
             ]
         }
-        return table.lines(fitting: width, style: style)
+        return table
     }
 
     /// The state, and whether it can be resumed.

@@ -20,10 +20,7 @@ struct UploadsVerify: ContextCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp("Check the files in this report, written by mediactl upload --report.", valueName: "file"),
-        completion: .file()
-    )
+    @Option("Check the files in this report, written by mediactl upload --report.", value: .file)
     var report: String?
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
@@ -31,7 +28,7 @@ struct UploadsVerify: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard report != "" else { throw ValidationError("--report: an empty path.") }
+        try require(report != "", "--report: an empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -40,7 +37,7 @@ struct UploadsVerify: ContextCommand {
         let files: [UploadLedger.StoredFile]
         var guestCount = 0
         if let report {
-            let past = try PastReport(
+            let past = try ReportDocument(
                 reading: await InputFile.bytes(report, flag: "--report", in: console.context),
                 name: report
             )
@@ -50,7 +47,8 @@ struct UploadsVerify: ContextCommand {
             server = try settings.requireServer()
             let store = try await StoreSession.open(settings, for: .reading)
             files = try store.stored(at: server)
-            guestCount = try store.guestCount(at: server)
+            // Their events are visible to their organizer only.
+            guestCount = try store.store.guestUploads(host: server.scope).count { $0.isHeldForGuest }
         }
         if guestCount > 0 {
             console.note("\(Formats.count(guestCount, "guest upload")) cannot be verified by the listing")
@@ -67,12 +65,12 @@ struct UploadsVerify: ContextCommand {
         if let failure = verification.failure { throw failure }
         console.tell(verification)
         console.text([
-            "\(verification.confirmedCount) of \(Formats.count(files.count, "upload")) listed by the server in their event"
+            "\(verification.confirmed.count) of \(Formats.count(files.count, "upload")) listed by the server in their event"
         ])
         let code = console.exitCode(verification.missing.isEmpty ? .success : .partly)
         console.summary(
             [
-                "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmedCount),
+                "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmed.count),
                 "missing": JSONValue(verification.missing.count), "guests": JSONValue(guestCount),
             ] + console.ending(code)
         )
@@ -82,8 +80,6 @@ struct UploadsVerify: ContextCommand {
 
 extension StoreSession {
     /// The uploads of the journal that a server confirmed and that were not deleted from here, each file of an event once.
-    ///
-    /// - Throws: `StoreError`.
     fileprivate func stored(at server: ServerURL) throws -> [UploadLedger.StoredFile] {
         let states = Set(UploadState.allCases.filter(\.isStored))
         var seen: Set<[String]> = []
@@ -110,19 +106,10 @@ extension StoreSession {
         }
         return files
     }
-
-    /// The number of guest uploads to a server, whose events only its organizer sees.
-    ///
-    /// - Throws: `StoreError`.
-    fileprivate func guestCount(at server: ServerURL) throws -> Int {
-        try store.guestUploads(host: server.scope).count { $0.isHeldForGuest }
-    }
 }
 
-extension PastReport {
+extension ReportDocument {
     /// The server of the command line, otherwise that of the report.
-    ///
-    /// - Throws: `Diagnosis`, `ServerURLError`, `SettingsError`.
     fileprivate func server(else settings: SettingsSession) throws -> ServerURL {
         guard settings.flags[.server] == nil, !server.isEmpty else { return try settings.requireServer() }
         return try ServerURL(server)
@@ -138,9 +125,7 @@ extension PastReport {
                 hint: "omit --server: mediactl uploads verify --report \(HintOptions.word(name))"
             )
         }
-        return storedItems.enumerated().map { index, item in
-            UploadLedger.StoredFile(index: index, path: item.path, upload: item.upload)
-        }
+        return stored
     }
 }
 
@@ -149,21 +134,9 @@ struct UploadVerification: Sendable {
     /// Files of the run that the listing does not have in their event with their ID.
     var missing: [UploadLedger.StoredFile]
     /// Positions of the files that it has.
-    private var confirmed: Set<Int>
+    var confirmed: Set<Int> = []
     /// Why the listing could not be read. Then no file is confirmed, and none is missing.
     var failure: Diagnosis?
-
-    init(missing: [UploadLedger.StoredFile], confirmed: Set<Int> = [], failure: Diagnosis? = nil) {
-        self.missing = missing
-        self.confirmed = confirmed
-        self.failure = failure
-    }
-
-    /// Number of files that the listing has.
-    var confirmedCount: Int { confirmed.count }
-
-    /// Whether the listing has the file at this position of the run.
-    func isConfirmed(_ index: Int) -> Bool { confirmed.contains(index) }
 
     /// Reads the listing once, and searches it for every file.
     static func of(
@@ -202,7 +175,7 @@ extension StoredUpload {
 extension JSONRenderer {
     static func verification(_ verification: UploadVerification) -> JSONObject {
         [
-            "asked": .bool(verification.failure == nil), "confirmed": JSONValue(verification.confirmedCount),
+            "asked": .bool(verification.failure == nil), "confirmed": JSONValue(verification.confirmed.count),
             "missing": .array(
                 verification.missing.map { file in
                     .object([

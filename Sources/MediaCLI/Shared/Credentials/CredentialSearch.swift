@@ -75,17 +75,17 @@ struct CredentialSearch: Sendable {
 
     private func fromEnvironment() async throws(CredentialError) -> Secret? {
         guard server.takesEnvironment else { return nil }
-        if !stored.requiresLogin {
-            if let value = variable("MEDIACTL_PASSWORD") { return .password(value) }
-            if let path = variable("MEDIACTL_PASSWORD_FILE") {
-                return .password(try await secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE"))
-            }
+        if !stored.requiresLogin, let password = try await environmentSecret("MEDIACTL_PASSWORD") {
+            return .password(password)
         }
-        if let value = variable("MEDIACTL_API_KEY") { return .apiKey(value) }
-        if let path = variable("MEDIACTL_API_KEY_FILE") {
-            return .apiKey(try await secret(inFile: path, source: "MEDIACTL_API_KEY_FILE"))
-        }
-        return nil
+        return try await environmentSecret("MEDIACTL_API_KEY").map { .apiKey($0) }
+    }
+
+    /// The value of the variable, or the secret in the file that `…_FILE` specifies.
+    private func environmentSecret(_ name: String) async throws(CredentialError) -> String? {
+        if let value = variable(name) { return value }
+        guard let path = variable(name + "_FILE") else { return nil }
+        return try await secret(inFile: path, source: name + "_FILE")
     }
 
     func fromCommand() async throws(CredentialError) -> String? {
@@ -230,7 +230,8 @@ struct CredentialSearch: Sendable {
 
     /// Requires exactly one line, with or without a line end.
     private func oneLine(_ text: String, source: String) throws(CredentialError) -> String {
-        let secret = withoutLineEnd(text)
+        // Editors and `echo` end a file with a line break; `\r\n` is one Character.
+        let secret = text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text
         guard !secret.isEmpty else { throw .usage("\(source) is empty") }
         guard !secret.unicodeScalars.contains(where: { $0 == "\n" || $0 == "\r" || $0 == "\0" }) else {
             throw .usage("\(source) has more than one line, or a NUL byte", hint: "store only the secret in it")
@@ -243,13 +244,7 @@ struct CredentialSearch: Sendable {
         surroundings.warn(SmallFile.readableWarning(quoted(path)))
     }
 
-    private func quoted(_ path: String) -> String { "\"\(TerminalText.escaped(path))\"" }
-
-    /// Editors and `echo` end a file with a line break.
-    private func withoutLineEnd(_ text: String) -> String {
-        // `\r\n` is one Character.
-        text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text
-    }
+    private func quoted(_ path: String) -> String { ErrorCatalogue.quoted(path) }
 }
 
 /// Photo servers accept API keys, which are issued or stored by a login. Passwords only serve to log in.
@@ -266,12 +261,8 @@ extension CredentialSearch {
                 return try Self.checked(try await secret(inFile: path, source: "--api-key-file"))
             }
         }
-        guard server.takesEnvironment else { return nil }
-        if let key = variable("MEDIACTL_API_KEY") { return try Self.checked(key) }
-        if let path = variable("MEDIACTL_API_KEY_FILE") {
-            return try Self.checked(try await secret(inFile: path, source: "MEDIACTL_API_KEY_FILE"))
-        }
-        return nil
+        guard server.takesEnvironment, let key = try await environmentSecret("MEDIACTL_API_KEY") else { return nil }
+        return try Self.checked(key)
     }
 
     /// The API key to log in with, from flags, environment or a prompt. `address` is for the prompt.
@@ -302,12 +293,7 @@ extension CredentialSearch {
             if flags.passwordStdin { return try await secretOnStandardInput("the password") }
             if let path = flags.passwordFile { return try await secret(inFile: path, source: "--password-file") }
         }
-        if server.takesEnvironment {
-            if let password = variable("MEDIACTL_PASSWORD") { return password }
-            if let path = variable("MEDIACTL_PASSWORD_FILE") {
-                return try await secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE")
-            }
-        }
+        if server.takesEnvironment, let password = try await environmentSecret("MEDIACTL_PASSWORD") { return password }
         if isConfigured {
             if let password = try await fromCommand() { return password }
             if let entry = try await netrcEntry(), let password = entry.password { return password }

@@ -91,21 +91,11 @@ struct LoginStore: Sendable {
             }
             // The temporary file is locked, so that no change of another process is lost.
             let file = try locked(in: directory)
-            do {
+            return try file.publish(replacing: Self.fileName) {
                 let old = try entries(in: directory)
                 var new = old
                 change(&new)
-                guard new != old else {
-                    try file.discard()
-                    return false
-                }
-                try file.write(all: Array(Self.text(of: new).utf8))
-                try file.makePrivate()
-                try file.publish(replacing: Array(Self.fileName.utf8))
-                return true
-            } catch {
-                try? file.discard()
-                throw error
+                return new == old ? nil : Self.text(of: new)
             }
         } catch {
             throw storeError(error)

@@ -11,30 +11,19 @@ extension ErrorCatalogue {
         if error.code == .transport, let transport = error.underlying as? TransportError {
             return diagnosis(ofMissingAnswer: transport, isRetryable: error.isRetryable)
         }
-        var diagnosis = Diagnosis(error, words(for: error))
+        // The message of the table, unless the error has more information than its code.
+        let words =
+            inputWords(for: error) ?? deviceWords(for: error) ?? answerWords(for: error) ?? recordWords(for: error)
+        var diagnosis = Diagnosis(error, words ?? Words(error))
         diagnosis.details = error.parts.map { "\(clean($0.name)): \($0.byteCount) bytes" }
         return diagnosis
     }
 
-    /// The message of the table, unless the error has more information than its code.
-    private static func words(for error: CaptureError) -> Words {
-        switch error.code {
-        case .fileUnreadable: .unreadable(error)
-        case .unknownMediaType, .depthMapInvalid, .sourceChanged: inputWords(for: error)
-        case .payloadTooLarge, .keyUnusable, .notRegistered: deviceWords(for: error)
-        case .clockWrong, .unauthorized, .notFound, .redirected, .unexpectedAnswer, .unknownOutcome, .transport,
-            .serverError:
-            answerWords(for: error)
-        case .captureUnknown, .localOnly, .recordUnusable, .vaultUnusable, .diskFull, .mediaDamaged, .mediaMissing:
-            recordWords(for: error)
-        default: Words(error)
-        }
-    }
-
     // MARK: Input and devices
 
-    private static func inputWords(for error: CaptureError) -> Words {
+    private static func inputWords(for error: CaptureError) -> Words? {
         switch error.code {
+        case .fileUnreadable: .unreadable(error)
         case .unknownMediaType where error.value != nil:
             Words(
                 "\(error.file) is not a \(clean(error.value ?? ""))\(error.said)",
@@ -50,16 +39,16 @@ extension ErrorCatalogue {
                 "cannot use the depth map\(error.said)",
                 hint: "raw maps need --depth-size WxH, maps in PNG need --depth-scale METRES"
             )
-        case .depthMapInvalid: Words(error)
-        default:
+        case .sourceChanged:
             Words(
                 "\(error.file) was modified while it was read",
                 hint: "run the command again when no program is writing to it"
             )
+        default: nil
         }
     }
 
-    private static func deviceWords(for error: CaptureError) -> Words {
+    private static func deviceWords(for error: CaptureError) -> Words? {
         var words = Words(error)
         switch error.code {
         case .payloadTooLarge where !error.parts.isEmpty:
@@ -70,14 +59,15 @@ extension ErrorCatalogue {
                 "many servers accept at most 2 MiB in a full upload; send only the hash, without --send-media"
         case .keyUnusable:
             words.message = "the key cannot be used\(at(error))\(error.said)"
-        default: words.message += error.value.map { " at \(clean($0))" } ?? ""
+        case .notRegistered: words.message += error.value.map { " at \(clean($0))" } ?? ""
+        default: return nil
         }
         return words
     }
 
     // MARK: Answers
 
-    private static func answerWords(for error: CaptureError) -> Words {
+    private static func answerWords(for error: CaptureError) -> Words? {
         switch error.code {
         case .clockWrong:
             .table(
@@ -97,7 +87,9 @@ extension ErrorCatalogue {
                 hint: "it probably has; check with: mediactl hash-only retry --all"
             )
         case .transport: .table(error, hint: "retry with: mediactl hash-only retry --all")
-        default: .table(error, hint: "retry later with mediactl hash-only retry --all, or contact its operator")
+        case .serverError:
+            .table(error, hint: "retry later with mediactl hash-only retry --all, or contact its operator")
+        default: nil
         }
     }
 
@@ -105,7 +97,7 @@ extension ErrorCatalogue {
 
     // MARK: Records
 
-    private static func recordWords(for error: CaptureError) -> Words {
+    private static func recordWords(for error: CaptureError) -> Words? {
         let capture = error.value.map { " \(quoted($0))" } ?? ""
         return switch error.code {
         case .captureUnknown where error.path != nil:
@@ -127,7 +119,8 @@ extension ErrorCatalogue {
         case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.said)")
         case .diskFull: .table(error, message: "no space left\(at(error))")
         case .mediaDamaged: .table(error, message: "the copy in the vault is damaged\(at(error))\(error.said)")
-        default: .table(error, message: "the vault does not have the copy\(at(error))\(error.said)")
+        case .mediaMissing: .table(error, message: "the vault does not have the copy\(at(error))\(error.said)")
+        default: nil
         }
     }
 

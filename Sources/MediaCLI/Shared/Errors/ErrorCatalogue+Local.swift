@@ -22,24 +22,27 @@ extension ErrorCatalogue {
             case .full: ("no space left for \(path)\(detail)", "free some space, or \(elsewhere)")
             case .corrupt where error.path.hasSuffix("index.sqlite"):
                 ("\(path) is not a usable \(store)\(detail)", "run mediactl sync to rebuild it")
-            case .corrupt where store == "token store":
-                ("\(path) is not a usable \(store)\(detail)", "nothing was changed; \(elsewhere), or \(repair)")
             case .corrupt:
-                ("\(path) is not a usable \(store)\(detail)", "nothing was changed; restore a copy, or \(elsewhere)")
-            case .newerVersion where store == "token store":
                 (
-                    "\(path) was written by a newer version of mediactl\(detail)",
-                    "update mediactl, or \(elsewhere); if no newer version was used, \(repair)"
+                    "\(path) is not a usable \(store)\(detail)",
+                    "nothing was changed; "
+                        + (isTokenStore ? "\(elsewhere), or \(repair)" : "restore a copy, or \(elsewhere)")
                 )
             case .newerVersion:
-                ("\(path) was written by a newer version of mediactl\(detail)", "update mediactl, or \(elsewhere)")
+                (
+                    "\(path) was written by a newer version of mediactl\(detail)",
+                    "update mediactl, or \(elsewhere)"
+                        + (isTokenStore ? "; if no newer version was used, \(repair)" : "")
+                )
             case .busy: ("\(path) is locked by another process\(detail)", "retry when the other mediactl has finished")
             case .networkFileSystem:
                 ("\(path) is on a network file system, which is not safe for a \(store)\(detail)", elsewhere)
             case .unsafe where error.detail == DataDirectory.notADirectory: ("\(path) is not a directory", elsewhere)
-            case .unsafe where store == "token store":
-                ("\(path) has another owner, or is not of the expected type\(detail)", "\(elsewhere), or \(repair)")
-            case .unsafe: ("\(path) has another owner, or is not of the expected type\(detail)", elsewhere)
+            case .unsafe:
+                (
+                    "\(path) has another owner, or is not of the expected type\(detail)",
+                    isTokenStore ? "\(elsewhere), or \(repair)" : elsewhere
+                )
             case .other: ("the \(store) \(path) failed\(detail)", elsewhere)
             }
         return Diagnosis(
@@ -151,17 +154,17 @@ extension ErrorCatalogue {
         )
     }
 
-    static func networkWords(for error: GigHiveError) -> Words {
+    static func networkWords(for error: GigHiveError) -> Words? {
         switch error.code {
         case .unknownHost, .cannotConnect:
-            if let hint = proxyHint(for: error) { .table(error, hint: hint) } else { Words(error) }
+            proxyHint(for: error).map { .table(error, hint: $0) }
         // Not a lost connection, but a process that ended during an upload.
         case .connectionLost where error.path != nil:
             Words(
                 "the upload was interrupted, and its event does not have the file",
                 hint: "upload the file again with: mediactl upload \(quoted(error.path ?? []))"
             )
-        default: Words(error)
+        default: nil
         }
     }
 

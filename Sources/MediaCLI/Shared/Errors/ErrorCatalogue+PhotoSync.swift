@@ -11,35 +11,15 @@ extension ErrorCatalogue {
         if error.code == .transport, let transport = error.transport {
             return diagnosis(ofMissingAnswer: transport, isRetryable: error.isRetryable)
         }
-        return Diagnosis(error, words(for: error))
-    }
-
-    /// The message of the table, unless the error has more information than its code.
-    private static func words(for error: PhotoSyncError) -> Words {
-        switch error.code {
-        case .notLoggedIn, .unauthorized, .forbidden: accountWords(for: error)
-        case .invalidDate, .fileUnreadable, .fileTooLarge, .sourceChanged: fileWords(for: error)
-        case .targetUnusable, .targetExists, .checksumMismatch, .lengthMismatch, .unknownPhoto: copyWords(for: error)
-        case .notFound, .setupRequired, .unexpectedAnswer: answerWords(for: error)
-        case .notOwned where error.path == nil:
-            Words(
-                "the server has this photo, but does not list it as yours\(error.said)",
-                hint: "keep the local original; the photo on the server has another owner, or none"
-            )
-        case .busy:
-            Words(busyMessage(error), hint: "retry when it has finished")
-        default: Words(error)
-        }
-    }
-
-    private static func busyMessage(_ error: PhotoSyncError) -> String {
-        error.path.map { "another mediactl process is writing to \(quoted($0))" }
-            ?? "another mediactl process is using this server's index\(error.said)"
+        // The message of the table, unless the error has more information than its code.
+        let words =
+            accountWords(for: error) ?? fileWords(for: error) ?? copyWords(for: error) ?? answerWords(for: error)
+        return Diagnosis(error, words ?? Words(error))
     }
 
     // MARK: Keys and devices
 
-    private static func accountWords(for error: PhotoSyncError) -> Words {
+    private static func accountWords(for error: PhotoSyncError) -> Words? {
         let status = error.status
         return switch error.code {
         case .notLoggedIn where error.httpStatus != nil:
@@ -60,14 +40,15 @@ extension ErrorCatalogue {
                     key and run mediactl login
                     """
             )
-        default:
+        case .forbidden:
             .table(error, hint: "the photo may have another owner, or none; details: mediactl sync status")
+        default: nil
         }
     }
 
     // MARK: Files
 
-    private static func fileWords(for error: PhotoSyncError) -> Words {
+    private static func fileWords(for error: PhotoSyncError) -> Words? {
         let file = error.file
         return switch error.code {
         case .invalidDate:
@@ -77,13 +58,15 @@ extension ErrorCatalogue {
         case .fileUnreadable: .unreadable(error)
         case .fileTooLarge:
             Words("cannot send \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")")
-        default: Words("\(file) changed while it was read or sent", hint: "push it again when it is no longer changing")
+        case .sourceChanged:
+            Words("\(file) changed while it was read or sent", hint: "push it again when it is no longer changing")
+        default: nil
         }
     }
 
     // MARK: Copies
 
-    private static func copyWords(for error: PhotoSyncError) -> Words {
+    private static func copyWords(for error: PhotoSyncError) -> Words? {
         let file = error.file
         return switch error.code {
         case .targetUnusable:
@@ -93,11 +76,23 @@ extension ErrorCatalogue {
         case .checksumMismatch:
             Words("\(photo(error)) does not have the bytes that were uploaded\(error.said)", hint: retryHint)
         case .lengthMismatch: Words("\(photo(error)) is incomplete\(error.said)", hint: retryHint)
-        default:
+        case .unknownPhoto:
             Words(
                 "there is no \(photo(error)) in the index",
                 hint: "mediactl sync list shows the IDs; mediactl sync --full updates the index"
             )
+        case .notOwned where error.path == nil:
+            Words(
+                "the server has this photo, but does not list it as yours\(error.said)",
+                hint: "keep the local original; the photo on the server has another owner, or none"
+            )
+        case .busy:
+            Words(
+                error.path.map { "another mediactl process is writing to \(quoted($0))" }
+                    ?? "another mediactl process is using this server's index\(error.said)",
+                hint: "retry when it has finished"
+            )
+        default: nil
         }
     }
 
@@ -109,7 +104,7 @@ extension ErrorCatalogue {
 
     // MARK: Answers
 
-    private static func answerWords(for error: PhotoSyncError) -> Words {
+    private static func answerWords(for error: PhotoSyncError) -> Words? {
         let status = error.status
         return switch error.code {
         case .notFound where error.photoID != nil:
@@ -127,7 +122,8 @@ extension ErrorCatalogue {
                 "the server has not been set up yet\(status)",
                 hint: "its administrator must finish the setup\(setupPlace(error.value))"
             )
-        default: .unexpectedAnswer(error, orElse: ", or it is not a PhotoSync server")
+        case .unexpectedAnswer: .unexpectedAnswer(error, orElse: ", or it is not a PhotoSync server")
+        default: nil
         }
     }
 

@@ -11,13 +11,10 @@ extension ErrorCatalogue {
         var diagnosis = diagnosis(of: error)
         guard result.transport == .tus, result.attempts > 0, let id = result.uploadID else { return diagnosis }
         switch error.code {
-        case .serverError where refusedFlag(error) != nil:
-            diagnosis.hint = refusedFlag(error).map {
-                "correct it and resume: mediactl uploads resume \(id) \($0) TEXT"
-            }
-        case .badRequest:
+        case .serverError where refusedFlag(error) != nil, .badRequest:
             // Only a detail can be corrected, not a type or size that the server refuses.
-            diagnosis.hint = flag(for: error).map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
+            let flag = refusedFlag(error) ?? flag(for: error)
+            diagnosis.hint = flag.map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
         case .rateLimited where error.isPendingLimit: break
         case .networkTimeout, .connectionLost, .cannotConnect, .unknownHost, .requestTimeout, .serverError, .locked,
             .rateLimited, .serverUnavailable:
@@ -31,10 +28,7 @@ extension ErrorCatalogue {
 
     /// The flag for the detail that a server refuses (messages: gighive contract 2.5); nil for other refusals.
     private static func flag(for error: GigHiveError) -> String? {
-        let fields = [
-            "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",
-        ]
-        let named = error.field ?? fields.first { error.detail.lowercased().contains($0) }
+        let named = error.field ?? DetailOptions.names.first { error.detail.lowercased().contains($0) }
         return named.map { "--" + $0.replacing("_", with: "-") }
     }
 
@@ -48,8 +42,6 @@ extension ErrorCatalogue {
     /// The message of the table, unless the error has more information than its code.
     private static func words(for error: GigHiveError) -> Words {
         switch error.code {
-        case .invalidDetail, .fileUnreadable, .notRegularFile, .fileTooLarge, .unknownExtension, .sourceChanged:
-            localWords(for: error)
         case .loginRequired, .loginExpired: loginWords(for: error)
         case .unauthorized where error.origin != nil: loginWords(for: error)
         // Nothing was sent: there are no credentials for this server.
@@ -72,8 +64,6 @@ extension ErrorCatalogue {
                 error,
                 hint: error.retryAfterSeconds.map { "retry in \(Formats.span(.seconds($0)))" } ?? "retry later"
             )
-        case .unknownHost, .cannotConnect, .connectionLost: networkWords(for: error)
-        case .checksumMismatch, .tokenLost, .tokenNotStored, .noDeleteToken: tokenWords(for: error)
         case .notResumable:
             Words(
                 "cannot resume \(error.path.map { quoted($0) } ?? "the upload")\(error.said)",
@@ -89,18 +79,19 @@ extension ErrorCatalogue {
                     + "event, but not in this one\(error.said)",
                 hint: error.fileID.map { "show the other copy with: mediactl media show \($0)" }
             )
-        case .serverUnavailable, .payloadTooLarge: serverLimitWords(for: error)
         case .serverError where refusedFlag(error) != nil:
             .table(
                 error,
                 hint: refusedFlag(error).map { "change the value of \($0); the server always refuses this one" }
             )
-        default: Words(error)
+        default:
+            localWords(for: error) ?? networkWords(for: error) ?? tokenWords(for: error)
+                ?? serverLimitWords(for: error) ?? Words(error)
         }
     }
 
     /// A service that is not running, and a size that one request cannot carry: another transport may work.
-    private static func serverLimitWords(for error: GigHiveError) -> Words {
+    private static func serverLimitWords(for error: GigHiveError) -> Words? {
         let hasAlternative = error.field == "transport"
         switch error.code {
         case .serverUnavailable where error.isOfTusServer:
@@ -118,7 +109,7 @@ extension ErrorCatalogue {
                     ? "upload it with --transport tus" : "ask the operator of the server to raise the limit"
             )
         case .payloadTooLarge where hasAlternative: return .table(error, hint: "upload it with --transport tus")
-        default: return Words(error)
+        default: return nil
         }
     }
 
@@ -135,7 +126,7 @@ extension ErrorCatalogue {
 
     // MARK: Before anything is sent
 
-    private static func localWords(for error: GigHiveError) -> Words {
+    private static func localWords(for error: GigHiveError) -> Words? {
         let file = error.file
         return switch error.code {
         case .invalidDetail:
@@ -162,7 +153,7 @@ extension ErrorCatalogue {
             )
         case .sourceChanged where error.value != nil:
             Words("\(file) changed since its upload started", hint: "upload it again, and \(discardHint(for: error))")
-        default: Words(error)
+        default: nil
         }
     }
 
@@ -206,7 +197,7 @@ extension ErrorCatalogue {
         }
     }
 
-    private static func tokenWords(for error: GigHiveError) -> Words {
+    private static func tokenWords(for error: GigHiveError) -> Words? {
         switch error.code {
         case .checksumMismatch:
             Words(
@@ -225,7 +216,8 @@ extension ErrorCatalogue {
                 "the file is on the server, but its delete token could not be stored\(error.said)",
                 hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) }
             )
-        default: noTokenWords(for: error)
+        case .noDeleteToken: noTokenWords(for: error)
+        default: nil
         }
     }
 

@@ -67,6 +67,8 @@ enum ErrorCatalogue {
 protocol CataloguedError: Error {
     var code: OutcomeCode { get }
     /// The text of the server or the system; may be empty.
+    var detail: String { get }
+    /// `detail`, or that of the error's cause.
     var explanation: String { get }
     var path: [UInt8]? { get }
     /// The value or ID that caused it, as given.
@@ -82,19 +84,15 @@ protocol CataloguedError: Error {
 }
 
 extension GigHiveError: CataloguedError {
-    var explanation: String { detail }
     var number: String { fileID.map { "\($0)" } ?? "the file" }
     var use: String { "upload" }
 }
 
 extension PhotoSyncError: CataloguedError {
-    var explanation: String { detail }
     var use: String { "send" }
 }
 
-extension CaptureError: CataloguedError {
-    var explanation: String { detail }
-}
+extension CaptureError: CataloguedError {}
 
 extension TapesError: CataloguedError {
     private var album: AlbumError? { underlying as? AlbumError }
@@ -109,6 +107,8 @@ extension TapesError: CataloguedError {
 }
 
 extension CataloguedError {
+    var explanation: String { detail }
+
     var number: String { "the file" }
 
     var use: String { "use" }

@@ -20,19 +20,7 @@ enum InputFile {
             }
         } catch {
             let what = name == "-" ? "standard input" : ErrorCatalogue.quoted(path)
-            let isMissing = error == .system(ENOENT)
-            throw .usage(
-                "\(flag): cannot read \(what): \(isMissing ? "no such file" : reason(error))",
-                hint: isMissing ? ErrorCatalogue.missingHint : nil
-            )
-        }
-    }
-
-    private static func reason(_ failure: WholeInput.Failure) -> String {
-        switch failure {
-        case .system(let code): SystemError.words(code)
-        case .tooLarge: "it is larger than \(limit >> 20) MiB"
-        case .cancelled: "interrupted"
+            throw .usage("\(flag): cannot read \(what): \(error.reason)", hint: error.hint)
         }
     }
 
@@ -128,9 +116,31 @@ enum WholeInput {
     enum Failure: Error, Equatable {
         /// The `errno` of opening or reading.
         case system(Int32)
-        /// Exceeds the limit.
-        case tooLarge
+        /// Exceeds the limit, which is in bytes.
+        case tooLarge(limit: Int)
+        case notUTF8
+        case notRegular
+        case foreign
+        case writableByOthers
         case cancelled
+
+        static let missing = Failure.system(ENOENT)
+
+        /// Lower case, no full stop.
+        var reason: String {
+            switch self {
+            case .missing: "no such file"
+            case .system(let code): SystemError.words(code)
+            case .tooLarge(let limit): "it is larger than \(limit >> 20) MiB"
+            case .notUTF8: "it is not UTF-8"
+            case .notRegular: "it is not a regular file"
+            case .foreign: "it belongs to another user"
+            case .writableByOthers: "other users can write to it"
+            case .cancelled: "interrupted"
+            }
+        }
+
+        var hint: String? { self == .missing ? ErrorCatalogue.missingHint : nil }
     }
 
     /// Reads at most `limit` bytes; throws `.tooLarge` if there is more.
@@ -159,7 +169,7 @@ enum WholeInput {
             bytes += chunk
             return bytes.count <= limit
         }
-        guard bytes.count <= limit else { throw .tooLarge }
+        guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
         return bytes
     }
 

@@ -64,6 +64,28 @@ struct NewFile: Sendable {
     }
 }
 
+extension PartialFile {
+    /// Replaces the file of this name with a text that only its owner can read, or leaves it if `text` returns nil. Nothing
+    /// is left behind in either case, or after an error.
+    ///
+    /// - Returns: Whether it was replaced.
+    func publish(replacing name: String, with text: () throws -> String?) throws -> Bool {
+        do {
+            guard let text = try text() else {
+                try discard()
+                return false
+            }
+            try write(all: Array(text.utf8))
+            try makePrivate()
+            try publish(replacing: Array(name.utf8))
+            return true
+        } catch {
+            try? discard()
+            throw error
+        }
+    }
+}
+
 /// A new file with delete tokens: 0600, complete and on disk, or not created.
 enum ExportFile {
     /// Writes lines. A signal waits until they are written.
@@ -87,16 +109,12 @@ enum ExportFile {
     ) async throws {
         try await interruption.handling({ _ in }) {
             do {
-                try write(to: path, nextBytes)
+                let (file, name) = try WholeFile.at(path, audience: .owner)
+                try file.write(as: name, replacing: false, nextBytes)
             } catch let error as FileWriteError {
                 throw diagnosis(of: error, path)
             }
         }
-    }
-
-    private static func write(to path: [UInt8], _ nextBytes: () throws -> [UInt8]?) throws {
-        let (file, name) = try WholeFile.at(path, audience: .owner)
-        try file.write(as: name, replacing: false, nextBytes)
     }
 
     static func exists(_ path: [UInt8]) -> Diagnosis {

@@ -36,12 +36,7 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 
 /// One type for all commands: the parser passes on by type what precedes the command.
 struct UserOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Log in as this user: uploader or admin on most servers.",
-            valueName: "name"
-        )
-    )
+    @Option("Log in as this user: uploader or admin on most servers.", value: "name")
     var user: String?
 }
 
@@ -55,7 +50,7 @@ struct ServerConnectionOptions: ParsableArguments, ConnectionFlags {
 
 /// A server, for commands that send no request: to store something about it, or as a filter.
 struct ServerOptions: ParsableArguments, ConnectionFlags {
-    @Option(help: ArgumentHelp("Address of the server, https://HOST[:PORT].", valueName: "url"))
+    @Option("Address of the server, https://HOST[:PORT].", value: "url")
     var server: String?
 
     @OptionGroup var named: ProfileOptions
@@ -73,7 +68,7 @@ struct ServerOptions: ParsableArguments, ConnectionFlags {
 
 /// One type for all commands: the parser passes on by type what precedes the command.
 struct ProfileOptions: ParsableArguments, ConnectionFlags {
-    @Option(help: ArgumentHelp("Use this profile from the settings file.", valueName: "name"))
+    @Option("Use this profile from the settings file.", value: "name")
     var profile: String?
 
     var flags: SettingsFlags { SettingsFlags(profile: profile) }
@@ -90,10 +85,8 @@ struct UploadConnectionOptions<Base: ParsableArguments & ConnectionFlags>: Parsa
 /// The bandwidth of uploads.
 struct RateOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "Limit the bandwidth of uploads (bytes per second), for example 500K or 20M (powers of 1024).",
-            valueName: "rate"
-        )
+        "Limit the bandwidth of uploads (bytes per second), for example 500K or 20M (powers of 1024).",
+        value: "rate"
     )
     var limitRate: String?
 
@@ -106,18 +99,12 @@ struct RateOptions: ParsableArguments {
 }
 
 struct NetworkOptions: ParsableArguments {
-    @Option(
-        name: .customLong("cacert"),
-        help: ArgumentHelp("Trust the CA certificates in this PEM file.", valueName: "file"),
-        completion: .file()
-    )
+    @Option("Trust the CA certificates in this PEM file.", value: .file, name: .customLong("cacert"))
     var caFile: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Pin the server's public key, sha256//BASE64; replaces certificate chain and hostname verification.",
-            valueName: "spec"
-        )
+        "Pin the server's public key, sha256//BASE64; replaces certificate chain and hostname verification.",
+        value: "spec"
     )
     var pinnedKey: String?
 
@@ -130,23 +117,13 @@ struct NetworkOptions: ParsableArguments {
     @Flag(help: "Use HTTP/2 if the server supports it. The default is HTTP/1.1, which is faster for large files.")
     var http2 = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Maximum time to connect (default: 30s). Times are in seconds, or like 30s, 5m and 1h.",
-            valueName: "time"
-        )
-    )
+    @Option("Maximum time to connect (default: 30s). Times are in seconds, or like 30s, 5m and 1h.", value: "time")
     var connectTimeout: String?
 
-    @Option(help: ArgumentHelp("Maximum time without data during a transfer (default: 60s).", valueName: "time"))
+    @Option("Maximum time without data during a transfer (default: 60s).", value: "time")
     var stallTimeout: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Maximum time from the last byte sent to the end of the response (default: 600s).",
-            valueName: "time"
-        )
-    )
+    @Option("Maximum time from the last byte sent to the end of the response (default: 600s).", value: "time")
     var responseTimeout: String?
 
     @Option(help: .hidden)
@@ -159,9 +136,7 @@ struct NetworkOptions: ParsableArguments {
     var retries: String?
 
     func validate() throws {
-        guard !insecure || caFile == nil else {
-            throw ValidationError("--insecure cannot be combined with --cacert.")
-        }
+        try require(!insecure || caFile == nil, "--insecure cannot be combined with --cacert.")
         guard answerTimeout == nil || responseTimeout == nil else {
             throw ValidationError("--answer-timeout is the old name of --response-timeout; use only one of them.")
         }

@@ -5,10 +5,10 @@ struct CredentialOptions: ParsableArguments {
     @Flag(help: "Read the password from standard input.")
     var passwordStdin = false
 
-    @Option(help: ArgumentHelp("Read the password from this file.", valueName: "file"), completion: .file())
+    @Option("Read the password from this file.", value: .file)
     var passwordFile: String?
 
-    @Option(help: ArgumentHelp("Read an API key from this file.", valueName: "file"), completion: .file())
+    @Option("Read an API key from this file.", value: .file)
     var apiKeyFile: String?
 
     func flags(noInput: Bool) -> CredentialFlags {
@@ -23,19 +23,14 @@ struct CredentialOptions: ParsableArguments {
 
 /// Sources of an API key. It cannot be given as an argument: arguments are public.
 struct KeyOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("Read the API key from this file.", valueName: "file"),
-        completion: .file()
-    )
+    @Option("Read the API key from this file.", value: .file)
     var apiKeyFile: String?
 
     @Flag(help: "Read the API key from standard input.")
     var apiKeyStdin = false
 
     func validate() throws {
-        guard !apiKeyStdin || apiKeyFile == nil else {
-            throw ValidationError("--api-key-stdin cannot be combined with --api-key-file.")
-        }
+        try require(!apiKeyStdin || apiKeyFile == nil, "--api-key-stdin cannot be combined with --api-key-file.")
     }
 
     func flags(noInput: Bool) -> CredentialFlags {

@@ -3,18 +3,15 @@ internal import MediaFiles
 
 struct FileListOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "Read paths from this file, one per line, relative to the current directory; - for standard input.",
-            valueName: "file"
-        ),
-        completion: .file()
+        "Read paths from this file, one per line, relative to the current directory; - for standard input.",
+        value: .file
     )
     var filesFrom: String?
 
     @Option(
-        name: .customLong("files-from0"),
-        help: ArgumentHelp("Like --files-from, but NUL-separated, as written by find -print0.", valueName: "file"),
-        completion: .file()
+        "Like --files-from, but NUL-separated, as written by find -print0.",
+        value: .file,
+        name: .customLong("files-from0")
     )
     var filesFromZero: String?
 
@@ -42,10 +39,7 @@ struct FileListOptions: ParsableArguments {
 enum StandardInputReaders {
     /// Refuses a second reader. `readers` are the options as written on the command line.
     static func check(_ readers: [String]) throws {
-        guard readers.count <= 1 else {
-            throw ValidationError(
-                "Standard input can be read once only, not for \(readers.joined(separator: " and "))."
-            )
-        }
+        let names = readers.joined(separator: " and ")
+        try require(readers.count <= 1, "Standard input can be read once only, not for \(names).")
     }
 }

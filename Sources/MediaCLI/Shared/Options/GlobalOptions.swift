@@ -14,26 +14,23 @@ struct GlobalOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Print more details to standard error; may be repeated.")
     var verbose: Int
 
-    @Option(help: ArgumentHelp("Color the output: auto, always or never.", valueName: "when"))
+    @Option("Color the output: auto, always or never.", value: "when")
     var color: String?
 
     @Flag(help: "Never prompt.")
     var noInput = false
 
-    @Option(help: ArgumentHelp("Read this settings file.", valueName: "file"), completion: .file())
+    @Option("Read this settings file.", value: .file)
     var config: String?
 
-    @Option(
-        help: ArgumentHelp("Store tokens, logins, journal and index in this directory.", valueName: "dir"),
-        completion: .directory
-    )
+    @Option("Store tokens, logins, journal and index in this directory.", value: .directory)
     var dataDir: String?
 
     func validate() throws {
-        guard config != "" else { throw ValidationError("--config: an empty path.") }
-        guard dataDir != "" else { throw ValidationError("--data-dir: an empty path.") }
-        guard !quiet || verbose == 0 else { throw ValidationError("--quiet cannot be combined with --verbose.") }
-        guard json || !progressEvents else { throw ValidationError("--progress-events requires --json.") }
+        try require(config != "", "--config: an empty path.")
+        try require(dataDir != "", "--data-dir: an empty path.")
+        try require(!quiet || verbose == 0, "--quiet cannot be combined with --verbose.")
+        try require(json || !progressEvents, "--progress-events requires --json.")
     }
 
     var outputPreferences: OutputPreferences {
@@ -64,4 +61,9 @@ struct OutputPreferences: Sendable {
 
 enum ColorMode: String, Sendable, CaseIterable {
     case auto, always, never
+}
+
+/// Refuses the command line if a condition on its options does not hold.
+func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
+    guard condition else { throw ValidationError(message()) }
 }

@@ -32,7 +32,7 @@ struct ServersOptions: ParsableArguments, ConnectionFlags {
     var isOne: Bool { filter.choice.server != nil || filter.old.host != nil }
 
     func validate() throws {
-        guard !isAll || !isOne else { throw ValidationError("--server cannot be combined with --all.") }
+        try require(!isAll || !isOne, "--server cannot be combined with --all.")
     }
 
     /// As `ServerFilterOptions.scope`.

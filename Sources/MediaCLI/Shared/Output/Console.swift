@@ -16,8 +16,10 @@ final class Console: Sendable {
     /// Lines at the bottom of the terminal.
     let screen: ScreenArea
 
-    private let isFinished = Mutex(false)
-    private let hasToldOutputFailure = Mutex(false)
+    /// The last record.
+    private let finish = Once()
+    /// The report that results cannot be written.
+    private let outputFailureReport = Once()
     private let color: Mutex<ColorMode>
     private let hintOptions = Mutex(HintOptions())
     private let closingWork = Mutex<[@Sendable () -> Void]>([])
@@ -66,6 +68,13 @@ final class Console: Sendable {
         screen.above { context.output.write(lines.joined(separator: "\n") + "\n") }
     }
 
+    /// Writes a table that fits the terminal, as text only; nothing without rows.
+    func table(_ table: @autoclosure () -> Table) {
+        guard !isJSON else { return }
+        let table = table()
+        if !table.rows.isEmpty { text(table.lines(fitting: outputWidth, style: outputStyle)) }
+    }
+
     /// Writes a result, as a record or as text. If that fails, the text goes to standard error, so that the user knows what
     /// was done.
     func result(_ members: @autoclosure () -> JSONObject, _ lines: [String]) {
@@ -78,7 +87,7 @@ final class Console: Sendable {
 
     /// Writes the last record, in JSON only. Later ones are ignored.
     func summary(_ members: @autoclosure () -> JSONObject) {
-        guard isJSON, begunFinishing() else { return }
+        guard isJSON, finish.begin() else { return }
         write("summary", members())
     }
 
@@ -90,27 +99,29 @@ final class Console: Sendable {
         ]
     }
 
+    /// The summary of items that were processed one after the other: `total`, how many of `states` have each of `names`, and
+    /// how many were not started.
+    func summary(of total: Int, _ states: [String], counting names: [String], _ code: ExitCode) {
+        let counts = names.map { name in (name: name, value: JSONValue(states.count { $0 == name })) }
+        summary(
+            ["items": JSONValue(total)] + JSONObject(counts) + ["not_started": JSONValue(total - states.count)]
+                + ending(code)
+        )
+    }
+
     /// Whether to continue: there was no signal, and results can be written.
     var mayGoOn: Bool { context.interruption.signal == nil && context.output.failure == nil }
 
     /// Reports that the whole command failed: message and hint, and in JSON the last record.
     func fail(_ diagnosis: Diagnosis) {
         error(diagnosis)
-        guard isJSON, begunFinishing() else { return }
-        write("error", JSONRenderer.fatal(diagnosis))
+        endAtQuestion(diagnosis)
     }
 
     /// Ends a command that was interrupted at a prompt. Prints no error; in JSON, there is an `error` record.
     func endAtQuestion(_ diagnosis: Diagnosis) {
-        guard isJSON, begunFinishing() else { return }
+        guard isJSON, finish.begin() else { return }
         write("error", JSONRenderer.fatal(diagnosis))
-    }
-
-    private func begunFinishing() -> Bool {
-        isFinished.withLock { isFinished in
-            defer { isFinished = true }
-            return !isFinished
-        }
     }
 
     private func write(_ type: String, _ members: JSONObject) {
@@ -132,15 +143,9 @@ final class Console: Sendable {
         emit(errorStyle.dim("note:"), message)
     }
 
-    func warning(_ message: String) {
+    func warning(_ message: String, hint: String? = nil) {
         emit(errorStyle.yellow("warning:"), message)
-    }
-
-    func warning(_ message: String, hint: String?) {
-        warning(message)
-        if let hint {
-            emit("hint:", completed(hint))
-        }
+        if let hint { self.hint(hint) }
     }
 
     func error(_ diagnosis: Diagnosis) {
@@ -148,14 +153,12 @@ final class Console: Sendable {
         if !diagnosis.details.isEmpty {
             announce(diagnosis.details.map { "  " + $0 })
         }
-        if let hint = diagnosis.hint {
-            emit("hint:", completed(hint))
-        }
+        if let hint = diagnosis.hint { self.hint(hint) }
     }
 
     /// A hint without an error.
     func hint(_ message: String) {
-        emit("hint:", completed(message))
+        emit("hint:", hintOptions.withLock { $0 }.added(to: message))
     }
 
     /// Printed only with `-v`.
@@ -183,8 +186,6 @@ final class Console: Sendable {
     func use(_ options: HintOptions) {
         hintOptions.withLock { $0 = options }
     }
-
-    private func completed(_ hint: String) -> String { hintOptions.withLock { $0 }.added(to: hint) }
 
     var outputStyle: Style { style(isTerminal: context.terminal.isOutputTerminal) }
     var errorStyle: Style { style(isTerminal: context.terminal.isErrorTerminal) }
@@ -220,17 +221,10 @@ final class Console: Sendable {
     func exitCode(_ code: ExitCode) -> ExitCode {
         let code = context.interruption.signal?.exitCode ?? code
         guard let outputFailure else { return code }
-        if isFirstToTellOutputFailure() {
+        if outputFailureReport.begin() {
             error(outputFailure)
         }
         return code == .success ? outputFailure.exitCode : code
-    }
-
-    private func isFirstToTellOutputFailure() -> Bool {
-        hasToldOutputFailure.withLock { hasTold in
-            defer { hasTold = true }
-            return !hasTold
-        }
     }
 
     /// Fails before the work begins if its results could not be written.
@@ -239,7 +233,7 @@ final class Console: Sendable {
     func requireOutput() throws(Diagnosis) {
         context.output.probe()
         guard let outputFailure else { return }
-        hasToldOutputFailure.withLock { $0 = true }
+        _ = outputFailureReport.begin()
         throw outputFailure
     }
 

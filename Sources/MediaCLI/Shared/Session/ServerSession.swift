@@ -10,8 +10,6 @@ actor ServerSession {
     private var clients: [ServerURL: GigHiveClient] = [:]
 
     /// Starts the transfer loop.
-    ///
-    /// - Throws: `TransportError`, `SettingsError`.
     init(_ settings: SettingsSession, credentials: CredentialOptions) throws {
         self.settings = settings
         self.credentials = credentials.flags(noInput: settings.global.noInput)
@@ -35,13 +33,10 @@ actor ServerSession {
         var surroundings = CredentialSurroundings()
         surroundings.retryCommand = retryCommand
         if isTried {
-            let (http, timeouts) = (http, settings.timeouts)
             let anonymous = anonymousClient(for: server)
             surroundings.beforePrompt = { try await Self.reach(anonymous) }
-            surroundings.isAccepted = { authorization in
-                await Self.isAccepted(
-                    GigHiveClient(server: server, http: http, authorization: authorization, timeouts: timeouts)
-                )
+            surroundings.isAccepted = { [settings, http] authorization in
+                await Self.isAccepted(settings.client(for: server, authorization, http))
             }
         }
         let authorization = try await settings.search(credentials, at: server.origin, of: .uploadsURL, surroundings) {
@@ -49,19 +44,14 @@ actor ServerSession {
         }
         let console = settings.console
         console.trace("using \(TerminalText.escaped("\(authorization)")) for \(server)")
-        let client = GigHiveClient(
-            server: server,
-            http: http,
-            authorization: authorization,
-            timeouts: settings.timeouts
-        )
+        let client = settings.client(for: server, authorization, http)
         clients[server] = client
         return client
     }
 
     /// A client without credentials, for checks and for guests.
     func anonymousClient(for server: ServerURL) -> GigHiveClient {
-        GigHiveClient(server: server, http: http, authorization: nil, timeouts: settings.timeouts)
+        settings.client(for: server, nil, http)
     }
 
     /// A client for a guest, whose requests carry a secret instead of a login.

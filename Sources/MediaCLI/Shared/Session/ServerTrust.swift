@@ -14,7 +14,6 @@ final class ServerTrustKeeper: Sendable {
         var decided: [Origin: ServerTrust] = [:]
         /// Servers that the user declined to trust, so that the prompt is not repeated.
         var refused: Set<Origin> = []
-        var hasWarned = false
     }
 
     private let console: Console
@@ -24,6 +23,7 @@ final class ServerTrustKeeper: Sendable {
     private let prompter: Prompter
     private let connectTimeout: Duration
     private let state = Mutex(State())
+    private let insecurityWarning = Once()
     /// One prompt at a time: parallel requests to one server are one first contact.
     private let questions = Turnstile()
 
@@ -75,11 +75,7 @@ final class ServerTrustKeeper: Sendable {
     }
 
     private func warnOnce(_ origin: Origin) {
-        let isFirst = state.withLock { state in
-            defer { state.hasWarned = true }
-            return !state.hasWarned
-        }
-        guard isFirst else { return }
+        guard insecurityWarning.begin() else { return }
         console.warning(
             "the certificate of \(ErrorCatalogue.clean("\(origin)")) is not verified (--insecure): others on the network can "
                 + "read and change what is sent"
@@ -207,25 +203,17 @@ struct KnownServers: Sendable, Equatable {
             guard let directory = try TargetDirectory.open(Array(parent.utf8), creating: true) else {
                 throw SettingsError(file: path, rule: "cannot be written: no such directory")
             }
+            // The temporary file is locked, so that no line of another process is lost.
             let file = try PartialFile.open(".\(name).new", in: directory)
-            do {
-                // The temporary file is locked, so that no line of another process is lost.
+            var known = KnownServers()
+            _ = try file.publish(replacing: name) {
                 let text = try content(path)
-                var known = try KnownServers(text: text, path: path)
-                if known.pins[origin] == nil {
-                    let start = text.isEmpty || text.hasSuffix("\n") ? text : text + "\n"
-                    try file.write(all: Array("\(start)\(origin) \(pin)\n".utf8))
-                    try file.makePrivate()
-                    try file.publish(replacing: Array(name.utf8))
-                    known.pins[origin] = pin
-                } else {
-                    try file.discard()
-                }
-                return known
-            } catch {
-                try? file.discard()
-                throw error
+                known = try KnownServers(text: text, path: path)
+                guard known.pins[origin] == nil else { return nil }
+                known.pins[origin] = pin
+                return "\(text)\(text.isEmpty || text.hasSuffix("\n") ? "" : "\n")\(origin) \(pin)\n"
             }
+            return known
         } catch let error as SettingsError {
             throw error
         } catch {

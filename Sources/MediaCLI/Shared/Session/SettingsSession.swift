@@ -109,8 +109,6 @@ struct SettingsSession: Sendable {
     }
 
     /// The capture server, whose address may have a path; nil if none is configured.
-    ///
-    /// - Throws: `ServerURLError`.
     var configuredCaptureServer: ServerURL? {
         get throws(ServerURLError) {
             guard let text = settings.captureURL?.value else { return nil }
@@ -136,6 +134,10 @@ struct SettingsSession: Sendable {
             stall: settings.stallTimeout.value,
             answer: settings.responseTimeout.value
         )
+    }
+
+    func client(for server: ServerURL, _ authorization: Authorization?, _ http: HTTPClient) -> GigHiveClient {
+        GigHiveClient(server: server, http: http, authorization: authorization, timeouts: timeouts)
     }
 
     var retryPolicy: RetryPolicy { RetryPolicy(retries: settings.retries.value) }

@@ -13,8 +13,6 @@ struct StoreSession: Sendable {
     }
 
     /// Opens the store, adopts rescue files, and prints the warnings.
-    ///
-    /// - Throws: `StoreError`, `GigHiveError`.
     static func open(_ settings: SettingsSession, for access: Access = .writing) async throws -> StoreSession {
         let console = settings.console
         let directory = try directory(settings, for: access)
@@ -98,6 +96,13 @@ extension Console {
             self.error(diagnosis)
             return diagnosis.exitCode
         }
+    }
+}
+
+extension StoreSession {
+    /// An uploader that records its uploads here.
+    func uploader(_ client: GigHiveClient, _ options: UploadOptions, _ hashes: HashCache? = nil) -> Uploader {
+        Uploader(client: client, store: store, directory: directory, options: options, hashes: hashes)
     }
 }
 

@@ -37,21 +37,11 @@ struct ServerSource: Sendable {
     var layer: SettingsLayer
     var scope: Scope
     var section: SettingsFile.Section?
+}
 
-    init(flags: SettingsFlags) {
-        layer = SettingsLayer(flags: flags)
-        scope = .target
-    }
-
-    init(environment: [String: String]) {
-        layer = SettingsLayer(environment: environment)
-        scope = .environment
-    }
-
+extension ServerSource {
     init(section: SettingsFile.Section) {
-        layer = SettingsLayer(section: section)
-        scope = .section(section.origins)
-        self.section = section
+        self.init(layer: SettingsLayer(section: section), scope: .section(section.origins), section: section)
     }
 }
 
@@ -84,11 +74,7 @@ extension Settings {
             takesEnvironment: bound.contains { $0.scope == .environment },
             isTarget: isTarget,
             user: try layers.find(.user, SettingValue.text),
-            passwordCommand: bound.lazy.compactMap { source in
-                source.section.flatMap { section in
-                    section.passwordCommand.map { Setting(value: $0, origin: section.origin) }
-                }
-            }.first,
+            passwordCommand: bound.compactMap(\.section).first(\.passwordCommand),
             caFile: try (layers + authorities).find(.caFile, SettingValue.text),
             pinnedKey: try layers.find(.pinnedKey, SettingValue.pin),
             insecure: try layers.find(.insecure, SettingValue.boolean) ?? Setting(default: false),
@@ -121,7 +107,16 @@ extension Settings {
             if case .section(let origins) = source.scope { origins.contains(origin) } else { false }
         }
         guard !isCovered else { return nil }
-        let matching = otherProfiles.filter { $0.value.origins.contains(origin) }
+        return try otherProfiles.only(for: origin)?.value
+    }
+}
+
+extension [String: SettingsFile.Section] {
+    /// The only profile with this server.
+    ///
+    /// - Throws: `SettingsError` if there are several.
+    fileprivate func only(for origin: Origin) throws(SettingsError) -> Element? {
+        let matching = filter { $0.value.origins.contains(origin) }
         guard matching.count < 2 else {
             throw SettingsError(
                 file: matching.values.first?.file,
@@ -130,7 +125,7 @@ extension Settings {
                 hint: "choose one with --profile"
             )
         }
-        return matching.values.first
+        return matching.first
     }
 }
 
@@ -164,16 +159,7 @@ struct ProfileChoice {
             return Setting(value: only.key, origin: file.global.origin)
         }
         guard let origin = try? ServerURL(server.value, allowingPath: true).origin else { return nil }
-        let matching = file.profiles.filter { $0.value.origins.contains(origin) }.keys.sorted()
-        guard matching.count < 2 else {
-            throw SettingsError(
-                file: file.global.file,
-                key: "profiles",
-                rule: "\(matching.joined(separator: " and ")) are all for \(origin)",
-                hint: "choose one with --profile"
-            )
-        }
-        return matching.first.map { Setting(value: $0, origin: server.origin) }
+        return try file.profiles.only(for: origin).map { Setting(value: $0.key, origin: server.origin) }
     }
 
     private func named(

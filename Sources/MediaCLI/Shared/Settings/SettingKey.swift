@@ -40,19 +40,12 @@ enum SettingKey: String, CaseIterable, Sendable {
     case deleteAssociatedAlbum = "features.deleteAssociatedAlbum"
 
     /// For example `--stall-timeout`.
-    var flag: String {
-        switch self {
-        case .albumsLibrary: "--library"
-        default: "--" + rawValue.replacing("_", with: "-")
-        }
-    }
+    var flag: String { self == .albumsLibrary ? "--library" : "--" + rawValue.replacing("_", with: "-") }
 
     /// For example `MEDIACTL_STALL_TIMEOUT`.
     var environmentVariable: String {
-        switch self {
-        case .deleteAssociatedAlbum: "MEDIACTL_FEATURE_DELETE_ALBUM"
-        default: "MEDIACTL_" + rawValue.replacing(".", with: "_").uppercased()
-        }
+        self == .deleteAssociatedAlbum
+            ? "MEDIACTL_FEATURE_DELETE_ALBUM" : "MEDIACTL_" + rawValue.replacing(".", with: "_").uppercased()
     }
 
     /// Old names that are still accepted, with the setting that replaces each.
@@ -153,10 +146,6 @@ enum SettingValue {
         return count
     }
 
-    static func transport(_ text: String) throws(InvalidValue) -> UploadOptions.TransportChoice {
-        try InvalidValue.choice(text)
-    }
-
     /// Bytes as in `size`, at least 64K: below that, the overhead of requests dominates.
     static func chunkSize(_ text: String) throws(InvalidValue) -> Int64 {
         let bytes = try size(text)
@@ -164,21 +153,9 @@ enum SettingValue {
         return bytes
     }
 
-    static func captureProfile(_ text: String) throws(InvalidValue) -> CaptureProfile {
-        try InvalidValue.choice(text)
-    }
-
-    static func albumLibrary(_ text: String) throws(InvalidValue) -> AlbumLibraryChoice {
-        try InvalidValue.choice(text)
-    }
-
     static func absolutePath(_ text: String) throws(InvalidValue) -> String {
         guard text.hasPrefix("/") else { throw InvalidValue(rule: "is not an absolute path") }
         return text
-    }
-
-    static func color(_ text: String) throws(InvalidValue) -> ColorMode {
-        try InvalidValue.choice(text)
     }
 
     /// `sha256//` and the base64 of 32 bytes; several are separated by `;` (libcurl, CURLOPT_PINNEDPUBLICKEY).

@@ -83,7 +83,8 @@ struct Settings: Sendable {
 
     private static func library(in layers: [SettingsLayer]) throws(SettingsError) -> Setting<AlbumLibraryChoice>? {
         for layer in layers {
-            if let choice = try layer.find(.albumsLibrary, SettingValue.albumLibrary) { return choice }
+            let choice: Setting<AlbumLibraryChoice>? = try layer.find(.albumsLibrary, InvalidValue.choice)
+            if let choice { return choice }
             if let address = try layer.find(.libraryURL, SettingValue.addressBelowPath) {
                 return Setting(value: .immich, origin: address.origin)
             }
@@ -104,7 +105,11 @@ struct Settings: Sendable {
         for section in [file.global] + file.profiles.values {
             _ = try Settings(layers: [SettingsLayer(section: section)])
         }
-        let outer = [SettingsLayer(flags: flags), SettingsLayer(environment: environment)]
+        let given = [
+            ServerSource(layer: SettingsLayer(flags: flags), scope: .target),
+            ServerSource(layer: SettingsLayer(environment: environment), scope: .environment),
+        ]
+        let outer = given.map(\.layer)
         let global = SettingsLayer(section: file.global)
         let profile = try ProfileChoice(flags: flags, environment: environment)
             .choose(from: file, unselected: Settings(layers: outer + [global]))
@@ -116,19 +121,11 @@ struct Settings: Sendable {
         settings.warnings = file.warnings + (try UnknownSetting.warnings(in: environment))
         settings.notes = Self.notes(flags: flags, environment: environment, file: file)
         let sections = [selected, file.global].compactMap { $0 }
-        settings.sources =
-            [ServerSource(flags: flags), ServerSource(environment: environment)]
-            + sections.map { ServerSource(section: $0) }
+        settings.sources = given + sections.map { ServerSource(section: $0) }
         settings.otherProfiles = file.profiles.filter { $0.key != profile?.value }
         settings.passwordCommands = sections.filter { $0.passwordCommand != nil }
-        settings.vaultKeyCommand =
-            sections.lazy.compactMap { section in
-                section.vaultKeyCommand.map { Setting(value: $0, origin: section.origin) }
-            }.first
-        settings.albumsPathMap =
-            sections.lazy.compactMap { section in
-                section.pathMap.map { Setting(value: $0, origin: section.origin) }
-            }.first
+        settings.vaultKeyCommand = sections.first(\.vaultKeyCommand)
+        settings.albumsPathMap = sections.first(\.pathMap)
         return settings
     }
 
@@ -182,6 +179,14 @@ private struct SettingRow: Sendable {
         show = { (text($0[keyPath: place].value), $0[keyPath: place].origin) }
     }
 
+    /// For a setting with a few named values.
+    init<Value: RawRepresentable<String> & CaseIterable>(
+        choice key: SettingKey,
+        _ place: any (WritableKeyPath<Settings, Setting<Value>> & Sendable)
+    ) {
+        self.init(key, place, { text throws(InvalidValue) in try InvalidValue.choice(text) }, text: { $0.rawValue })
+    }
+
     /// For a setting without a default.
     init(
         _ key: SettingKey,
@@ -227,11 +232,11 @@ extension Settings {
         SettingRow(.contact, \.contact, SettingValue.text),
         SettingRow(.orgName, \.orgName, SettingValue.text),
         SettingRow(.eventType, \.eventType, SettingValue.text),
-        SettingRow(.color, \.color, SettingValue.color, text: \.rawValue),
+        SettingRow(choice: .color, \.color),
         SettingRow(.jobs, \.jobs, SettingValue.jobs),
-        SettingRow(.transport, \.transport, SettingValue.transport, text: \.rawValue),
+        SettingRow(choice: .transport, \.transport),
         SettingRow(.chunkSize, \.chunkSize, SettingValue.chunkSize),
-        SettingRow(.captureProfile, \.captureProfile, SettingValue.captureProfile, text: \.rawValue),
+        SettingRow(choice: .captureProfile, \.captureProfile),
         SettingRow(.captureRPID, \.captureRPID, SettingValue.text),
         SettingRow(.albumsEnabled, \.albumsEnabled, SettingValue.boolean),
         albumsLibrary,
@@ -256,7 +261,7 @@ extension Settings {
     }()
 
     private static let albumsLibrary: SettingRow = {
-        var row = SettingRow(.albumsLibrary, \.albumsLibrary, SettingValue.albumLibrary, text: \.rawValue)
+        var row = SettingRow(choice: .albumsLibrary, \.albumsLibrary)
         row.read = { settings, layers throws(SettingsError) in
             if let found = try library(in: layers) { settings.albumsLibrary = found }
         }

@@ -110,6 +110,15 @@ struct SettingsFile: Sendable {
     }
 }
 
+extension [SettingsFile.Section] {
+    /// The value of the first section that has one.
+    func first<Value>(_ entry: KeyPath<SettingsFile.Section, Value?>) -> Setting<Value>? {
+        lazy.compactMap { section in
+            section[keyPath: entry].map { Setting(value: $0, origin: section.origin) }
+        }.first
+    }
+}
+
 /// Paths of settings and data (XDG Base Directory Specification 0.8). Nothing is read from the current directory.
 struct SettingsLocations: Sendable, Equatable {
     var configFile: String

@@ -3,16 +3,16 @@ internal import Foundation
 internal import Synchronization
 
 /// The signals that stop the program.
-enum StopSignal: Sendable, CaseIterable {
-    case interrupt
-    case terminate
-    case hangup
-    case user2
-    case alarm
+enum StopSignal: String, Sendable, CaseIterable {
+    case interrupt = "SIGINT"
+    case terminate = "SIGTERM"
+    case hangup = "SIGHUP"
+    case user2 = "SIGUSR2"
+    case alarm = "SIGALRM"
     /// The soft limit of CPU time; the hard limit kills.
-    case cpuLimit
+    case cpuLimit = "SIGXCPU"
     /// Ctrl-\: exit at once.
-    case quit
+    case quit = "SIGQUIT"
 
     var exitCode: ExitCode {
         switch self {
@@ -26,18 +26,7 @@ enum StopSignal: Sendable, CaseIterable {
         }
     }
 
-    /// As in `kill -l`.
-    var name: String {
-        switch self {
-        case .interrupt: "SIGINT"
-        case .terminate: "SIGTERM"
-        case .hangup: "SIGHUP"
-        case .user2: "SIGUSR2"
-        case .alarm: "SIGALRM"
-        case .cpuLimit: "SIGXCPU"
-        case .quit: "SIGQUIT"
-        }
-    }
+    var name: String { rawValue }
 }
 
 /// Distributes stop signals. Work that must not be interrupted halfway registers a handler; without one, a signal ends the
@@ -182,28 +171,22 @@ final class SignalMonitor: Sendable {
 
     init(_ interruption: Interruption) {
         signal(SIGPIPE, SIG_IGN)
-        var watched: [(Int32, @Sendable () -> Void)] = [
-            (SIGINT, { @Sendable in interruption.receive(.interrupt) }),
-            (SIGTERM, { @Sendable in interruption.receive(.terminate) }),
-            (SIGUSR2, { @Sendable in interruption.receive(.user2) }),
-            (SIGALRM, { @Sendable in interruption.receive(.alarm) }),
-            (SIGXCPU, { @Sendable in interruption.receive(.cpuLimit) }),
-            (SIGQUIT, { @Sendable in interruption.receive(.quit) }),
-            (SIGUSR1, { @Sendable in interruption.receiveStatusRequest() }),
+        // SIGUSR1 asks for the status.
+        var watched: [(Int32, StopSignal?)] = [
+            (SIGINT, .interrupt), (SIGTERM, .terminate), (SIGUSR2, .user2), (SIGALRM, .alarm), (SIGXCPU, .cpuLimit),
+            (SIGQUIT, .quit), (SIGUSR1, nil),
         ]
         // A program started by nohup(1) must keep ignoring SIGHUP.
-        if !Self.isIgnored(SIGHUP) {
-            watched.append((SIGHUP, { @Sendable in interruption.receive(.hangup) }))
-        }
-        var sources: [any DispatchSourceSignal] = []
-        for (number, action) in watched {
+        if !Self.isIgnored(SIGHUP) { watched.append((SIGHUP, .hangup)) }
+        sources = watched.map { [queue] number, stop in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler(handler: action)
+            source.setEventHandler {
+                if let stop { interruption.receive(stop) } else { interruption.receiveStatusRequest() }
+            }
             source.resume()
-            sources.append(source)
+            return source
         }
-        self.sources = sources
     }
 
     private static func isIgnored(_ number: Int32) -> Bool {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaSystem
 
 /// Which streams are terminals, and their size.
 struct Terminal: Sendable {
@@ -64,23 +65,15 @@ struct Prompter: Sendable {
     /// consumed, and on a separate thread, since a user may take long.
     private func readLine() async -> String? {
         let descriptor = context.standardInput
-        return await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                var line: [UInt8] = []
-                var byte: UInt8 = 0
-                while true {
-                    let count = read(descriptor, &byte, 1)
-                    if count < 0, errno == EINTR { continue }
-                    if count <= 0 {
-                        continuation.resume(returning: line.isEmpty ? nil : String(decoding: line, as: UTF8.self))
-                        return
-                    }
-                    if byte == UInt8(ascii: "\n") {
-                        continuation.resume(returning: String(decoding: line, as: UTF8.self))
-                        return
-                    }
-                    line.append(byte)
-                }
+        return await BlockingWork.run {
+            var line: [UInt8] = []
+            var byte: UInt8 = 0
+            while true {
+                let count = read(descriptor, &byte, 1)
+                if count < 0, errno == EINTR { continue }
+                if count <= 0, line.isEmpty { return nil }
+                if count <= 0 || byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
+                line.append(byte)
             }
         }
     }
@@ -147,11 +140,7 @@ enum PasswordPrompt {
             close(wakeWriter)
         }
         let result: Result<String, CredentialError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                Thread.detachNewThread {
-                    continuation.resume(returning: read(question, echo, terminal, cancelled: wakeReader))
-                }
-            }
+            await BlockingWork.run { read(question, echo, terminal, cancelled: wakeReader) }
         } onCancel: {
             // Both ends stay open until the thread has finished.
             _ = write(wakeWriter, "x", 1)
