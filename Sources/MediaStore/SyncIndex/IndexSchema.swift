@@ -151,7 +151,7 @@ struct PhotoIndexes {
 
     private func removeEarlier(_ server: Int64, _ id: DatabaseValue, than newest: Int64) throws {
         var seen = try SeenPhotos(db, server: server)
-        var origins = try OriginTable(db, server: server)
+        var origins = OriginTable(db, server: server)
         let earlier = try Row.fetchAll(
             db,
             sql: "SELECT number, origin, is_gone FROM photos WHERE server = ? AND id = ? AND number <> ?",

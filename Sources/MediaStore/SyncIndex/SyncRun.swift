@@ -228,7 +228,7 @@ extension SyncIndex {
     /// stands then. A photo that the run has stored already is updated and counts once. `.busy` when another process
     /// has begun a run for this server since (its run goes on).
     package func append(
-        _ photos: EncodedPhotos,
+        _ photos: [PhotoRecord],
         cursor: String?,
         totalCount: Int64,
         to run: SyncRun
@@ -248,16 +248,6 @@ extension SyncIndex {
             if row.isAtEnd, try indexes.finishIDs() { row = try RunRow.current(run, db) }
             return row.run(server: run.server, isResumed: run.isResumed)
         }
-    }
-
-    /// The same for photos that are not encoded yet.
-    package func append(
-        _ photos: [PhotoRecord],
-        cursor: String?,
-        totalCount: Int64,
-        to run: SyncRun
-    ) throws(StoreError) -> SyncRun {
-        try append(EncodedPhotos(photos), cursor: cursor, totalCount: totalCount, to: run)
     }
 
     /// Records that a run has seen everything, at a time that is nil when its last page came at some time since it
