@@ -22,10 +22,7 @@ package struct ProgramRun: Sendable {
     /// Its environment.
     package var environment = ProcessInfo.processInfo.environment
 
-    /// - Parameters:
-    ///   - arguments: Program and arguments.
-    ///   - searchPath: `PATH`: where a program without a slash is looked for; nil for that of the environment.
-    ///   - outputLimit: More bytes of output end the program.
+    /// Without a search path it is that of the environment.
     package init(_ arguments: [String], searchPath: String? = nil, outputLimit: Int = 64 << 10) {
         self.arguments = arguments
         self.searchPath = searchPath ?? environment["PATH"] ?? ""
@@ -85,14 +82,7 @@ struct ProgramOutput: ~Copyable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Whether everything was read, and no writer is left.
-    var isAtEnd: Bool { descriptor < 0 }
-
-    /// Reads what is available, in pieces.
-    ///
-    /// - Parameters:
-    ///   - limit: Maximum number of bytes; the rest stays in the pipe.
-    ///   - body: Gets each piece.
+    /// Reads what is available, in pieces; what exceeds the limit stays in the pipe.
     mutating func read(upTo limit: Int = longestTurn, _ body: (ArraySlice<UInt8>) -> Void) {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         var rest = min(limit, Self.longestTurn)
