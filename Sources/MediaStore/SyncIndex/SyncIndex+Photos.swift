@@ -25,21 +25,14 @@ extension SyncIndex {
     /// The photos with these ids that are not gone, in no particular order.
     public func photos(_ ids: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
         // A run that brought many photos and did not end has left them without.
-        if try !read({ try PhotoIndexes($0).hasIDs() }) { _ = try write { try PhotoIndexes($0).finishIDs() } }
-        return try read { db in
-            // Asked again: another process may have begun such a run.
-            let hasIndex = try PhotoIndexes(db).hasIDs()
-            return try photos(ids, of: server, column: "id", hasIndex ? PhotoIndexes.ids : "", db, PhotoCoding.id)
-        }
+        try photos(ids, of: server, column: "id", PhotoIndexes.ids, PhotoCoding.id) { _ = try $0.finishIDs() }
     }
 
     /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone. The first call
     /// after a large run takes some seconds for a million photos: it builds an index.
     public func photos(withDigests digests: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
-        if try !read({ try PhotoIndexes($0).hasDigests() }) { try write { try PhotoIndexes($0).createDigests() } }
-        return try read { db in
-            let hasIndex = try PhotoIndexes(db).hasDigests()
-            return try photos(digests, of: server, column: "digest", hasIndex ? PhotoIndexes.digests : "", db, PhotoCoding.digest)
+        try photos(digests, of: server, column: "digest", PhotoIndexes.digests, PhotoCoding.digest) {
+            try $0.createDigests()
         }
     }
 
@@ -48,13 +41,18 @@ extension SyncIndex {
         of server: String,
         column: String,
         _ index: String,
-        _ db: Database,
-        _ pack: (String) -> RawValue
-    ) throws -> [PhotoRecord] {
-        guard let number = try ServerRow.number(of: server, db) else { return [] }
-        let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = 0"
-        let reader = try PhotoReader(db, index: index, where: condition)
-        return try Set(keys).flatMap { try reader.read([.integer(number), pack($0)]) }
+        _ pack: (String) -> RawValue,
+        build: (PhotoIndexes) throws -> Void
+    ) throws(StoreError) -> [PhotoRecord] {
+        if try !read({ try PhotoIndexes($0).has(index) }) { try write { try build(PhotoIndexes($0)) } }
+        return try read { db in
+            guard let number = try ServerRow.number(of: server, db) else { return [] }
+            // Asked again: another process may have begun such a run.
+            let source = try PhotoIndexes(db).has(index) ? index : ""
+            let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = 0"
+            let reader = try PhotoReader(db, index: source, where: condition)
+            return try Set(keys).flatMap { try reader.read([.integer(number), pack($0)]) }
+        }
     }
 
     /// Records that photos belong to a device now, as claiming them has told; those that are not known are passed over.
@@ -184,45 +182,28 @@ struct SeenPhotos {
     }
 }
 
-/// Marks what a full run has not seen.
-struct GonePhotos {
-    private let db: Database
-    private let server: Int64
-
-    init(_ db: Database, server: Int64) {
-        self.db = db
-        self.server = server
-    }
-
-    /// Photos that the run has seen are there, so when as many are there, none is gone. Returns how many were marked.
-    func mark(seen count: Int64) throws -> Int64 {
-        let presentCount = try OriginTable.presentCount(ofServer: server, db)
-        guard presentCount != count else { return 0 }
+extension SeenPhotos {
+    /// Marks what a full run has not seen. Photos that it has seen are there, so when as many are there, none is gone.
+    /// Returns how many were marked.
+    mutating func markOthersGone(seen count: Int64) throws -> Int64 {
+        guard try OriginTable.presentCount(ofServer: server, db) != count else { return 0 }
         let last = try Int64.fetchOne(db, sql: "SELECT max(number) FROM photos") ?? 0
         var origins = OriginTable(db, server: server)
-        var seen = try SeenPhotos(db, server: server)
         let update = try db.cachedStatement(sql: "UPDATE photos SET is_gone = 1 WHERE number = ?")
+        // The plus keeps SQLite from going through all photos of the server for each chunk.
+        let select = try db.cachedStatement(
+            sql: "SELECT number, origin FROM photos WHERE number BETWEEN ? AND ? AND +server = ? AND is_gone = 0"
+        )
         var marked: Int64 = 0
-        for chunk in 0...(last / SeenPhotos.chunkSize) {
-            for photo in try photos(of: chunk) where try !seen.contains(photo.number) {
-                try update.execute(arguments: [photo.number])
-                origins.add(present: -1, gone: 1, to: photo.origin)
+        for first in stride(from: 0, through: last, by: Int(Self.chunkSize)) {
+            let photos = try Row.fetchAll(select, arguments: [first, first + Self.chunkSize - 1, server])
+            for photo in photos where try !contains(photo[0]) {
+                try update.execute(arguments: [photo[0] as Int64])
+                origins.add(present: -1, gone: 1, to: photo[1])
                 marked += 1
             }
         }
         try origins.save()
         return marked
-    }
-
-    private func photos(of chunk: Int64) throws -> [(number: Int64, origin: Int64)] {
-        // The plus keeps SQLite from going through all photos of the server for each chunk.
-        let statement = try RawStatement(
-            db,
-            "SELECT number, origin FROM photos WHERE number BETWEEN ?1 AND ?2 AND +server = ?3 AND is_gone = 0"
-        )
-        let first = chunk * SeenPhotos.chunkSize
-        return try statement.map([.integer(first), .integer(first + SeenPhotos.chunkSize - 1), .integer(server)]) {
-            ($0.integer(0), $0.integer(1))
-        }
     }
 }

@@ -262,7 +262,10 @@ extension SyncIndex {
             var changes = SyncChanges()
             changes.added = row.added
             changes.changed = row.changed
-            if row.since == nil { changes.gone = try GonePhotos(db, server: row.server).mark(seen: row.photosSeen) }
+            if row.since == nil {
+                var seen = try SeenPhotos(db, server: row.server)
+                changes.gone = try seen.markOthersGone(seen: row.photosSeen)
+            }
             try ServerRow.finish(row, now: now, db)
             try RunRow.remove(ofServer: row.server, db)
             return changes
