@@ -135,9 +135,7 @@ extension TokenStore {
         try connection.readBeside { db in
             try UploadRow.fetch(
                 db,
-                where: """
-                    inode = ? AND device = ? AND host = ? AND file_size = ? AND modified_ns = ? AND changed_ns = ?
-                    """,
+                where: UploadRow.isFile,
                 [
                     Int64(bitPattern: identity.inode), Int64(bitPattern: identity.device), host, identity.size,
                     identity.modificationNanoseconds, identity.changeNanoseconds,
@@ -189,7 +187,7 @@ extension TokenStore {
 
     /// Rows of a host that sent these bytes, newest first.
     public func uploads(checksumSHA256: String, host: String) throws(StoreError) -> [UploadRecord] {
-        try uploads(where: "host = ? AND checksum_sha256 = ?", [host, checksumSHA256])
+        try uploads(where: UploadRow.hasChecksum, [host, checksumSHA256])
     }
 
     /// Rows that were sent with an event link and are on the server, newest first; those of all hosts when `host` is

@@ -251,6 +251,14 @@ enum UploadRow {
         "state IN (\(names(of: states))) AND (?1 IS NULL OR host = ?1)"
     }
 
+    /// Takes inode, device, host, size and the two times.
+    static let isFile = """
+        inode = ? AND device = ? AND host = ? AND file_size = ? AND modified_ns = ? AND changed_ns = ?
+        """
+
+    /// Takes host and checksum.
+    static let hasChecksum = "host = ? AND checksum_sha256 = ?"
+
     static func names(of states: some Sequence<UploadState>) -> String {
         states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")
     }
