@@ -1,9 +1,7 @@
 /// Bytes as hexadecimal text.
 package enum HexText {
-    package static func lowerCase(_ bytes: [UInt8]) -> String { bytes.withUnsafeBytes { lowerCase($0) } }
-
     /// Two lower-case digits for each byte, with a hyphen before the bytes at these indexes.
-    package static func lowerCase(_ bytes: UnsafeRawBufferPointer, hyphensBefore places: [Int] = []) -> String {
+    package static func lowerCase(_ bytes: [UInt8], hyphensBefore places: [Int] = []) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2 + places.count) { buffer in
             var end = 0
             for (place, byte) in bytes.enumerated() {
@@ -21,9 +19,9 @@ package enum HexText {
 
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// The value of each lower-case digit, by its character; 255 for other characters.
-    package static let lowerCaseValues: [UInt8] = (0...255).map { byte in
-        digits.firstIndex(of: UInt8(byte)).map { UInt8($0) } ?? 255
+    /// The value of each digit, by its character; 255 for other characters.
+    private static let values: [UInt8] = (0...255).map { byte in
+        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) } ?? 255
     }
 
     /// Whether a character is a hexadecimal digit, in either case.
@@ -38,9 +36,12 @@ package enum HexText {
     }
 
     /// Reads digits in either case; nil for anything but pairs of them.
-    package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
-        let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    package static func bytes(_ text: String) -> [UInt8]? { bytes(Array(text.utf8)) }
+
+    package static func bytes(_ digits: [UInt8]) -> [UInt8]? {
+        guard digits.count.isMultiple(of: 2), digits.allSatisfy({ values[Int($0)] < 16 }) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { place in
+            values[Int(digits[place])] << 4 | values[Int(digits[place + 1])]
+        }
     }
 }

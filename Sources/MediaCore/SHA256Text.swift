@@ -14,7 +14,5 @@ package enum SHA256Text {
     }
 
     /// Whether a text consists of 64 digits in lower case.
-    package static func isLowerCase(_ text: String) -> Bool {
-        text.utf8.count == 64 && text.utf8.allSatisfy { HexText.lowerCaseValues[Int($0)] != 255 }
-    }
+    package static func isLowerCase(_ text: String) -> Bool { lowerCased(text) == text }
 }

@@ -24,7 +24,7 @@ package enum TerminalText {
                 offset += encoded.count
             case .error(let length):
                 for byte in path[offset..<offset + length] {
-                    result += "\\x" + hex(UInt32(byte), digits: 2)
+                    result += "\\x" + byte.padded(2, radix: 16)
                 }
                 offset += length
             case .emptyInput:
@@ -40,7 +40,7 @@ package enum TerminalText {
 
     private static func append(_ scalar: Unicode.Scalar, to result: inout String) {
         if isDangerous(scalar) {
-            result += "\\u{" + hex(scalar.value, digits: 1) + "}"
+            result += "\\u{" + String(scalar.value, radix: 16) + "}"
         } else {
             result.unicodeScalars.append(scalar)
         }
@@ -56,11 +56,6 @@ package enum TerminalText {
         case 0x2028...0x2029: true
         default: false
         }
-    }
-
-    private static func hex(_ value: UInt32, digits: Int) -> String {
-        let text = String(value, radix: 16)
-        return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 }
 

@@ -43,8 +43,6 @@ public struct CryptoError: Error, Sendable, Equatable {
 /// Random bytes for keys.
 package enum CryptoRandom {
     /// Bytes of OpenSSL's generator, which the system's generator seeds; fit for secrets and nonces.
-    ///
-    /// - Throws: `CryptoError` when there is no randomness.
     package static func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         guard RAND_priv_bytes(&bytes, Int32(clamping: count)) == 1 else { throw .fromOpenSSL("no randomness") }

@@ -82,7 +82,7 @@ struct DigestContext: ~Copyable {
         // Finalizing ends a context, so it is done on a copy.
         guard let copy = EVP_MD_CTX_new() else { throw .fromOpenSSL("no memory for a digest") }
         defer { EVP_MD_CTX_free(copy) }
-        var bytes = [UInt8](repeating: 0, count: algorithm.byteCount)
+        var bytes = [UInt8](repeating: 0, count: Int(EVP_MD_get_size(algorithm.type)))
         guard EVP_MD_CTX_copy_ex(copy, context) == 1, EVP_DigestFinal_ex(copy, &bytes, nil) == 1 else {
             throw .fromOpenSSL("cannot finish \(algorithm.name)")
         }
@@ -96,13 +96,6 @@ extension DigestAlgorithm {
         switch self {
         case .sha256: EVP_sha256()
         case .sha1: EVP_sha1()
-        }
-    }
-
-    fileprivate var byteCount: Int {
-        switch self {
-        case .sha256: 32
-        case .sha1: 20
         }
     }
 }

@@ -27,7 +27,7 @@ final class HashRing: @unchecked Sendable {
     /// Blocks in existence; never more than `blockCount`.
     private(set) var allocated = 0
     private var spare: [Block] = []
-    private var filled = BlockQueue()
+    private var filled: [Block] = []
     private var isThreadRunning = false
     private var isHashing = false
     private var isAbandoned = false
@@ -43,6 +43,7 @@ final class HashRing: @unchecked Sendable {
         hasher = try SHA256Hasher()
         marked = try SHA256Hasher()
         spare.reserveCapacity(Self.blockCount)
+        filled.reserveCapacity(Self.blockCount)
     }
 
     deinit {
@@ -77,7 +78,7 @@ final class HashRing: @unchecked Sendable {
         defer { condition.unlock() }
         if let last { filled.append(last) }
         condition.wakeAll()
-        while isThreadRunning && (isHashing || filled.count > 0) { condition.wait() }
+        while isThreadRunning && (isHashing || !filled.isEmpty) { condition.wait() }
         hashFilled()
         marked.resume(from: hasher)
         markedByteCount = byteCount
@@ -217,24 +218,6 @@ private struct Block {
     }
 }
 
-/// A FIFO queue of at most `HashRing.blockCount` blocks; allocates once.
-private struct BlockQueue {
-    private var slots = [Block?](repeating: nil, count: HashRing.blockCount)
-    private var first = 0
-    private(set) var count = 0
-
-    mutating func append(_ block: Block) {
-        slots[(first + count) % slots.count] = block
-        count += 1
-    }
-
-    mutating func takeFirst() -> Block? {
-        guard count > 0 else { return nil }
-        defer {
-            slots[first] = nil
-            first = (first + 1) % slots.count
-            count -= 1
-        }
-        return slots[first]
-    }
+extension [Block] {
+    fileprivate mutating func takeFirst() -> Block? { isEmpty ? nil : removeFirst() }
 }

@@ -99,11 +99,10 @@ extension MediaType {
     /// - Parameter prefix: The first bytes of the file; 4 KiB are enough.
     /// - Returns: The type of the container, which may contain more than its usual name suggests.
     package static func sniffed(_ prefix: [UInt8]) -> MediaType? {
-        let magic = Magic(bytes: prefix)
-        return byFixedMagic(magic) ?? byContainer(magic) ?? byFrames(magic)
+        byFixedMagic(prefix) ?? byContainer(prefix) ?? byFrames(prefix)
     }
 
-    private static func byFixedMagic(_ magic: Magic) -> MediaType? {
+    private static func byFixedMagic(_ magic: [UInt8]) -> MediaType? {
         fixedMagics.first { magic.has($0.bytes, at: 0) }?.type
     }
 
@@ -122,16 +121,16 @@ extension MediaType {
         ([0x00, 0x00, 0x01, 0xB3], .video("mpeg")),
     ]
 
-    private static func byContainer(_ magic: Magic) -> MediaType? {
-        switch magic.text(at: 0) {
+    private static func byContainer(_ magic: [UInt8]) -> MediaType? {
+        switch magic.fourCharacters(at: 0) {
         case "RIFF", "RF64", "BW64":
-            switch magic.text(at: 8) {
+            switch magic.fourCharacters(at: 8) {
             case "AVI ": .video("x-msvideo")
             case "WAVE": .audio("wav")
             default: nil
             }
         case "FORM":
-            ["AIFF", "AIFC"].contains(magic.text(at: 8)) ? .audio("aiff") : nil
+            ["AIFF", "AIFC"].contains(magic.fourCharacters(at: 8)) ? .audio("aiff") : nil
         case "OggS":
             ogg(magic)
         default:
@@ -146,10 +145,10 @@ extension MediaType {
     }
 
     /// ISO/IEC 14496-12 section 4.3 and the QuickTime file format: the type of the first box, then the major brand.
-    private static func isoMedia(_ magic: Magic) -> MediaType? {
-        switch magic.text(at: 4) {
+    private static func isoMedia(_ magic: [UInt8]) -> MediaType? {
+        switch magic.fourCharacters(at: 4) {
         case "ftyp":
-            switch magic.text(at: 8) {
+            switch magic.fourCharacters(at: 8) {
             case "qt  ": .video("quicktime")
             case "M4A ", "M4B ", "M4P ": .audio("mp4")
             case "heic", "heix", "heim", "heis", "mif1", "msf1": MediaType(mimeType: "image/heic", kind: .other)
@@ -166,7 +165,7 @@ extension MediaType {
     }
 
     /// RFC 8794 section 11.2.5: the DocType element (0x4282) of the EBML header.
-    private static func matroska(_ magic: Magic) -> MediaType? {
+    private static func matroska(_ magic: [UInt8]) -> MediaType? {
         guard let element = magic.firstIndex(of: [0x42, 0x82], before: 64) else { return nil }
         // One byte of length (its top bit marks a one-byte size), then the name.
         if magic.has(Array("webm".utf8), at: element + 3) { return .video("webm") }
@@ -174,9 +173,9 @@ extension MediaType {
     }
 
     /// RFC 3533 section 6 and RFC 5334: each stream has a "beginning of stream" page, and these come first.
-    private static func ogg(_ magic: Magic) -> MediaType {
+    private static func ogg(_ magic: [UInt8]) -> MediaType {
         var page = 0
-        while magic.text(at: page) == "OggS", let flags = magic.byte(at: page + 5), flags & 0x02 != 0,
+        while magic.fourCharacters(at: page) == "OggS", let flags = magic.byte(at: page + 5), flags & 0x02 != 0,
             let segmentCount = magic.byte(at: page + 26)
         {
             let content = page + 27 + Int(segmentCount)
@@ -191,14 +190,14 @@ extension MediaType {
     private static let asfVideoStream: [UInt8] = [0xC0, 0xEF, 0x19, 0xBC, 0x4D, 0x5B, 0xCF, 0x11]
     private static let asfAudioStream: [UInt8] = [0x40, 0x9E, 0x69, 0xF8, 0x4D, 0x5B, 0xCF, 0x11]
 
-    private static func asf(_ magic: Magic) -> MediaType {
+    private static func asf(_ magic: [UInt8]) -> MediaType {
         if magic.firstIndex(of: asfVideoStream, before: magic.count) != nil { return .video("x-ms-wmv") }
         return magic.firstIndex(of: asfAudioStream, before: magic.count) != nil
             ? .audio("x-ms-wma") : .video("x-ms-asf")
     }
 
     /// Formats without a header: transport streams, ADTS, MPEG audio.
-    private static func byFrames(_ magic: Magic) -> MediaType? {
+    private static func byFrames(_ magic: [UInt8]) -> MediaType? {
         // ISO/IEC 13818-1: packets of 188 bytes start with 0x47; cameras and Blu-ray add 4 bytes before each.
         let packets = [(start: 0, stride: 188), (start: 4, stride: 192)]
         if packets.contains(where: { packet in
@@ -219,28 +218,16 @@ extension MediaType {
     }
 }
 
-/// The first bytes of a file; offsets beyond their end are allowed.
-struct Magic {
-    let bytes: [UInt8]
-
-    var count: Int { bytes.count }
-
-    func byte(at offset: Int) -> UInt8? {
-        offset < bytes.count ? bytes[offset] : nil
-    }
-
-    /// Four characters; empty beyond the end.
-    func text(at offset: Int) -> String {
-        guard offset + 4 <= bytes.count else { return "" }
-        return String(decoding: bytes[offset..<offset + 4], as: UTF8.self)
-    }
+/// Of the first bytes of a file; offsets beyond their end are allowed.
+extension [UInt8] {
+    func byte(at offset: Int) -> UInt8? { offset < count ? self[offset] : nil }
 
     func has(_ pattern: [UInt8], at offset: Int) -> Bool {
-        offset + pattern.count <= bytes.count && bytes[offset...].starts(with: pattern)
+        offset + pattern.count <= count && self[offset...].starts(with: pattern)
     }
 
     func firstIndex(of pattern: [UInt8], before limit: Int) -> Int? {
-        (0..<min(limit, bytes.count)).first { has(pattern, at: $0) }
+        (0..<Swift.min(limit, count)).first { has(pattern, at: $0) }
     }
 }
 

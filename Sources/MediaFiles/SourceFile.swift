@@ -10,10 +10,7 @@ public final class SourceFile: Sendable {
     /// `fstat` when it was opened.
     public let status: FileIdentity
 
-    /// Opens a regular, readable, non-empty file. Never blocks on a FIFO or a device.
-    ///
-    /// - Parameter path: Path, as bytes in any encoding.
-    /// - Throws: `SourceFileError`.
+    /// Opens a regular, readable, non-empty file by its path in any encoding. Never blocks on a FIFO or a device.
     public init(path: [UInt8]) throws(SourceFileError) {
         guard !path.contains(0) else { throw SourceFileError(.notFound, path: path) }
         // O_NONBLOCK: opening a FIFO without a writer would block. O_NOCTTY: a terminal must not become ours.
@@ -36,8 +33,6 @@ public final class SourceFile: Sendable {
     /// The current status of the path: `fstat` of the open file, or `stat` of the path if another file has replaced it.
     ///
     /// Equal to `status` if nothing has changed. A removed file keeps its content, but its change time differs.
-    ///
-    /// - Throws: `SourceFileError` when `fstat` fails.
     public func currentStatus() throws(SourceFileError) -> FileIdentity {
         var ofDescriptor = stat()
         guard fstat(descriptor, &ofDescriptor) == 0 else { throw SourceFileError(errno: errno, path: path) }
@@ -49,8 +44,6 @@ public final class SourceFile: Sendable {
     }
 
     /// The first bytes, at most `count`; fewer only at the end of the file.
-    ///
-    /// - Throws: `SourceFileError` of kind `.io`.
     public func prefix(_ count: Int) throws(SourceFileError) -> [UInt8] {
         do {
             return try FileBytes.read(descriptor, at: 0, count: count)
@@ -60,8 +53,6 @@ public final class SourceFile: Sendable {
     }
 
     /// A descriptor of the file for the caller to close: the transport closes what it gets.
-    ///
-    /// - Throws: `SourceFileError` when the process has too many.
     package func duplicateDescriptor() throws(SourceFileError) -> Int32 {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw SourceFileError(errno: errno, path: path) }

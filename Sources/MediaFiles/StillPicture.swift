@@ -10,16 +10,15 @@ package enum StillPicture {
     /// - Parameter prefix: The first bytes of the file; 64 are enough.
     /// - Returns: false for raw pictures that look like other formats; their extension is more reliable.
     package static func isSniffed(_ prefix: [UInt8]) -> Bool {
-        let magic = Magic(bytes: prefix)
-        if magics.contains(where: { magic.has($0, at: 0) }) { return true }
-        switch magic.text(at: 0) {
-        case "RIFF": return magic.text(at: 8) == "WEBP"
+        if magics.contains(where: { prefix.has($0, at: 0) }) { return true }
+        switch prefix.fourCharacters(at: 0) {
+        case "RIFF": return prefix.fourCharacters(at: 8) == "WEBP"
         // Two letters are too few: also checks the size of the second header, which has one of these values.
         case let text where text.hasPrefix("BM"):
             return prefix.littleEndian(at: 14, count: 4).map { [12, 40, 52, 56, 64, 108, 124].contains($0) } ?? false
         default: break
         }
-        return magic.text(at: 4) == "ftyp" && brands.contains(magic.text(at: 8))
+        return prefix.fourCharacters(at: 4) == "ftyp" && brands.contains(prefix.fourCharacters(at: 8))
     }
 
     private static let magics: [[UInt8]] = [

@@ -1,4 +1,5 @@
 import Glibc
+internal import MediaCore
 import MediaSystem
 
 /// The directory that holds the databases, rescue files, spooled input, and what belongs to captures: 0700, files 0600.
@@ -46,7 +47,7 @@ public struct DataDirectory: Sendable {
         if try entries(of: resolved).allSatisfy(isOfStore) {
             warnings += tighten(resolved, status)
         } else if status.isWritableByOthers {
-            let rights = octal(status.permissions)
+            let rights = status.permissions.padded(4, radix: 8)
             throw StoreError(
                 .unsafe,
                 path: resolved,
@@ -57,7 +58,7 @@ public struct DataDirectory: Sendable {
         try create(locks)
         try refuseLinks(in: resolved, where: isRefused)
         warnings += try tightenEntries(of: resolved, where: isOfStore)
-        warnings += try tightenEntries(of: locks) { _ in true }
+        warnings += try tightenEntries(of: locks)
         for part in Part.allCases { warnings += try tighten(part, in: resolved) }
         return DataDirectory(path: resolved, warnings: warnings)
     }
@@ -155,22 +156,21 @@ public struct DataDirectory: Sendable {
 
     /// Makes a directory, 0700, with missing parents; one that is there stays as it is.
     static func create(_ path: String) throws(StoreError) {
-        if mkdir(path, 0o700) == 0 {
-            try finishCreating(path)
-            return
-        }
-        switch errno {
-        case EEXIST: return
-        case ENOTDIR: throw StoreError(.unsafe, path: existingParent(of: path), detail: notADirectory)
-        case ENOENT where path != "/":
+        var isMade = mkdir(path, 0o700) == 0
+        if !isMade, errno == ENOENT, path != "/" {
             try create(parent(of: path))
-            guard mkdir(path, 0o700) == 0 else {
-                if errno == EEXIST { return }
-                throw StoreError(errno: errno, path: path, action: "cannot create the directory")
-            }
-            try finishCreating(path)
-        default: throw StoreError(errno: errno, path: path, action: "cannot create the directory")
+            isMade = mkdir(path, 0o700) == 0
         }
+        guard isMade else {
+            if errno == EEXIST { return }
+            guard errno != ENOTDIR else {
+                throw StoreError(.unsafe, path: existingParent(of: path), detail: notADirectory)
+            }
+            throw StoreError(errno: errno, path: path, action: "cannot create the directory")
+        }
+        // The umask may have taken the owner's own rights away.
+        try StoreError.check(path, "cannot set permissions", chmod(path, 0o700))
+        try synchronize(parent(of: path))
     }
 
     /// Refuses anything else in place of a directory, or of one of its parents.
@@ -195,14 +195,6 @@ public struct DataDirectory: Sendable {
         return path
     }
 
-    /// The umask may have taken the owner's own rights away.
-    private static func finishCreating(_ path: String) throws(StoreError) {
-        guard chmod(path, 0o700) == 0 else {
-            throw StoreError(errno: errno, path: path, action: "cannot set permissions")
-        }
-        try synchronize(parent(of: path))
-    }
-
     private static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
         return String(path[..<slash])
@@ -220,10 +212,9 @@ public struct DataDirectory: Sendable {
     }
 
     static func synchronizeFile(_ path: String) throws(StoreError) {
-        let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot open") }
+        let descriptor = try openFile(path, O_RDONLY)
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronize") }
+        try StoreError.check(path, "cannot synchronize", fsync(descriptor))
     }
 
     /// Where a link of the user or root leads; the path itself when it is no link.
@@ -232,9 +223,15 @@ public struct DataDirectory: Sendable {
         guard status.isOwnedByUser || status.isOwnedByRoot else {
             throw StoreError(.unsafe, path: path, detail: "a link made by another user")
         }
-        guard let resolved = realpath(path, nil) else {
+        guard let resolved = resolved(path) else {
             throw StoreError(errno: errno, path: path, action: "cannot follow the link")
         }
+        return resolved
+    }
+
+    /// The path without links; nil, with `errno`, where there is nothing.
+    static func resolved(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
         return String(cString: resolved)
     }
@@ -243,7 +240,8 @@ public struct DataDirectory: Sendable {
 
     static func tightenEntries(
         of directory: String,
-        where isOurs: (String) -> Bool
+        enteringLoose entersLoose: Bool = false,
+        where isOurs: (String) -> Bool = { _ in true }
     ) throws(StoreError) -> [String] {
         var warnings: [String] = []
         for name in try entries(of: directory) where isOurs(name) {
@@ -251,6 +249,7 @@ public struct DataDirectory: Sendable {
             guard let status = try FileStatus(at: path), status.isOwnedByUser else { continue }
             guard status.isRegularFile || status.isDirectory else { continue }
             warnings += tighten(path, status)
+            if entersLoose, status.isDirectory, status.isLoose { warnings += try tightenEntries(of: path) }
         }
         return warnings
     }
@@ -258,17 +257,12 @@ public struct DataDirectory: Sendable {
     /// Takes the rights of group and others away; warns when there was something to do.
     static func tighten(_ path: String, _ status: FileStatus) -> [String] {
         guard status.isLoose else { return [] }
-        let found = "permissions of \"\(path)\" were \(octal(status.permissions))"
+        let found = "permissions of \"\(path)\" were \(status.permissions.padded(4, radix: 8))"
         let wanted = status.permissions & 0o700
         guard chmod(path, wanted) == 0 else {
             return ["\(found) and cannot be changed: \(SystemError.words(errno))"]
         }
-        return ["\(found), tightened to \(octal(wanted))"]
-    }
-
-    private static func octal(_ permissions: mode_t) -> String {
-        let digits = String(permissions, radix: 8)
-        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        return ["\(found), tightened to \(wanted.padded(4, radix: 8))"]
     }
 
     static func entries(of path: String) throws(StoreError) -> [String] {
@@ -316,14 +310,6 @@ extension DataDirectory {
     static func tighten(_ part: Part, in directory: String) throws(StoreError) -> [String] {
         let path = directory + "/" + part.rawValue
         guard let status = try FileStatus(at: path), status.isDirectory, status.isOwnedByUser else { return [] }
-        var warnings: [String] = []
-        for name in try entries(of: path) {
-            let entry = path + "/" + name
-            guard let status = try FileStatus(at: entry), status.isOwnedByUser, status.isLoose else { continue }
-            guard status.isRegularFile || status.isDirectory else { continue }
-            warnings += tighten(entry, status)
-            if status.isDirectory { warnings += try tightenEntries(of: entry) { _ in true } }
-        }
-        return warnings
+        return try tightenEntries(of: path, enteringLoose: true)
     }
 }

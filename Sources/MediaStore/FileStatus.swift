@@ -42,6 +42,13 @@ struct FileStatus {
             + "\(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec)\n"
     }
 
+    /// Throws `.unsafe` for anything but a regular file of this user.
+    static func requireOwnFile(_ status: FileStatus?, at path: String) throws(StoreError) {
+        guard let status, status.isRegularFile, status.isOwnedByUser else {
+            throw StoreError(.unsafe, path: path, detail: "not a regular file of this user")
+        }
+    }
+
     func isSameFile(as other: FileStatus) -> Bool {
         status.st_dev == other.status.st_dev && status.st_ino == other.status.st_ino
     }
@@ -121,8 +128,7 @@ enum FileSystemKind: Sendable {
     /// Whether record locks, which SQLite needs, and `flock`, which we need, are granted.
     private static func locksWork(in directory: DataDirectory) throws(StoreError) -> Bool {
         let path = directory.lockFile("probe-" + RandomName.make())
-        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
+        let descriptor = try openFile(path, O_RDWR | O_CREAT | O_EXCL, "cannot create")
         defer {
             unlink(path)
             close(descriptor)

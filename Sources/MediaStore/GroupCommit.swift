@@ -86,8 +86,6 @@ final class SharedSync: Sendable {
     }
 
     /// Waits until everything that was written before this call is on the disk. Cancelling the task does not stop it.
-    ///
-    /// - Throws: `StoreError`.
     func synchronize() async throws(StoreError) {
         let code = await withCheckedContinuation { continuation in
             let isFirst = waiting.withLock { waiting in

@@ -22,7 +22,8 @@ public final class HashCache: Sendable {
 
     private struct State {
         var database: HashDatabase?
-        var waiting: [HashDatabase.Key: HashDatabase.Entry] = [:]
+        /// One for each file; what it held before is of no use.
+        var waiting: [FileIdentity.Key: HashDatabase.Entry] = [:]
         var isScheduled = false
     }
 
@@ -46,21 +47,14 @@ public final class HashCache: Sendable {
     deinit { write() }
 
     /// The digest of a file, 64 lower-case hexadecimal characters; nil when it is not known. Takes some microseconds.
-    public func digest(of identity: FileIdentity) -> String? {
-        let key = HashDatabase.Key(identity)
-        let (waiting, database) = state.withLock { ($0.waiting[key], $0.database) }
-        if let waiting { return waiting.identity == identity ? waiting.digest : nil }
-        guard let database, let found = attempt(database, { try $0.entry(of: identity) }) ?? nil else { return nil }
-        noteUse(of: found)
-        return found.digest
-    }
+    public func digest(of identity: FileIdentity) -> String? { digests(of: [identity])[0] }
 
     /// The digests of many files, in their order, as `digest(of:)` gives them one by one but several times as fast.
     public func digests(of identities: [FileIdentity]) -> [String?] {
         let (waiting, database) = state.withLock { ($0.waiting, $0.database) }
         let found = database.flatMap { attempt($0) { try $0.entries(of: identities) } }
         return identities.indices.map { index in
-            if let entry = waiting[HashDatabase.Key(identities[index])] {
+            if let entry = waiting[FileIdentity.Key(identities[index])] {
                 return entry.identity == identities[index] ? entry.digest : nil
             }
             guard let entry = found?[index] else { return nil }
@@ -91,7 +85,7 @@ public final class HashCache: Sendable {
     private func enqueue(_ entry: HashDatabase.Entry) {
         let (isFirst, isMany) = state.withLock { state in
             guard state.database != nil else { return (false, false) }
-            state.waiting[HashDatabase.Key(entry.identity)] = entry
+            state.waiting[FileIdentity.Key(entry.identity)] = entry
             defer { state.isScheduled = true }
             return (!state.isScheduled, state.waiting.count % Self.many == 0)
         }
@@ -149,17 +143,6 @@ extension FileIdentity {
 
 /// `hashes.sqlite`. A row, once written, is true for ever: it says what a file with these times held.
 final class HashDatabase: Sendable {
-    /// One row for each file; what it held before is of no use.
-    struct Key: Hashable {
-        let device: UInt64
-        let inode: UInt64
-
-        init(_ identity: FileIdentity) {
-            device = identity.device
-            inode = identity.inode
-        }
-    }
-
     struct Entry: Equatable {
         let identity: FileIdentity
         let digest: String
@@ -171,16 +154,12 @@ final class HashDatabase: Sendable {
     private let busySeconds: Double
     private let queue: DatabaseQueue
 
-    /// Opens or creates the cache; replaces one that is no database.
-    convenience init(directory: String, busySeconds: Double) throws {
-        try self.init(directory: Self.prepare(directory), busySeconds: busySeconds, isSuspect: false)
-    }
-
-    /// As above. A suspect cache is checked as a whole: somebody found it corrupt, and perhaps replaced it since.
-    private init(directory: String, busySeconds: Double, isSuspect: Bool) throws {
-        self.directory = directory
+    /// Opens or creates the cache; replaces one that is no database. A suspect cache is checked as a whole: somebody found
+    /// it corrupt, and perhaps replaced it since.
+    init(directory: String, busySeconds: Double, isSuspect: Bool = false) throws {
+        self.directory = try Self.prepare(directory)
         self.busySeconds = busySeconds
-        let path = Self.path(in: directory)
+        let path = self.directory + "/hashes.sqlite"
         // Opening is one at a time: SQLite does not wait while another connection switches the journal mode, and nobody must
         // replace what somebody has just made.
         let lock = try LockedFile.waiting(for: path + ".lock", limit: .seconds(busySeconds))
@@ -201,11 +180,6 @@ final class HashDatabase: Sendable {
     }
 
     // MARK: Use
-
-    func entry(of identity: FileIdentity) throws -> Entry? {
-        // One statement is a transaction of its own; a second one would only cost time.
-        try queue.unsafeRead { try Self.entry(of: identity, $0) }
-    }
 
     func entries(of identities: [FileIdentity]) throws -> [Entry?] {
         try queue.unsafeRead { db in
@@ -273,8 +247,6 @@ final class HashDatabase: Sendable {
         CREATE INDEX hashes_by_use ON hashes (used_on);
         """
 
-    private static func path(in directory: String) -> String { directory + "/hashes.sqlite" }
-
     /// Makes the directory, or sees that it is safe: another user's entries could make us skip a file.
     private static func prepare(_ directory: String) throws(StoreError) -> String {
         try DataDirectory.create(directory)
@@ -308,10 +280,9 @@ final class HashDatabase: Sendable {
     /// An empty file is an empty database.
     private static func makeFile(_ path: String) throws(StoreError) {
         if try FileStatus(at: path) == nil { try StoreConnection.createEmptyFile(path) }
-        guard let status = try FileStatus(at: path), status.isRegularFile, status.isOwnedByUser else {
-            throw StoreError(.unsafe, path: path, detail: "not a regular file of this user")
-        }
-        if status.isLoose { chmod(path, 0o600) }
+        let status = try FileStatus(at: path)
+        try FileStatus.requireOwnFile(status, at: path)
+        if status?.isLoose == true { chmod(path, 0o600) }
     }
 
     private static func migrate(_ db: Database, path: String) throws {

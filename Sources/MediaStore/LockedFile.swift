@@ -1,5 +1,4 @@
 import CFileSystem
-import Dispatch
 import Glibc
 internal import MediaCore
 import MediaSystem
@@ -86,19 +85,16 @@ final class LockedFile: Sendable {
             throw StoreError(errno: errno, path: path, action: "cannot open")
         }
         let file = LockedFile(path: path, descriptor: descriptor)
-        guard flock(descriptor, operation | LOCK_NB) == 0 else {
-            if errno == EWOULDBLOCK { return nil }
-            throw StoreError(errno: errno, path: path, action: "cannot lock")
-        }
+        let result = flock(descriptor, operation | LOCK_NB)
+        if result < 0, errno == EWOULDBLOCK { return nil }
+        try StoreError.check(path, "cannot lock", result)
         // The former owner may have removed the name, and a third process made a new file, while we waited.
         guard let mine = FileStatus(descriptor: descriptor), let named = try FileStatus(at: path),
             mine.isSameFile(as: named)
         else { return nil }
         if flags & O_CREAT != 0, mine.permissions != 0o600 {
             // The umask may have taken the owner's own rights away.
-            guard fchmod(descriptor, 0o600) == 0 else {
-                throw StoreError(errno: errno, path: path, action: "cannot set permissions")
-            }
+            try StoreError.check(path, "cannot set permissions", fchmod(descriptor, 0o600))
         }
         return file
     }
@@ -119,21 +115,17 @@ final class LockedFile: Sendable {
     /// Gives the file another new name (`prefix` and random characters). Not synchronised.
     func rename(prefix: String, in directory: String) throws(StoreError) {
         let newPath = "\(directory)/\(prefix)\(RandomName.make())"
-        let error = name.withLock { name -> StoreError? in
-            guard !name.isRemoved else { return StoreError(.other, path: name.path, detail: "was removed") }
-            guard Glibc.rename(name.path, newPath) == 0 else {
-                return StoreError(errno: errno, path: name.path, action: "cannot rename")
-            }
+        try name.withLock { name throws(StoreError) in
+            guard !name.isRemoved else { throw StoreError(.other, path: name.path, detail: "was removed") }
+            try StoreError.check(name.path, "cannot rename", Glibc.rename(name.path, newPath))
             name.path = newPath
-            return nil
         }
-        if let error { throw error }
     }
 
-    /// Writes all bytes at an offset, or as many as the disk takes.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> (count: Int, error: StoreError?) {
-        let (count, failure) = FileBytes.write(bytes, to: descriptor, at: offset)
-        return (count, failure.map { StoreError(errno: $0.code, path: path, action: "cannot write") })
+    /// Writes all bytes at an offset; when this throws, as many as the disk took.
+    func write(_ bytes: [UInt8], at offset: Int64) throws(StoreError) {
+        let failure = bytes.withUnsafeBytes { FileBytes.write($0, to: descriptor, at: offset).failure }
+        if let failure { throw StoreError(errno: failure.code, path: path, action: "cannot write") }
     }
 }
 
@@ -155,7 +147,7 @@ extension LockedFile {
 ///
 /// The byte stands at the hash of a name, because making and removing a file for each name costs more than sending a small
 /// file. Two names of one hash (63 bits) would only make one owner wait for another.
-final class LockedByte: Sendable {
+package final class LockedByte: Sendable {
     private let descriptor: Int32
     private let offset: Int64
     private let path: String
@@ -177,15 +169,14 @@ final class LockedByte: Sendable {
 
     private init(at offset: Int64, of path: String, flags: Int32) throws(StoreError) {
         // Opened for each lock: locks of an open file description conflict with those of all others, of this process too.
-        descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0o600)
+        descriptor = try openFile(path, O_RDWR | flags)
         self.offset = offset
         self.path = path
-        guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot open") }
     }
 
     deinit {
         release()
-        if descriptor >= 0 { close(descriptor) }
+        close(descriptor)
     }
 
     /// Tries to become the owner; false when another process (or another object of this one) is.
@@ -204,8 +195,9 @@ final class LockedByte: Sendable {
         isReleased.store(false, ordering: .releasing)
     }
 
-    /// Lets another become the owner. Also done when the last reference goes.
-    func release() {
+    /// Lets another become the owner. Also done when the last reference goes; a caller that must not lose the lock
+    /// earlier keeps the object by calling this at the end.
+    package func release() {
         guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // Not left to close: a child forked by another thread shares the lock until its exec.
         _ = lock_byte(descriptor, offset, false)
@@ -217,49 +209,25 @@ final class LockedByte: Sendable {
     }
 }
 
-/// The one live owner of an upload: a lock among those of all uploads, in `locks` of the data directory. It ends with
-/// the process, however it ends.
-package final class UploadLock: Sendable {
-    private let byte: LockedByte
-
-    private init(_ byte: LockedByte) {
-        self.byte = byte
-    }
-
-    /// Tries to become the owner; nil when another process (or another object of this one) is.
-    package static func acquire(_ uploadID: String, in directory: DataDirectory) throws(StoreError) -> UploadLock? {
-        try UploadID.check(uploadID, path: directory.path)
-        let byte = try LockedByte(uploadID, of: directory.lockFile("uploads"))
-        return try byte.tryLock() ? UploadLock(byte) : nil
-    }
-
-    /// Lets another become the owner. Also done when the last reference goes; a caller that must not lose the lock
-    /// earlier keeps the object by calling this at the end.
-    package func release() { byte.release() }
-}
+/// The one live owner of an upload: a lock among those of all uploads, in `locks` of the data directory.
+package typealias UploadLock = LockedByte
 
 /// Held while a process adopts the responses of ended processes. Another process waits, so that it does not read a
 /// journal that is about to change.
-package final class AdoptionLock: Sendable {
-    private let byte: LockedByte
+package typealias AdoptionLock = LockedByte
 
-    private init(_ byte: LockedByte) {
-        self.byte = byte
+extension LockedByte {
+    /// Tries to become the owner of an upload; nil when another process (or another object of this one) is.
+    package static func acquire(_ uploadID: String, in directory: DataDirectory) throws(StoreError) -> UploadLock? {
+        try UploadID.check(uploadID, path: directory.path)
+        let byte = try LockedByte(uploadID, of: directory.lockFile("uploads"))
+        return try byte.tryLock() ? byte : nil
     }
 
-    private static let waiting = DispatchQueue(label: "mediactl.adoption", attributes: .concurrent)
-
-    /// Waits for the lock, on a thread that may block. Cancelling the task does not end it.
+    /// Waits for the lock of adoptions, on a thread that may block. Cancelling the task does not end it.
     package static func acquire(in directory: DataDirectory) async throws(StoreError) -> AdoptionLock {
         let byte = try LockedByte("adoption", of: directory.lockFile("uploads"))
-        let result = await withCheckedContinuation { continuation in
-            waiting.async {
-                continuation.resume(returning: Result { () throws(StoreError) in try byte.lock() })
-            }
-        }
-        try result.get()
-        return AdoptionLock(byte)
+        try await BlockingWork.run { () throws(StoreError) in try byte.lock() }
+        return byte
     }
-
-    package func release() { byte.release() }
 }

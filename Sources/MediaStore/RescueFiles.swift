@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+internal import MediaCore
 import Synchronization
 
 /// Reads the rescue files that processes have left: logs, and the files of release 0.1.0, each of which has one response.
@@ -17,7 +18,7 @@ enum RescueFiles {
     /// A response in a file.
     struct Response {
         var uploadID: String
-        var status: Int
+        var status: Int?
         var body: [UInt8]
         /// nil if the file does not contain it.
         var receivedAt: Date?
@@ -58,13 +59,8 @@ enum RescueFiles {
     private static func holdsToken(_ bytes: [UInt8]) -> Bool {
         var count = 0
         for byte in bytes {
-            switch byte {
-            case 0x30...0x39, 0x41...0x46, 0x61...0x66: count += 1
-            default: count = 0
-            }
-            if count == 64 {
-                return true
-            }
+            count = HexText.isDigit(byte) ? count + 1 : 0
+            if count == 64 { return true }
         }
         return false
     }
@@ -107,9 +103,7 @@ final class AbandonedRescueFile: Sendable {
         self.count = Mutex(count)
     }
 
-    /// Removes a response from the disk.
-    ///
-    /// - Parameter pages: Its pages.
+    /// Removes a response, which has these pages, from the disk.
     func remove(_ pages: [Int]) {
         count.withLock { count in
             count -= 1
@@ -117,7 +111,7 @@ final class AbandonedRescueFile: Sendable {
                 file.remove()
             } else {
                 // A response that could not be overwritten is adopted again, which has no effect.
-                _ = RescueRecord.clear(pages[...], in: file)
+                try? RescueRecord.clear(pages[...], in: file)
             }
         }
     }

@@ -37,44 +37,35 @@ package final class RescueLog: Sendable {
     private let directory: DataDirectory
     private let state: Mutex<State>
 
-    /// Makes a log. Its file is created with the first upload.
-    ///
-    /// - Parameters:
-    ///   - directory: The data directory.
-    ///   - isOpen: Whether the file stays until `close`, for uploads that follow one another.
+    /// Makes a log. Its file is created with the first upload; when `isOpen`, it stays until `close`, for uploads that
+    /// follow one another.
     package init(in directory: DataDirectory, isOpen: Bool = false) {
         self.directory = directory
         state = Mutex(State(isOpen: isOpen))
     }
 
-    /// Allocates and synchronizes space for the response of an upload.
-    ///
-    /// - Parameter uploadID: The upload.
-    /// - Returns: Its record in the log.
-    /// - Throws: `StoreError`; `.full` if there is not enough space, before anything is sent.
+    /// Allocates and synchronizes space for the response of an upload; `.full` if there is not enough, before anything is
+    /// sent.
     package func reserve(for uploadID: String) throws(StoreError) -> RescueRecord {
         try UploadID.check(uploadID, path: directory.path)
-        let result = state.withLock { state in
-            Result { () throws(StoreError) -> RescueRecord in
-                var current: File
-                if let known = state.current { current = known } else { current = try create() }
-                if current.freePages.count < Self.reservedCount { try Self.grow(&current) }
-                let pages = Array(current.freePages.suffix(Self.reservedCount).reversed())
-                current.freePages.removeLast(Self.reservedCount)
-                current.recordCount += 1
-                current.lastRecord += 1
-                state.current = current
-                return RescueRecord(
-                    uploadID,
-                    number: current.lastRecord,
-                    pages: pages,
-                    file: current.file,
-                    sync: current.sync,
-                    log: self
-                )
-            }
+        return try state.withLock { state throws(StoreError) in
+            var current: File
+            if let known = state.current { current = known } else { current = try create() }
+            if current.freePages.count < Self.reservedCount { try Self.grow(&current) }
+            let pages = Array(current.freePages.suffix(Self.reservedCount).reversed())
+            current.freePages.removeLast(Self.reservedCount)
+            current.recordCount += 1
+            current.lastRecord += 1
+            state.current = current
+            return RescueRecord(
+                uploadID,
+                number: current.lastRecord,
+                pages: pages,
+                file: current.file,
+                sync: current.sync,
+                log: self
+            )
         }
-        return try result.get()
     }
 
     /// Removes the file as soon as no upload needs it.
@@ -117,7 +108,7 @@ package final class RescueLog: Sendable {
             let isLast = !state.isOpen && current.recordCount == 1 && !current.isKept
             state.current?.recordCount -= 1
             // A page that cannot be overwritten stays, and is not used for another response.
-            if isKept || !(isLast || RescueRecord.clear(written, in: current.file) == nil) {
+            if isKept || !(isLast || (try? RescueRecord.clear(written, in: current.file)) != nil) {
                 state.current?.isKept = true
             } else {
                 state.current?.freePages += pages.reversed()
@@ -146,8 +137,7 @@ package final class RescueLog: Sendable {
         let file = try LockedFile.create(prefix: Self.prefix, in: directory)
         do throws(StoreError) {
             var current = File(file: file, sync: SharedSync(file), pageCount: 1)
-            let error = Array(Self.title.utf8).withUnsafeBytes { file.write($0, at: 0).error }
-            if let error { throw error }
+            try file.write(Array(Self.title.utf8), at: 0)
             try Self.grow(&current)
             try directory.synchronize()
             return current
@@ -162,9 +152,7 @@ package final class RescueLog: Sendable {
         let offset = off_t(current.pageCount * RescuePage.size)
         let code = posix_fallocate(file.descriptor, offset, off_t(growth * RescuePage.size))
         guard code == 0 else { throw StoreError(errno: code, path: file.path, action: "cannot allocate space") }
-        guard fdatasync(file.descriptor) == 0 else {
-            throw StoreError(errno: errno, path: file.path, action: "cannot synchronize")
-        }
+        try StoreError.check(file.path, "cannot synchronize", fdatasync(file.descriptor))
         current.freePages.insert(contentsOf: (current.pageCount..<current.pageCount + growth).reversed(), at: 0)
         current.pageCount += growth
     }
@@ -213,17 +201,12 @@ package final class RescueRecord: Sendable {
 
     deinit { end(isKept: true) }
 
-    /// Records the status of the response that follows. An earlier response is erased first, also on the disk.
-    ///
-    /// - Parameter status: 100…999.
-    /// - Throws: `StoreError`.
+    /// Records the status (100…999) of the response that follows. An earlier response is erased first, also on the disk.
     package func begin(status: Int) throws(StoreError) {
-        let error = response.withLock { response -> StoreError? in
+        try response.withLock { response throws(StoreError) in
             if response.last != nil {
-                if let error = forget(&response) { return error }
-                guard fdatasync(file.descriptor) == 0 else {
-                    return StoreError(errno: errno, path: path, action: "cannot synchronize")
-                }
+                try forget(&response)
+                try StoreError.check(path, "cannot synchronize", fdatasync(file.descriptor))
             }
             response.last = RescuePage(
                 uploadID: uploadID,
@@ -234,24 +217,22 @@ package final class RescueRecord: Sendable {
             )
             response.usedCount = 1
             response.isUnwritten = true
-            return nil
         }
-        if let error { throw error }
     }
 
     /// Appends bytes of the response. One beyond the allocated space is stored as far as the disk allows.
     ///
     /// - Throws: `StoreError`; what was written before stays.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-        let error = response.withLock { response -> StoreError? in
+        try response.withLock { response throws(StoreError) in
             var rest = bytes[...]
             while !rest.isEmpty {
-                guard var page = response.last else { return nil }
+                guard var page = response.last else { return }
                 if page.bytes.count == RescuePage.capacity {
                     page.index += 1
                     page.bytes = []
                     if response.usedCount == response.pages.count {
-                        guard let next = log.anotherPage() else { return nil }
+                        guard let next = log.anotherPage() else { return }
                         response.pages.append(next)
                     }
                     response.usedCount += 1
@@ -261,64 +242,49 @@ package final class RescueRecord: Sendable {
                 rest = rest.dropFirst(part.count)
                 response.last = page
                 response.isUnwritten = true
-                if let error = writeLast(&response) { return error }
+                try writeLast(&response)
             }
-            return nil
         }
-        if let error { throw error }
     }
 
-    private func writeLast(_ response: inout Response) -> StoreError? {
-        guard response.isUnwritten, let page = response.last else { return nil }
-        let offset = Int64(response.pages[response.usedCount - 1] * RescuePage.size)
-        let error = page.encoded.withUnsafeBytes { file.write($0, at: offset).error }
-        if error == nil {
-            response.isUnwritten = false
-            response.writtenCount = response.usedCount
-        }
-        return error
+    private func writeLast(_ response: inout Response) throws(StoreError) {
+        guard response.isUnwritten, let page = response.last else { return }
+        try file.write(page.encoded, at: Int64(response.pages[response.usedCount - 1] * RescuePage.size))
+        response.isUnwritten = false
+        response.writtenCount = response.usedCount
     }
 
     /// Waits until the response is on the disk.
-    ///
-    /// - Throws: `StoreError`.
     package func synchronize() async throws(StoreError) {
-        if let error = response.withLock({ writeLast(&$0) }) { throw error }
+        try response.withLock { response throws(StoreError) in try writeLast(&response) }
         try await sync.synchronize()
     }
 
     /// Erases the response to this attempt before another attempt, also on the disk: after a power loss it must not be
     /// taken for the last response.
-    ///
-    /// - Throws: `StoreError`.
     package func reset() async throws(StoreError) {
-        let (error, wasUsed) = response.withLock { response in
+        let wasUsed = try response.withLock { response throws(StoreError) in
             let wasUsed = response.last != nil
-            return (forget(&response), wasUsed)
+            try forget(&response)
+            return wasUsed
         }
-        if let error { throw error }
         if wasUsed { try await sync.synchronize() }
     }
 
-    private func forget(_ response: inout Response) -> StoreError? {
-        guard response.last != nil else { return nil }
-        if let error = Self.clear(response.pages.prefix(response.writtenCount), in: file) { return error }
+    private func forget(_ response: inout Response) throws(StoreError) {
+        guard response.last != nil else { return }
+        try Self.clear(response.pages.prefix(response.writtenCount), in: file)
         response.last = nil
         response.usedCount = 0
         response.writtenCount = 0
         response.number = log.nextRecord()
-        return nil
     }
 
     /// Writes zeros over a response. The first page is overwritten last: if the process is killed before that, only the
     /// beginning of this response is left.
-    static func clear(_ pages: ArraySlice<Int>, in file: LockedFile) -> StoreError? {
+    static func clear(_ pages: ArraySlice<Int>, in file: LockedFile) throws(StoreError) {
         let zeros = [UInt8](repeating: 0, count: RescuePage.size)
-        for page in pages.reversed() {
-            let offset = Int64(page * RescuePage.size)
-            if let error = zeros.withUnsafeBytes({ file.write($0, at: offset).error }) { return error }
-        }
-        return nil
+        for page in pages.reversed() { try file.write(zeros, at: Int64(page * RescuePage.size)) }
     }
 
     /// Ends this upload's use of the log: its token is stored elsewhere, or there is none. The response is overwritten.
@@ -332,7 +298,7 @@ package final class RescueRecord: Sendable {
             guard !response.hasEnded else { return }
             response.hasEnded = true
             // A status without content may not be in the file yet.
-            if isKept { _ = writeLast(&response) }
+            if isKept { try? writeLast(&response) }
             log.end(
                 response.pages,
                 written: response.pages.prefix(response.writtenCount),
@@ -365,7 +331,7 @@ struct RescuePage: Equatable {
     /// The position of this page in the response, from 0.
     var index: Int
     var receivedAt: Date
-    var bytes: [UInt8]
+    var bytes: [UInt8] = []
 
     /// No page of Linux is smaller.
     static let size = 4096
@@ -381,20 +347,19 @@ struct RescuePage: Equatable {
         text += "\npage " + Self.digits(index, 5) + "\nbytes " + Self.digits(bytes.count, 4)
         text += "\ntime " + Self.digits(Int(receivedAt.milliseconds), 15) + "\n"
         let check = CyclicCheck.castagnoli.of(text.utf8, after: CyclicCheck.castagnoli.of(bytes))
-        text += "check " + Self.padded(String(check, radix: 16), 8) + "\n"
+        text += "check " + check.padded(8, radix: 16) + "\n"
         text += String(repeating: " ", count: Self.headerCount - 1 - text.utf8.count) + "\n"
         return Array(text.utf8) + bytes
     }
 
-    init(uploadID: String, status: Int, record: Int, index: Int, receivedAt: Date, bytes: [UInt8] = []) {
-        self.uploadID = uploadID
-        self.status = status
-        self.record = record
-        self.index = index
-        self.receivedAt = receivedAt
-        self.bytes = bytes
+    /// A number with leading zeros; if it has too many digits, the largest one that fits.
+    private static func digits(_ value: Int, _ count: Int) -> String {
+        let text = max(value, 0).padded(count)
+        return text.utf8.count > count ? String(repeating: "9", count: count) : text
     }
+}
 
+extension RescuePage {
     /// Reads a page.
     ///
     /// - Returns: nil for a page without a response, and for one whose check is wrong.
@@ -414,21 +379,13 @@ struct RescuePage: Equatable {
         let bytes = page.dropFirst(Self.headerCount).prefix(count)
         let content = CyclicCheck.castagnoli.of(bytes)
         guard CyclicCheck.castagnoli.of(header.prefix(Self.checkedCount), after: content) == check else { return nil }
-        uploadID = values[1].trimmingCharacters(in: .whitespaces)
-        self.status = status
-        self.record = record
-        self.index = index
-        receivedAt = Date(milliseconds: milliseconds)
-        self.bytes = Array(bytes)
-    }
-
-    /// A number with leading zeros; if it has too many digits, the largest one that fits.
-    private static func digits(_ value: Int, _ count: Int) -> String {
-        let text = String(max(value, 0))
-        return text.utf8.count > count ? String(repeating: "9", count: count) : padded(text, count)
-    }
-
-    private static func padded(_ text: String, _ count: Int) -> String {
-        String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+        self.init(
+            uploadID: values[1].trimmingCharacters(in: .whitespaces),
+            status: status,
+            record: record,
+            index: index,
+            receivedAt: Date(milliseconds: milliseconds),
+            bytes: Array(bytes)
+        )
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import MediaSystem
 import Synchronization
 
 /// Standard input, spooled to the data directory so that its length is known and it can be read again.
@@ -58,7 +59,7 @@ public final class SpoolFile: Sendable {
     /// it is removed or swept. When this fails, the file is as it was.
     public func keep(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
         try UploadID.check(uploadID, path: directory.path)
-        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronize") }
+        try StoreError.check(path, "cannot synchronize", fsync(descriptor))
         try file.rename(prefix: Self.prefix(of: uploadID), in: directory.path)
         try directory.synchronize()
         isKept.withLock { $0 = true }
@@ -119,7 +120,8 @@ public final class SpoolFile: Sendable {
             guard total + Int64(count) <= limit else { throw SpoolError.tooLarge(limit: limit) }
             try checkFreeSpace(file, needed: Int64(count) + reserve)
             let bytes = UnsafeRawBufferPointer(rebasing: block[..<count])
-            if let error = file.write(bytes, at: total).error { throw error }
+            let failure = FileBytes.write(bytes, to: file.descriptor, at: total).failure
+            if let failure { throw StoreError(errno: failure.code, path: file.path, action: "cannot write") }
             total += Int64(count)
         }
     }

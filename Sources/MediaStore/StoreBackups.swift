@@ -129,7 +129,7 @@ package struct StoreBackups {
         try store.connection.copy(to: draft, named: path)
         try DataDirectory.synchronizeFile(draft)
         if isReplacing {
-            guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
+            try StoreError.check(path, "cannot create", rename(draft, path))
         } else {
             // Not every file system has links.
             let isLinked = link(draft, path) == 0
@@ -214,8 +214,7 @@ struct DamagedCopies {
     }
 
     private func erase(_ secret: [UInt8], in path: String) throws(StoreError) {
-        let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot open") }
+        let descriptor = try openFile(path, O_RDWR)
         defer { close(descriptor) }
         let size = 1 << 20
         var offset: Int64 = 0
@@ -261,14 +260,7 @@ enum FileTime {
     static func date(_ text: some StringProtocol) -> Date? {
         let bytes = Array(text.utf8)
         guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z") else { return nil }
-        let time = CivilTime(
-            year: bytes.decimal(at: 0, count: 4),
-            month: bytes.decimal(at: 4, count: 2),
-            day: bytes.decimal(at: 6, count: 2),
-            hour: bytes.decimal(at: 9, count: 2),
-            minute: bytes.decimal(at: 11, count: 2),
-            second: bytes.decimal(at: 13, count: 2)
-        )
-        return time.map { Date(timeIntervalSince1970: Double($0.secondsSince1970)) }
+        return CivilTime(bytes, at: [0, 4, 6, 9, 11, 13])
+            .map { Date(timeIntervalSince1970: Double($0.secondsSince1970)) }
     }
 }

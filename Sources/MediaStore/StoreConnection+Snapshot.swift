@@ -122,11 +122,9 @@ extension StoreConnection {
     }
 
     private static func copyFile(_ path: String, to copy: String) throws(StoreError) {
-        let source = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard source >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot open") }
+        let source = try openFile(path, O_RDONLY)
         defer { close(source) }
-        let target = Glibc.open(copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard target >= 0 else { throw StoreError(errno: errno, path: copy, action: "cannot create") }
+        let target = try openFile(copy, O_WRONLY | O_CREAT | O_EXCL, "cannot create")
         defer { close(target) }
         var buffer = [UInt8](repeating: 0, count: 256 << 10)
         var offset: Int64 = 0

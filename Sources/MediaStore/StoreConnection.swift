@@ -78,7 +78,7 @@ final class StoreConnection: Sendable {
         queue = try Self.open("", schema, busyLimit: .zero)
         try write { db in
             for setting in schema.settings { _ = try String.fetchOne(db, sql: "PRAGMA \(setting)") }
-            for migration in schema.migrations { try db.execute(sql: migration.sql) }
+            for migration in schema.migrations { try db.execute(sql: migration) }
         }
     }
 
@@ -195,9 +195,7 @@ final class StoreConnection: Sendable {
         var hasLog = false
         for companion in companions {
             guard let status = try FileStatus(at: path + companion) else { continue }
-            guard status.isRegularFile, status.isOwnedByUser else {
-                throw StoreError(.unsafe, path: path + companion, detail: "not a regular file of this user")
-            }
+            try FileStatus.requireOwnFile(status, at: path + companion)
             hasLog = hasLog || companion != "-shm"
         }
         // After its companions, which appear only once the database is there.
@@ -206,9 +204,7 @@ final class StoreConnection: Sendable {
             guard !hasLog else { throw StoreError(.corrupt, path: path, detail: "missing, but its log is here") }
             return false
         }
-        guard status.isRegularFile, status.isOwnedByUser else {
-            throw StoreError(.unsafe, path: path, detail: "not a regular file of this user")
-        }
+        try FileStatus.requireOwnFile(status, at: path)
         guard status.size > 0 else { throw StoreError(.corrupt, path: path, detail: "empty file") }
         return true
     }
@@ -237,7 +233,7 @@ final class StoreConnection: Sendable {
             throw StoreError(error, path: path)
         }
         unlink(draft + "-journal")
-        guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
+        try StoreError.check(path, "cannot create", rename(draft, path))
         try directory.synchronize()
     }
 
@@ -265,13 +261,10 @@ final class StoreConnection: Sendable {
     }
 
     static func createEmptyFile(_ path: String) throws(StoreError) {
-        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
+        let descriptor = try openFile(path, O_RDWR | O_CREAT | O_EXCL, "cannot create")
         defer { close(descriptor) }
         // SQLite gives -wal, -shm and -journal the mode of the database.
-        guard fchmod(descriptor, 0o600) == 0 else {
-            throw StoreError(errno: errno, path: path, action: "cannot set permissions")
-        }
+        try StoreError.check(path, "cannot set permissions", fchmod(descriptor, 0o600))
     }
 
     /// Held by whoever makes or replaces the database.

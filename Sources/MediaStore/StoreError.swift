@@ -54,6 +54,13 @@ extension StoreError {
         self.init(kind, path: path, detail: "\(action): \(SystemError.words(code))")
     }
 
+    /// Throws what a failed system call means. The call is the last argument: nothing may come between it and `errno`.
+    @discardableResult
+    static func check(_ path: String, _ action: String, _ result: Int32) throws(StoreError) -> Int32 {
+        guard result >= 0 else { throw StoreError(errno: errno, path: path, action: action) }
+        return result
+    }
+
     /// What an error of SQLite means for the store. SQLite's message is kept; statements and their arguments, which may
     /// hold a token, are not.
     init(_ error: any Error, path: String) {
@@ -94,4 +101,9 @@ extension StoreError {
         guard statvfs(directory, &status) == 0 else { return false }
         return FreeSpace.bytes(status) < 64 << 10
     }
+}
+
+/// Opens a file of the store, never through a link; one that is created is 0600. The caller closes it.
+func openFile(_ path: String, _ flags: Int32, _ action: String = "cannot open") throws(StoreError) -> Int32 {
+    try StoreError.check(path, action, open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600))
 }

@@ -2,12 +2,6 @@ import GRDB
 
 /// What one of our databases is: its name, its mark, its tables, and how much its rows are worth.
 struct StoreSchema: Sendable {
-    /// A step from one version to the next. Steps that users have are never edited, only appended to.
-    struct Migration: Sendable {
-        let name: String
-        let sql: String
-    }
-
     /// What a commit promises (sqlite.org/pragma.html#pragma_synchronous).
     enum Durability: Int, Sendable {
         /// A commit may be undone by a power cut, never by the death of the process. The file stays whole.
@@ -19,8 +13,9 @@ struct StoreSchema: Sendable {
     let fileName: String
     /// Marks our databases (`PRAGMA application_id`).
     let applicationID: Int
+    /// The statements of each step from one version to the next. Steps that users have are never edited, only appended to.
     /// `PRAGMA user_version` is the number of steps applied.
-    let migrations: [Migration]
+    let migrations: [String]
     var durability = Durability.full
     /// Whether removed bytes are overwritten, and none get into temporary files.
     var holdsSecrets = true
@@ -43,9 +38,7 @@ struct StoreSchema: Sendable {
     func migrate(_ db: Database) throws {
         guard try Self.version(db) < migrations.count else { return }
         try db.inTransaction(.immediate) {
-            for migration in migrations.dropFirst(try Self.version(db)) {
-                try db.execute(sql: migration.sql)
-            }
+            for migration in migrations.dropFirst(try Self.version(db)) { try db.execute(sql: migration) }
             try db.execute(sql: "PRAGMA user_version = \(migrations.count)")
             return .commit
         }

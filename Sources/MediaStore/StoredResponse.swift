@@ -21,8 +21,7 @@ package struct StoredResponse: Sendable {
     /// `r-` and eight characters that follow from the content, so that it stays the same.
     package var id: String {
         let check = CyclicCheck.castagnoli.of("\(uploadID) \(status ?? 0) ".utf8)
-        let digits = String(CyclicCheck.castagnoli.of(body, after: check), radix: 16)
-        return "r-" + String(repeating: "0", count: max(0, 8 - digits.count)) + digits
+        return "r-" + CyclicCheck.castagnoli.of(body, after: check).padded(8, radix: 16)
     }
 
     /// Removes the response from the disk: its token is stored elsewhere, or is not needed.
@@ -41,8 +40,13 @@ extension StoredResponse {
             switch RescueFiles.content(of: bytes) {
             case .responses(let found) where !found.isEmpty:
                 let owner = AbandonedRescueFile(file, count: found.count)
-                responses += found.map { StoredResponse($0, in: owner) }
-            case .unknown: unknown.append(StoredResponse(unknown: bytes, in: file))
+                responses += found.map { response in
+                    StoredResponse(response, in: file) { owner.remove(response.pages) }
+                }
+            case .unknown:
+                var response = StoredResponse(RescueFiles.Response(uploadID: "", body: bytes), in: file, file.remove)
+                response.isReadable = false
+                unknown.append(response)
             case .responses, .nothing: file.remove()
             }
         }
@@ -71,30 +75,15 @@ extension StoredResponse {
         return responses.map(\.body)
     }
 
-    private init(_ response: RescueFiles.Response, in owner: AbandonedRescueFile) {
+    private init(_ response: RescueFiles.Response, in file: LockedFile, _ remove: @escaping @Sendable () -> Void) {
+        let modifiedAt = FileStatus(descriptor: file.descriptor)?.modifiedAt ?? 0
         self.init(
             uploadID: response.uploadID,
             status: response.status,
             body: response.body,
-            receivedAt: response.receivedAt ?? Self.modificationDate(of: owner.file),
-            path: owner.file.path,
-            remove: { owner.remove(response.pages) }
-        )
-    }
-
-    private init(unknown bytes: [UInt8], in file: LockedFile) {
-        self.init(
-            uploadID: "",
-            status: nil,
-            body: bytes,
-            receivedAt: Self.modificationDate(of: file),
+            receivedAt: response.receivedAt ?? Date(timeIntervalSince1970: modifiedAt),
             path: file.path,
-            remove: { file.remove() }
+            remove: remove
         )
-        isReadable = false
-    }
-
-    private static func modificationDate(of file: LockedFile) -> Date {
-        Date(timeIntervalSince1970: FileStatus(descriptor: file.descriptor)?.modifiedAt ?? 0)
     }
 }

@@ -36,112 +36,104 @@ extension StoreSchema {
         """
 
     private static let tokenMigrations = [
-        Migration(
-            name: "1: tokens and the upload journal",
-            sql: """
-                CREATE TABLE tokens (
-                    row_id INTEGER PRIMARY KEY AUTOINCREMENT,
-                    host TEXT NOT NULL,
-                    file_id INTEGER NOT NULL,
-                    token TEXT NOT NULL CHECK (token <> ''),
-                    created_at INTEGER NOT NULL,
-                    event_date TEXT NOT NULL,
-                    org_name TEXT NOT NULL,
-                    event_type TEXT NOT NULL,
-                    label TEXT,
-                    file_name TEXT NOT NULL,
-                    file_type TEXT NOT NULL,
-                    checksum_sha256 TEXT NOT NULL,
-                    size_bytes INTEGER NOT NULL,
-                    base_url TEXT NOT NULL,
-                    superseded INTEGER NOT NULL DEFAULT 0 CHECK (superseded IN (0, 1))
-                ) STRICT;
-                CREATE INDEX tokens_by_key ON tokens (host, file_id, checksum_sha256);
-                CREATE INDEX tokens_by_checksum ON tokens (host, checksum_sha256);
-                CREATE INDEX tokens_by_time ON tokens (created_at);
-                CREATE TABLE uploads (
-                    upload_id TEXT NOT NULL PRIMARY KEY,
-                    path BLOB NOT NULL,
-                    state TEXT NOT NULL,
-                    host TEXT NOT NULL,
-                    base_url TEXT NOT NULL,
-                    fields TEXT NOT NULL,
-                    device INTEGER,
-                    inode INTEGER,
-                    file_size INTEGER,
-                    modified_ns INTEGER,
-                    changed_ns INTEGER,
-                    size_bytes INTEGER NOT NULL,
-                    checksum_sha256 TEXT,
-                    file_id INTEGER,
-                    attempts INTEGER NOT NULL DEFAULT 0,
-                    http_status INTEGER,
-                    failure_code TEXT,
-                    created_at INTEGER NOT NULL,
-                    updated_at INTEGER NOT NULL
-                ) STRICT;
-                CREATE INDEX uploads_by_state ON uploads (state);
-                CREATE INDEX uploads_by_file ON uploads (inode, device, host);
-                """
-        ),
+        // 1: tokens and the upload journal
+        """
+        CREATE TABLE tokens (
+            row_id INTEGER PRIMARY KEY AUTOINCREMENT,
+            host TEXT NOT NULL,
+            file_id INTEGER NOT NULL,
+            token TEXT NOT NULL CHECK (token <> ''),
+            created_at INTEGER NOT NULL,
+            event_date TEXT NOT NULL,
+            org_name TEXT NOT NULL,
+            event_type TEXT NOT NULL,
+            label TEXT,
+            file_name TEXT NOT NULL,
+            file_type TEXT NOT NULL,
+            checksum_sha256 TEXT NOT NULL,
+            size_bytes INTEGER NOT NULL,
+            base_url TEXT NOT NULL,
+            superseded INTEGER NOT NULL DEFAULT 0 CHECK (superseded IN (0, 1))
+        ) STRICT;
+        CREATE INDEX tokens_by_key ON tokens (host, file_id, checksum_sha256);
+        CREATE INDEX tokens_by_checksum ON tokens (host, checksum_sha256);
+        CREATE INDEX tokens_by_time ON tokens (created_at);
+        CREATE TABLE uploads (
+            upload_id TEXT NOT NULL PRIMARY KEY,
+            path BLOB NOT NULL,
+            state TEXT NOT NULL,
+            host TEXT NOT NULL,
+            base_url TEXT NOT NULL,
+            fields TEXT NOT NULL,
+            device INTEGER,
+            inode INTEGER,
+            file_size INTEGER,
+            modified_ns INTEGER,
+            changed_ns INTEGER,
+            size_bytes INTEGER NOT NULL,
+            checksum_sha256 TEXT,
+            file_id INTEGER,
+            attempts INTEGER NOT NULL DEFAULT 0,
+            http_status INTEGER,
+            failure_code TEXT,
+            created_at INTEGER NOT NULL,
+            updated_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX uploads_by_state ON uploads (state);
+        CREATE INDEX uploads_by_file ON uploads (inode, device, host);
+        """,
         // A removed entry must not come back with an import from an older export.
-        Migration(
-            name: "2: tombstones of removed entries",
-            sql: """
-                CREATE TABLE tombstones (
-                    host TEXT NOT NULL,
-                    file_id INTEGER NOT NULL,
-                    checksum_sha256 TEXT NOT NULL,
-                    created_at INTEGER NOT NULL,
-                    PRIMARY KEY (host, file_id, checksum_sha256)
-                ) STRICT, WITHOUT ROWID;
-                """
-        ),
+        // 2: tombstones of removed entries
+        """
+        CREATE TABLE tombstones (
+            host TEXT NOT NULL,
+            file_id INTEGER NOT NULL,
+            checksum_sha256 TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            PRIMARY KEY (host, file_id, checksum_sha256)
+        ) STRICT, WITHOUT ROWID;
+        """,
         // A receipt outlives a journal that has lost its upload, as a token does, so it refers to nothing. The tus side
         // of an upload is worth nothing without its row.
-        Migration(
-            name: "3: resumable uploads and guests",
-            sql: """
-                ALTER TABLE uploads ADD COLUMN transport TEXT NOT NULL DEFAULT 'multipart';
-                ALTER TABLE uploads ADD COLUMN is_guest INTEGER NOT NULL DEFAULT 0 CHECK (is_guest IN (0, 1));
-                CREATE INDEX uploads_by_checksum ON uploads (host, checksum_sha256);
-                CREATE TABLE tus_uploads (
-                    upload_id TEXT NOT NULL PRIMARY KEY REFERENCES uploads (upload_id) ON DELETE CASCADE,
-                    parts TEXT NOT NULL,
-                    final_tus_id TEXT,
-                    finalize_started_at INTEGER
-                ) STRICT;
-                CREATE TABLE guest_receipts (
-                    upload_id TEXT NOT NULL PRIMARY KEY,
-                    nonce TEXT NOT NULL,
-                    job_id INTEGER NOT NULL
-                ) STRICT;
-                """
-        ),
+        // 3: resumable uploads and guests
+        """
+        ALTER TABLE uploads ADD COLUMN transport TEXT NOT NULL DEFAULT 'multipart';
+        ALTER TABLE uploads ADD COLUMN is_guest INTEGER NOT NULL DEFAULT 0 CHECK (is_guest IN (0, 1));
+        CREATE INDEX uploads_by_checksum ON uploads (host, checksum_sha256);
+        CREATE TABLE tus_uploads (
+            upload_id TEXT NOT NULL PRIMARY KEY REFERENCES uploads (upload_id) ON DELETE CASCADE,
+            parts TEXT NOT NULL,
+            final_tus_id TEXT,
+            finalize_started_at INTEGER
+        ) STRICT;
+        CREATE TABLE guest_receipts (
+            upload_id TEXT NOT NULL PRIMARY KEY,
+            nonce TEXT NOT NULL,
+            job_id INTEGER NOT NULL
+        ) STRICT;
+        """,
         // A file may belong to several events, and a guest's receipt outlives the terminal that showed its state.
-        Migration(
-            name: "4: what the server stored, and the state of guest uploads",
-            sql: """
-                CREATE TABLE stored_files (
-                    host TEXT NOT NULL,
-                    file_id INTEGER NOT NULL,
-                    checksum_sha256 TEXT NOT NULL,
-                    event_date TEXT NOT NULL,
-                    org_name TEXT NOT NULL,
-                    event_id INTEGER,
-                    event_type TEXT,
-                    label TEXT,
-                    position INTEGER,
-                    mime_type TEXT,
-                    duration_seconds INTEGER,
-                    participants TEXT,
-                    keywords TEXT,
-                    created_at INTEGER NOT NULL,
-                    PRIMARY KEY (host, file_id, checksum_sha256, event_date, org_name)
-                ) STRICT, WITHOUT ROWID;
-                ALTER TABLE guest_receipts ADD COLUMN state TEXT;
-                ALTER TABLE guest_receipts ADD COLUMN state_at INTEGER;
-                """
-        ),
+        // 4: what the server stored, and the state of guest uploads
+        """
+        CREATE TABLE stored_files (
+            host TEXT NOT NULL,
+            file_id INTEGER NOT NULL,
+            checksum_sha256 TEXT NOT NULL,
+            event_date TEXT NOT NULL,
+            org_name TEXT NOT NULL,
+            event_id INTEGER,
+            event_type TEXT,
+            label TEXT,
+            position INTEGER,
+            mime_type TEXT,
+            duration_seconds INTEGER,
+            participants TEXT,
+            keywords TEXT,
+            created_at INTEGER NOT NULL,
+            PRIMARY KEY (host, file_id, checksum_sha256, event_date, org_name)
+        ) STRICT, WITHOUT ROWID;
+        ALTER TABLE guest_receipts ADD COLUMN state TEXT;
+        ALTER TABLE guest_receipts ADD COLUMN state_at INTEGER;
+        """,
     ]
 }

@@ -28,6 +28,17 @@ public struct FileIdentity: Sendable, Equatable {
         self.changeNanoseconds = changeNanoseconds
     }
 
+    /// Which file it is, whatever it holds.
+    package struct Key: Sendable, Hashable {
+        private let device: UInt64
+        private let inode: UInt64
+
+        package init(_ identity: FileIdentity) {
+            device = identity.device
+            inode = identity.inode
+        }
+    }
+
     package init(_ status: stat) {
         self.init(
             device: UInt64(status.st_dev),

@@ -186,29 +186,15 @@ public struct HTTPResponse: Sendable {
 /// Measurements of one call.
 public struct TransferMetrics: Sendable, Equatable {
     /// Body bytes handed to the network in the last attempt.
-    public var bodyBytesSent: Int64
+    public var bodyBytesSent: Int64 = 0
     /// Whether the whole body was handed to the network in the last attempt.
-    public var bodyComplete: Bool
+    public var bodyComplete = false
     /// Content bytes received.
-    public var bytesReceived: Int64
+    public var bytesReceived: Int64 = 0
     /// Attempts, at least 1.
-    public var attempts: Int
+    public var attempts = 1
     /// From the call to its end, including waits between attempts.
-    public var duration: Duration
-
-    package init(
-        bodyBytesSent: Int64 = 0,
-        bodyComplete: Bool = false,
-        bytesReceived: Int64 = 0,
-        attempts: Int = 1,
-        duration: Duration = .zero
-    ) {
-        self.bodyBytesSent = bodyBytesSent
-        self.bodyComplete = bodyComplete
-        self.bytesReceived = bytesReceived
-        self.attempts = attempts
-        self.duration = duration
-    }
+    public var duration = Duration.zero
 }
 
 /// The content of a request. Its exact length is known, and it can be read from the start more than once.

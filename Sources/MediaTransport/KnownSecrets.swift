@@ -26,9 +26,7 @@ package enum KnownSecrets {
 
     /// Adds a password or key, which stays known until the process ends.
     package static func add(_ secret: String) {
-        let bytes = Array(secret.utf8)
-        guard bytes.count >= shortest else { return }
-        state.withLock { _ = $0.credentials.insert(bytes) }
+        if secret.utf8.count >= shortest { state.withLock { _ = $0.credentials.insert(Array(secret.utf8)) } }
     }
 
     /// Adds a token that is used once, such as a delete token.
@@ -135,16 +133,13 @@ private struct DecodedText {
 
     /// Ranges in the original text.
     func ranges(of secret: [UInt8]) -> [Range<Int>] {
-        var found: [Range<Int>] = []
-        var start = 0
-        while let match = firstIndex(of: secret, from: start) {
-            found.append(original(match..<match + secret.count))
-            start = match + secret.count
-        }
+        let matches = bytes.ranges(of: secret)
+        var found = matches.map(original)
         // An ellipsis marks where `ServerText` truncated the text.
         let ellipsis = Array("…".utf8)
         let isMarked = bytes.suffix(ellipsis.count).elementsEqual(ellipsis)
         guard isMarked || bytes.count >= KnownSecrets.cutLength else { return found }
+        let start = matches.last?.upperBound ?? 0
         let end = isMarked ? bytes.count - ellipsis.count : bytes.count
         for length in stride(from: min(secret.count - 1, end - start), through: KnownSecrets.shortest, by: -1)
         where bytes[end - length..<end].elementsEqual(secret[..<length]) {
@@ -156,17 +151,5 @@ private struct DecodedText {
 
     private func original(_ range: Range<Int>) -> Range<Int> {
         offsets[range.lowerBound]..<max(offsets[range.lowerBound] + 1, offsets[range.upperBound])
-    }
-
-    private func firstIndex(of secret: [UInt8], from start: Int) -> Int? {
-        guard let first = secret.first, bytes.count >= secret.count else { return nil }
-        let last = bytes.count - secret.count
-        var position = start
-        while position <= last {
-            guard let next = bytes[position...last].firstIndex(of: first) else { return nil }
-            if bytes[next..<next + secret.count].elementsEqual(secret) { return next }
-            position = next + 1
-        }
-        return nil
     }
 }

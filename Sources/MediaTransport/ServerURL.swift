@@ -140,7 +140,7 @@ struct CurlURL {
             throw ServerURL.malformed(reason.prefix(1).lowercased() + reason.dropFirst())
         }
         let scheme = part(handle, CURLUPART_SCHEME) ?? ""
-        guard let host = host(handle), !host.isEmpty else {
+        guard let host = copied({ shim_url_get_host(handle, &$0) }), !host.isEmpty else {
             throw ServerURL.malformed("no host name")
         }
         // libcurl has decoded it once; written out and parsed again it would be decoded to another host.
@@ -158,16 +158,13 @@ struct CurlURL {
         )
     }
 
-    private static func host(_ handle: OpaquePointer) -> String? {
-        var value: UnsafeMutablePointer<CChar>?
-        guard shim_url_get_host(handle, &value) == CURLUE_OK, let value else { return nil }
-        defer { curl_free(value) }
-        return String(cString: value)
+    private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
+        copied { curl_url_get(handle, part, &$0, flags) }
     }
 
-    private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
+    private static func copied(_ get: (inout UnsafeMutablePointer<CChar>?) -> CURLUcode) -> String? {
         var value: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(handle, part, &value, flags) == CURLUE_OK, let value else { return nil }
+        guard get(&value) == CURLUE_OK, let value else { return nil }
         defer { curl_free(value) }
         return String(cString: value)
     }

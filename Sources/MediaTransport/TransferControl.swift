@@ -16,8 +16,6 @@ public final class TransferControl: Sendable {
     private struct State {
         var wish = Wish.none
         var wake: (@Sendable () -> Void)?
-        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        var nextWaiter: UInt64 = 0
         var linked: [TransferControl] = []
         var observers: [StopObserver] = []
     }
@@ -85,22 +83,10 @@ public final class TransferControl: Sendable {
 
     /// Returns when a stop is requested or the task is canceled.
     private func stopRequested() async {
-        let id = state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isDue = state.withLock { state in
-                    if state.wish != .none || Task.isCancelled { return true }
-                    state.waiters[id] = continuation
-                    return false
-                }
-                if isDue { continuation.resume() }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
-        }
+        let (stops, continuation) = AsyncStream<Void>.makeStream()
+        let observer = observeStop { continuation.finish() }
+        defer { endObserving(observer) }
+        for await _ in stops {}
     }
 
     /// Calls `action` once, in its own task, when a stop is requested, or at once if it already was. Costs less than a waiting
@@ -125,20 +111,14 @@ public final class TransferControl: Sendable {
     }
 
     private func set(_ wish: Wish) {
-        let (wake, waiters, linked, observers) = state.withLock { state in
-            if state.wish != .abandon {
-                state.wish = wish
-            }
-            defer {
-                state.waiters = [:]
-                state.observers = []
-            }
-            return (state.wake, Array(state.waiters.values), state.linked, state.observers)
+        let (wake, linked, observers) = state.withLock { state in
+            if state.wish != .abandon { state.wish = wish }
+            defer { state.observers = [] }
+            return (state.wake, state.linked, state.observers)
         }
         for observer in observers { observer.fire() }
         wake?()
         for control in linked { control.set(wish) }
-        for waiter in waiters { waiter.resume() }
     }
 
     var wish: Wish {

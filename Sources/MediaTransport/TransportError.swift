@@ -62,14 +62,14 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         detail: String = "",
         curlCode: Int = 0,
         underlying: (any Error)? = nil,
-        metrics: TransferMetrics = TransferMetrics(),
+        metrics: TransferMetrics? = nil,
         head: HTTPResponseHead? = nil
     ) {
         self.kind = kind
         self.detail = detail
         self.curlCode = curlCode
         self.underlying = underlying
-        self.metrics = metrics
+        self.metrics = metrics ?? TransferMetrics()
         self.head = head
     }
 
@@ -99,11 +99,7 @@ extension TransportError {
     package var isWorthRepeating: Bool {
         switch kind {
         case .unknownHost, .cannotConnect, .connectTimeout, .stalled, .answerTimeout, .connectionLost: true
-        case .certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tls, .invalidAnswer,
-            .responseTooLarge, .bodyUnreadable, .receiverFailed, .repeatRefused, .loginRequired, .loginExpired,
-            .cancelled,
-            .unusable:
-            false
+        default: false
         }
     }
 }

@@ -9,7 +9,7 @@ import Testing
         #expect(HexText.bytes(text) == bytes)
         #expect(HexText.bytes(text.uppercased()) == bytes)
         #expect(HexText.bytes("abc") == nil && HexText.bytes("0g") == nil && HexText.bytes("+1") == nil)
-        let uuid = bytes.prefix(16).withUnsafeBytes { HexText.lowerCase($0, hyphensBefore: [4, 6, 8, 10]) }
+        let uuid = HexText.lowerCase(Array(bytes.prefix(16)), hyphensBefore: [4, 6, 8, 10])
         #expect(uuid == "00010203-0405-0607-0809-0a0b0c0d0e0f")
     }
 

@@ -151,9 +151,8 @@ struct SyncReadingTests {
     )
     func usualTimes(text: String, microseconds: Int64) {
         #expect(PhotoCoding.time(microseconds) == text)
-        var text = text
-        #expect(text.withUTF8 { PhotoCoding.isUsual($0, microseconds) })
-        #expect(text.withUTF8 { !PhotoCoding.isUsual($0, microseconds + 1) })
+        #expect(PhotoCoding.text(PhotoTime(text: text, microseconds: microseconds)) == .null)
+        #expect(PhotoCoding.text(PhotoTime(text: text, microseconds: microseconds + 1)) == .text(text))
     }
 
     @Test(
@@ -161,7 +160,6 @@ struct SyncReadingTests {
         arguments: ["1970-01-01T00:00:00.0Z", "1970-01-01T00:00:00.000000000Z", "1970-01-01T00:00:00+00:00", "", "Z"]
     )
     func unusualTimes(text: String) {
-        var text = text
-        #expect(text.withUTF8 { !PhotoCoding.isUsual($0, 0) })
+        #expect(PhotoCoding.text(PhotoTime(text: text, microseconds: 0)) == .text(text))
     }
 }

@@ -51,8 +51,5 @@ package enum JSONText {
     }
 
     /// Every dangerous character is in the Basic Multilingual Plane.
-    private static func escape(_ scalar: Unicode.Scalar) -> String {
-        let digits = String(scalar.value, radix: 16)
-        return "\\u" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
-    }
+    private static func escape(_ scalar: Unicode.Scalar) -> String { "\\u" + scalar.value.padded(4, radix: 16) }
 }

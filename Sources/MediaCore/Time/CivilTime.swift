@@ -29,15 +29,18 @@ package struct CivilTime: Sendable, Equatable {
         (self.hour, self.minute, self.second) = (hour, minute, second)
     }
 
+    /// Reads the year (four digits), month, day, hour, minute and second (two digits each) at these offsets; a part without
+    /// an offset is 0. Nil where there are no digits, or the day or time does not exist.
+    package init?(_ text: [UInt8], at offsets: [Int]) {
+        let parts = zip(offsets, [4, 2, 2, 2, 2, 2]).map { text.decimal(at: $0, count: $1) } + [0, 0, 0]
+        self.init(year: parts[0], month: parts[1], day: parts[2], hour: parts[3], minute: parts[4], second: parts[5])
+    }
+
     /// Reads `YYYY-MM-DD` as the first second of that day; nil for another form or a day that does not exist.
     package init?(day text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else { return nil }
-        self.init(
-            year: bytes.decimal(at: 0, count: 4),
-            month: bytes.decimal(at: 5, count: 2),
-            day: bytes.decimal(at: 8, count: 2)
-        )
+        self.init(bytes, at: [0, 5, 8])
     }
 
     package var dayText: String { "\(year.padded(4))-\(month.padded(2))-\(day.padded(2))" }
@@ -119,13 +122,15 @@ extension [UInt8] {
     }
 }
 
-extension Int64 {
-    /// Decimal, with leading zeros up to a width.
-    package func padded(_ width: Int) -> String {
-        let digits = String(self)
-        return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits
+extension BinaryInteger {
+    /// With leading zeros up to a width, and lower-case digits.
+    package func padded(_ width: Int, radix: Int = 10) -> String {
+        let digits = String(self, radix: radix)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
+}
 
+extension Int64 {
     /// Quotient and a remainder that is never negative.
     package func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)

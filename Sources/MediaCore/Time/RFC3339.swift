@@ -19,19 +19,20 @@ package enum RFC3339 {
     /// Writes a time in UTC with `Z`; the fraction (at most 6 digits, without trailing zeros) only if there is one. Nil outside
     /// the years 0000 to 9999.
     package static func text(microseconds: Int64) -> String? {
-        let text = String(unsafeUninitializedCapacity: longestText) { write(microseconds: microseconds, to: $0) }
-        return text.isEmpty ? nil : text
-    }
-
-    /// Bytes of the longest text of `write`.
-    package static let longestText = 27
-
-    /// Writes the text of `text(microseconds:)` without making a string, and returns its length; 0 outside the years 0000 to
-    /// 9999. The buffer has room for `longestText` bytes.
-    package static func write(microseconds: Int64, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         let (seconds, fraction) = microseconds.flooredDivision(by: 1_000_000)
         let time = CivilTime(secondsSince1970: seconds)
-        guard (0...9999).contains(time.year) else { return 0 }
+        guard (0...9999).contains(time.year) else { return nil }
+        return String(unsafeUninitializedCapacity: longestText) { write(time, fraction, to: $0) }
+    }
+
+    /// `2024-03-01T00:30:00.123456Z`
+    private static let longestText = 27
+
+    private static func write(
+        _ time: CivilTime,
+        _ fraction: Int64,
+        to buffer: UnsafeMutableBufferPointer<UInt8>
+    ) -> Int {
         var end = 0
         func put(_ value: Int64, _ count: Int, _ mark: UInt8) {
             var rest = value

@@ -32,25 +32,21 @@ package enum StreamingAEAD {
     package struct Key: Sendable, CustomStringConvertible, CustomReflectable {
         let bytes: [UInt8]
 
-        /// Nil unless there are 32 bytes.
-        package init?(_ bytes: [UInt8]) {
-            guard bytes.count == 32 else { return nil }
-            self.bytes = bytes
-        }
-
-        private init(random: Void) throws(CryptoError) {
-            bytes = try CryptoRandom.bytes(32)
-        }
-
-        package static func generate() throws(CryptoError) -> Key {
-            try Key(random: ())
-        }
+        package static func generate() throws(CryptoError) -> Key { Key(bytes: try CryptoRandom.bytes(32)) }
 
         package func withBytes<Value>(_ body: ([UInt8]) throws -> Value) rethrows -> Value { try body(bytes) }
 
         package var description: String { "key" }
         /// Hides the bytes from `dump`.
         package var customMirror: Mirror { Mirror(self, children: []) }
+    }
+}
+
+extension StreamingAEAD.Key {
+    /// Nil unless there are 32 bytes.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count == 32 else { return nil }
+        self.init(bytes: bytes)
     }
 }
 

@@ -26,12 +26,8 @@ struct BoundedContent {
         readsLeft = 4_096
     }
 
-    /// Exactly `count` bytes; nil beyond the end, after an error, and when too much has been read.
-    ///
-    /// - Parameters:
-    ///   - offset: From the start of the file.
-    ///   - count: At most a few kilobytes; the caller sees to that.
-    /// - Returns: The bytes.
+    /// Exactly `count` bytes, of which the caller wants a few kilobytes at most; nil beyond the end, after an error, and when
+    /// too much has been read.
     mutating func bytes(at offset: Int64, count: Int) -> [UInt8]? {
         guard offset >= 0, offset <= self.count - Int64(count), readsLeft > 0 else { return nil }
         readsLeft -= 1
@@ -42,6 +38,17 @@ struct BoundedContent {
         case .memory(let bytes): return Array(bytes[Int(offset)..<Int(offset) + count])
         }
     }
+}
+
+/// A part of a file.
+struct Span {
+    var start: Int64
+    var end: Int64
+
+    var count: Int64 { end - start }
+
+    /// What is left of it behind so many bytes; nil when there are not so many.
+    func dropping(_ count: Int64) -> Span? { self.count >= count ? Span(start: start + count, end: end) : nil }
 }
 
 extension [UInt8] {

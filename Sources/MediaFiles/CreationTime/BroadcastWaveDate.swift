@@ -11,7 +11,8 @@ enum BroadcastWaveDate {
             case "bext":
                 // Description, originator and its reference take 320 bytes; then `yyyy-mm-dd` and `hh:mm:ss`.
                 guard size >= 338, let text = content.bytes(at: start + 8 + 320, count: 18) else { return nil }
-                return date(text)?.localSecondsSince1970
+                // The separators are free by the specification: `-`, `_`, `:`, space or dot.
+                return CivilTime(text, at: [0, 5, 8, 10, 13, 16])?.localSecondsSince1970
             case "ds64":
                 // Size of the file, then of the data, where 32 bits do not hold them.
                 longDataSize = content.bytes(at: start + 16, count: 8)?.littleEndian(at: 0, count: 8)
@@ -27,17 +28,5 @@ enum BroadcastWaveDate {
             start += 8 + size + size % 2
         }
         return nil
-    }
-
-    /// The separators are free by the specification: `-`, `_`, `:`, space or dot.
-    private static func date(_ text: [UInt8]) -> CivilTime? {
-        CivilTime(
-            year: text.decimal(at: 0, count: 4),
-            month: text.decimal(at: 5, count: 2),
-            day: text.decimal(at: 8, count: 2),
-            hour: text.decimal(at: 10, count: 2),
-            minute: text.decimal(at: 13, count: 2),
-            second: text.decimal(at: 16, count: 2)
-        )
     }
 }

@@ -91,14 +91,8 @@ enum ID3Dates {
         guard text.count > 10 else { return noon(text) }
         let end = text.dropFirst(19).first
         guard end == nil || end == UInt8(ascii: ".") || end == UInt8(ascii: "Z") else { return nil }
-        return CivilTime(
-            year: text.decimal(at: 0, count: 4),
-            month: text.decimal(at: 5, count: 2),
-            day: text.decimal(at: 8, count: 2),
-            hour: text.decimal(at: 11, count: 2),
-            minute: text.count > 13 ? text.decimal(at: 14, count: 2) : 0,
-            second: text.count > 16 ? text.decimal(at: 17, count: 2) : 0
-        )?.secondsSince1970
+        let offsets = [0, 5, 8, 11, 14, 17].filter { $0 < 14 || $0 <= text.count }
+        return CivilTime(text, at: offsets)?.secondsSince1970
     }
 
     /// Version 3: the year, `DDMM` and `HHMM` in frames of their own.

@@ -1,11 +1,5 @@
 /// The elements of EBML (RFC 8794), as Matroska and WebM have them.
 enum EBMLElements {
-    /// Where the content of an element lies.
-    struct Span {
-        var start: Int64
-        var end: Int64
-    }
-
     /// The `Info` of the first segment of a Matroska file (RFC 9559 section 5.1.2).
     static func matroskaInfo(in content: inout BoundedContent) -> Span? {
         first(0x1853_8067, in: Span(start: 0, end: content.count), of: &content)
@@ -19,8 +13,8 @@ enum EBMLElements {
             let contentStart = start + header.byteCount
             // A live recording does not know its size: it ends with its parent. Only what is wanted may be such.
             if header.identifier == wanted {
-                let end = header.size.map { min(parent.end, contentStart.addingClamped($0)) } ?? parent.end
-                return Span(start: contentStart, end: end)
+                let count = min(header.size ?? .max, parent.end - contentStart)
+                return Span(start: contentStart, end: contentStart + count)
             }
             guard let size = header.size, size <= parent.end - contentStart else { return nil }
             start = contentStart + size
@@ -53,14 +47,6 @@ enum EBMLElements {
             size: size == mask ? nil : Int64(size),
             byteCount: Int64(identifierCount + sizeCount)
         )
-    }
-}
-
-extension Int64 {
-    /// The sum, or the greatest number there is.
-    fileprivate func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
     }
 }
 

@@ -24,15 +24,9 @@ package enum MediaCreationTime {
         guard let start = content.bytes(at: 0, count: 12) else { return nil }
         if start.starts(with: "ID3".utf8) { return ID3Dates.seconds(in: &content) }
         if start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return MatroskaDate.seconds(in: &content) }
-        switch start.fourCharacters(at: 0) {
-        case "RIFF", "RF64", "BW64":
+        if ["RIFF", "RF64", "BW64"].contains(start.fourCharacters(at: 0)) {
             return start.fourCharacters(at: 8) == "WAVE" ? BroadcastWaveDate.seconds(in: &content) : nil
-        default:
-            break
         }
-        switch start.fourCharacters(at: 4) {
-        case "ftyp", "moov", "mdat", "wide", "free", "skip", "pnot": return MovieHeaderDate.seconds(in: &content)
-        default: return nil
-        }
+        return MovieHeader.isPossible(after: start) ? MovieHeaderDate.seconds(in: &content) : nil
     }
 }

@@ -1,8 +1,13 @@
 /// The movie header of ISO/IEC 14496-12 section 8.2.2 and of the QuickTime file format.
 enum MovieHeader {
+    /// Whether a file that starts with these bytes may have one.
+    static func isPossible(after start: [UInt8]) -> Bool {
+        ["ftyp", "moov", "mdat", "wide", "free", "skip", "pnot"].contains(start.fourCharacters(at: 4))
+    }
+
     /// Where the first movie of a file and its header lie.
-    static func find(in content: inout BoundedContent) -> (movie: ISOBoxes.Span, header: ISOBoxes.Span)? {
-        let file = ISOBoxes.Span(start: 0, end: content.count)
+    static func find(in content: inout BoundedContent) -> (movie: Span, header: Span)? {
+        let file = Span(start: 0, end: content.count)
         guard let movie = ISOBoxes.first("moov", in: file, of: &content),
             let header = ISOBoxes.first("mvhd", in: movie, of: &content)
         else { return nil }
@@ -27,17 +32,6 @@ enum MovieHeaderDate {
 
 /// The boxes of ISO/IEC 14496-12 section 4.2, as MP4, QuickTime and HEIF have them.
 enum ISOBoxes {
-    /// Where the content of a box lies.
-    struct Span {
-        var start: Int64
-        var end: Int64
-
-        /// What is left of it behind so many bytes; nil when there are not so many.
-        func dropping(_ count: Int64) -> Span? {
-            end - start >= count ? Span(start: start + count, end: end) : nil
-        }
-    }
-
     /// The first box of a type.
     static func first(_ type: String, in parent: Span, of content: inout BoundedContent) -> Span? {
         var start = parent.start

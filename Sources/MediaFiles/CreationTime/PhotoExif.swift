@@ -2,22 +2,21 @@ internal import MediaCore
 
 /// The item of type `Exif` in a HEIF file (ISO/IEC 23008-12 annex A.2.1; boxes of ISO/IEC 14496-12 section 8.11).
 enum HEIFExifItem {
-    static func find(in content: inout BoundedContent) -> ExifBlock? {
-        let file = ISOBoxes.Span(start: 0, end: content.count)
+    static func find(in content: inout BoundedContent) -> Span? {
+        let file = Span(start: 0, end: content.count)
         // Version and flags precede the boxes inside.
         guard let meta = ISOBoxes.first("meta", in: file, of: &content)?.dropping(4),
             let item = exifItem(in: meta, of: &content),
             let place = place(of: item, in: meta, of: &content),
             // How far behind this number the TIFF structure begins.
-            place.end - place.start >= 4,
-            let skipped = content.bytes(at: place.start, count: 4)?.bigEndian(at: 0, count: 4),
-            Int64(skipped) <= place.end - place.start - 4
+            let rest = place.dropping(4),
+            let skipped = content.bytes(at: place.start, count: 4)?.bigEndian(at: 0, count: 4)
         else { return nil }
-        return ExifBlock(start: place.start + 4 + Int64(skipped), end: place.end)
+        return rest.dropping(Int64(skipped))
     }
 
     /// The number of the first item of that type: `iinf` holds an `infe` for each.
-    private static func exifItem(in meta: ISOBoxes.Span, of content: inout BoundedContent) -> UInt64? {
+    private static func exifItem(in meta: Span, of content: inout BoundedContent) -> UInt64? {
         guard let list = ISOBoxes.first("iinf", in: meta, of: &content),
             let version = content.bytes(at: list.start, count: 1)?.first,
             let entries = list.dropping(version == 0 ? 6 : 8)
@@ -43,14 +42,14 @@ enum HEIFExifItem {
     /// Where an item lies: in the file or in the `idat` box, in one piece.
     private static func place(
         of item: UInt64,
-        in meta: ISOBoxes.Span,
+        in meta: Span,
         of content: inout BoundedContent
-    ) -> ISOBoxes.Span? {
+    ) -> Span? {
         guard let box = ISOBoxes.first("iloc", in: meta, of: &content), box.end - box.start <= 1 << 20,
             let bytes = content.bytes(at: box.start, count: Int(box.end - box.start)),
             let location = ItemLocations(bytes).flatMap({ $0.location(of: item) })
         else { return nil }
-        var area = ISOBoxes.Span(start: 0, end: content.count)
+        var area = Span(start: 0, end: content.count)
         if location.isInItemData {
             guard let data = ISOBoxes.first("idat", in: meta, of: &content) else { return nil }
             area = data
@@ -58,8 +57,7 @@ enum HEIFExifItem {
         guard let begun = area.dropping(location.offset) else { return nil }
         // A length of zero means all that follows.
         guard location.count > 0 else { return begun }
-        return location.count <= begun.end - begun.start
-            ? ISOBoxes.Span(start: begun.start, end: begun.start + location.count) : nil
+        return location.count <= begun.count ? Span(start: begun.start, end: begun.start + location.count) : nil
     }
 }
 
@@ -133,12 +131,9 @@ private struct FieldReader {
 }
 
 /// Where the TIFF structure of a photo's Exif data lies in the file.
-struct ExifBlock {
-    var start: Int64
-    var end: Int64
-
+enum ExifBlock {
     /// Looks for it in the way of the file's format.
-    static func find(in content: inout BoundedContent) -> ExifBlock? {
+    static func find(in content: inout BoundedContent) -> Span? {
         guard let start = content.bytes(at: 0, count: 12) else { return nil }
         if start.starts(with: [0xFF, 0xD8]) { return inJPEG(&content) }
         if start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return inPNG(&content) }
@@ -148,7 +143,7 @@ struct ExifBlock {
     }
 
     /// In an APP1 segment before the picture (Exif 2.32 section 4.7.2; ITU-T T.81 annex B).
-    private static func inJPEG(_ content: inout BoundedContent) -> ExifBlock? {
+    private static func inJPEG(_ content: inout BoundedContent) -> Span? {
         var start: Int64 = 2
         while let header = content.bytes(at: start, count: 4), header[0] == 0xFF {
             switch header[1] {
@@ -160,8 +155,8 @@ struct ExifBlock {
             default:
                 let size = Int64(header[2]) << 8 | Int64(header[3])
                 guard size >= 2, size <= content.count - start - 2 else { return nil }
-                let segment = ExifBlock(start: start + 4, end: start + 2 + size)
-                if header[1] == 0xE1, let block = segment.behindIdentifier(in: &content) { return block }
+                let segment = Span(start: start + 4, end: start + 2 + size)
+                if header[1] == 0xE1, let block = behindIdentifier(of: segment, in: &content) { return block }
                 start = segment.end
             }
         }
@@ -169,14 +164,14 @@ struct ExifBlock {
     }
 
     /// The `eXIf` chunk, before or behind the picture (PNG, third edition, section 11.3.3.6).
-    private static func inPNG(_ content: inout BoundedContent) -> ExifBlock? {
+    private static func inPNG(_ content: inout BoundedContent) -> Span? {
         var start: Int64 = 8
         while let header = content.bytes(at: start, count: 8), let size = header.bigEndian(at: 0, count: 4) {
             // A check sum of four bytes follows.
             guard Int64(size) <= content.count - start - 12 else { return nil }
-            let chunk = ExifBlock(start: start + 8, end: start + 8 + Int64(size))
+            let chunk = Span(start: start + 8, end: start + 8 + Int64(size))
             switch header.fourCharacters(at: 4) {
-            case "eXIf": return chunk.behindIdentifier(in: &content) ?? chunk
+            case "eXIf": return behindIdentifier(of: chunk, in: &content) ?? chunk
             case "IEND": return nil
             default: start = chunk.end + 4
             }
@@ -185,27 +180,17 @@ struct ExifBlock {
     }
 
     /// The `EXIF` chunk (RFC 9649 section 2.7.1.5); many encoders put the identifier of JPEG before the data.
-    private static func inWebP(_ content: inout BoundedContent) -> ExifBlock? {
-        var start: Int64 = 12
-        while let header = content.bytes(at: start, count: 8), let size = header.littleEndian(at: 4, count: 4) {
-            guard Int64(size) <= content.count - start - 8 else { return nil }
-            let chunk = ExifBlock(start: start + 8, end: start + 8 + Int64(size))
-            if header.fourCharacters(at: 0) == "EXIF" { return chunk.behindIdentifier(in: &content) ?? chunk }
-            start = chunk.end + Int64(size % 2)
-        }
-        return nil
+    private static func inWebP(_ content: inout BoundedContent) -> Span? {
+        RIFFChunks.first("EXIF", in: Span(start: 12, end: content.count), of: &content)
+            .map { behindIdentifier(of: $0, in: &content) ?? $0 }
     }
 
     /// What follows `Exif` and two zeros; nil when the block does not begin with them.
-    private func behindIdentifier(in content: inout BoundedContent) -> ExifBlock? {
-        guard end - start >= 6, content.bytes(at: start, count: 6) == Array("Exif\0\0".utf8) else { return nil }
-        return ExifBlock(start: start + 6, end: end)
-    }
-
-    /// Bytes of the block; nil beyond its end.
-    func bytes(at offset: Int64, count: Int, of content: inout BoundedContent) -> [UInt8]? {
-        guard offset >= 0, Int64(count) <= end - start, offset <= end - start - Int64(count) else { return nil }
-        return content.bytes(at: start + offset, count: count)
+    private static func behindIdentifier(of block: Span, in content: inout BoundedContent) -> Span? {
+        guard let rest = block.dropping(6), content.bytes(at: block.start, count: 6) == Array("Exif\0\0".utf8) else {
+            return nil
+        }
+        return rest
     }
 }
 
@@ -311,12 +296,7 @@ package struct PhotoExif {
     /// Microseconds since 1970 of `GPSDateStamp` and `GPSTimeStamp`, which are UTC.
     package var satelliteMicroseconds: Int64? {
         guard let date = gpsTexts[GPS.dateStamp], date.count == 10, let time = gpsFractions[GPS.timeStamp],
-            let year = date.decimal(at: 0, count: 4), year > 0,
-            let midnight = CivilTime(
-                year: year,
-                month: date.decimal(at: 5, count: 2),
-                day: date.decimal(at: 8, count: 2)
-            ),
+            let midnight = CivilTime(date, at: [0, 5, 8]), midnight.year > 0,
             time[0] < 24, time[1] < 60, time[2] < 61
         else { return nil }
         let seconds = time[0] * 3_600 + time[1] * 60 + time[2]
@@ -327,15 +307,8 @@ package struct PhotoExif {
 
     /// `YYYY:MM:DD HH:MM:SS`; programs also write `-`, `/`, `.` or `T` between. Blanks and zeros mean that it is unknown.
     private static func seconds(_ text: [UInt8]) -> Int64? {
-        guard let year = text.decimal(at: 0, count: 4), year > 0 else { return nil }
-        return CivilTime(
-            year: year,
-            month: text.decimal(at: 5, count: 2),
-            day: text.decimal(at: 8, count: 2),
-            hour: text.decimal(at: 11, count: 2),
-            minute: text.decimal(at: 14, count: 2),
-            second: text.decimal(at: 17, count: 2)
-        )?.secondsSince1970
+        guard let time = CivilTime(text, at: [0, 5, 8, 11, 14, 17]), time.year > 0 else { return nil }
+        return time.secondsSince1970
     }
 
     /// `+09:00` or `Z`; nil for blanks and for what is no offset of any zone.
@@ -360,7 +333,7 @@ package struct PhotoExif {
 
 /// Directories of one block, and their values.
 private struct TIFFStructure {
-    private let block: ExifBlock
+    private let block: Span
     private let isLittleEndian: Bool
     /// Where the first directory begins.
     private(set) var start: Int64 = 0
@@ -374,8 +347,8 @@ private struct TIFFStructure {
     /// Type of fractions: two numbers of 32 bits.
     private static let rational: UInt64 = 5
 
-    init?(_ block: ExifBlock, in content: inout BoundedContent) {
-        guard let header = block.bytes(at: 0, count: 8, of: &content) else { return nil }
+    init?(_ block: Span, in content: inout BoundedContent) {
+        guard let header = Self.bytes(of: block, at: 0, count: 8, in: &content) else { return nil }
         switch header[0..<4] {
         case [0x49, 0x49, 0x2A, 0x00]: isLittleEndian = true
         case [0x4D, 0x4D, 0x00, 0x2A]: isLittleEndian = false
@@ -385,18 +358,29 @@ private struct TIFFStructure {
         start = number(header, at: 4, count: 4).map(Int64.init) ?? 0
     }
 
+    /// Bytes of the block; nil beyond its end.
+    private static func bytes(
+        of block: Span,
+        at offset: Int64,
+        count: Int,
+        in content: inout BoundedContent
+    ) -> [UInt8]? {
+        guard offset >= 0, let rest = block.dropping(offset), rest.dropping(Int64(count)) != nil else { return nil }
+        return content.bytes(at: rest.start, count: count)
+    }
+
     private func number(_ bytes: [UInt8], at offset: Int, count: Int) -> UInt64? {
         isLittleEndian ? bytes.littleEndian(at: offset, count: count) : bytes.bigEndian(at: offset, count: count)
     }
 
     /// The entries by tag, 12 bytes each: tag, type, count, value or where it lies.
     func entries(at offset: Int64?, of content: inout BoundedContent) -> [UInt16: [UInt8]] {
-        guard let offset, let head = block.bytes(at: offset, count: 2, of: &content),
+        guard let offset, let head = Self.bytes(of: block, at: offset, count: 2, in: &content),
             let announced = number(head, at: 0, count: 2)
         else { return [:] }
-        let room = (block.end - block.start - offset - 2) / 12
+        let room = (block.count - offset - 2) / 12
         let count = Int(min(Int64(announced), room, Int64(Self.maximumEntries)))
-        guard let bytes = block.bytes(at: offset + 2, count: count * 12, of: &content) else { return [:] }
+        guard let bytes = Self.bytes(of: block, at: offset + 2, count: count * 12, in: &content) else { return [:] }
         return (0..<count).reduce(into: [:]) { entries, index in
             let entry = Array(bytes[index * 12..<index * 12 + 12])
             entries[UInt16(truncatingIfNeeded: number(entry, at: 0, count: 2) ?? 0)] = entry
@@ -416,13 +400,13 @@ private struct TIFFStructure {
         // Up to four bytes stand in the entry itself.
         guard announced > 4 else { return Array(entry[8..<8 + count].prefix { $0 != 0 }) }
         guard let offset = offset(entry) else { return nil }
-        return block.bytes(at: offset, count: count, of: &content).map { Array($0.prefix { $0 != 0 }) }
+        return Self.bytes(of: block, at: offset, count: count, in: &content).map { Array($0.prefix { $0 != 0 }) }
     }
 
     /// The three fractions of an angle or a time; nil for anything else, beyond the end, and when a denominator is 0.
     func fractions(_ entry: [UInt8], of content: inout BoundedContent) -> [Double]? {
         guard number(entry, at: 2, count: 2) == Self.rational, number(entry, at: 4, count: 4) == 3,
-            let offset = offset(entry), let bytes = block.bytes(at: offset, count: 24, of: &content)
+            let offset = offset(entry), let bytes = Self.bytes(of: block, at: offset, count: 24, in: &content)
         else { return nil }
         let numbers = stride(from: 0, to: 24, by: 4).compactMap { number(bytes, at: $0, count: 4).map(Double.init) }
         let values = stride(from: 0, to: 6, by: 2).map { numbers[$0] / numbers[$0 + 1] }

@@ -23,10 +23,7 @@ package enum MediaDuration {
         if start.fourCharacters(at: 0) == "RIFF" {
             return start.fourCharacters(at: 8) == "AVI " ? AVIDuration.milliseconds(in: &content) : nil
         }
-        switch start.fourCharacters(at: 4) {
-        case "ftyp", "moov", "mdat", "wide", "free", "skip", "pnot": return MovieDuration.milliseconds(in: &content)
-        default: return nil
-        }
+        return MovieHeader.isPossible(after: start) ? MovieDuration.milliseconds(in: &content) : nil
     }
 
     /// Converts units to milliseconds, rounded; nil for an invalid scale or overflow.
@@ -58,7 +55,7 @@ enum MovieDuration {
         return known.flatMap { MediaDuration.milliseconds($0, per: scale) }
     }
 
-    private static func ofFragments(in movie: ISOBoxes.Span, of content: inout BoundedContent) -> UInt64? {
+    private static func ofFragments(in movie: Span, of content: inout BoundedContent) -> UInt64? {
         guard let extends = ISOBoxes.first("mvex", in: movie, of: &content),
             let header = ISOBoxes.first("mehd", in: extends, of: &content),
             let start = content.bytes(at: header.start, count: 4)
@@ -92,7 +89,7 @@ enum MatroskaDuration {
 
     private static func number(
         _ identifier: UInt64,
-        in info: EBMLElements.Span,
+        in info: Span,
         of content: inout BoundedContent
     ) -> (bits: UInt64, byteCount: Int)? {
         guard let element = EBMLElements.first(identifier, in: info, of: &content),
@@ -108,48 +105,40 @@ enum MatroskaDuration {
 enum AVIDuration {
     static func milliseconds(in content: inout BoundedContent) -> Int64? {
         // The headers of the form and of a list take 12 bytes each.
-        guard let headers = list("hdrl", from: 12, to: content.count, of: &content),
-            let main = chunk("avih", from: headers.start, to: headers.end, of: &content),
+        guard let headers = list("hdrl", in: Span(start: 12, end: content.count), of: &content),
+            let main = RIFFChunks.first("avih", in: headers, of: &content),
             let fields = content.bytes(at: main.start, count: 20),
             let frameMicroseconds = fields.littleEndian(at: 0, count: 4),
             let frames = fields.littleEndian(at: 16, count: 4)
         else { return nil }
-        let allFrames = list("odml", from: headers.start, to: headers.end, of: &content)
-            .flatMap { chunk("dmlh", from: $0.start, to: $0.end, of: &content) }
+        let allFrames = list("odml", in: headers, of: &content)
+            .flatMap { RIFFChunks.first("dmlh", in: $0, of: &content) }
             .flatMap { content.bytes(at: $0.start, count: 4)?.littleEndian(at: 0, count: 4) }
         return MediaDuration.milliseconds(max(frames, allFrames ?? 0) * frameMicroseconds, per: 1_000_000)
     }
 
-    private typealias Span = ISOBoxes.Span
-
-    private static func list(
-        _ type: String,
-        from start: Int64,
-        to end: Int64,
-        of content: inout BoundedContent
-    ) -> Span? {
-        var start = start
-        while let list = chunk("LIST", from: start, to: end, of: &content) {
+    private static func list(_ type: String, in parent: Span, of content: inout BoundedContent) -> Span? {
+        var rest = parent
+        while let list = RIFFChunks.first("LIST", in: rest, of: &content) {
             if content.bytes(at: list.start, count: 4)?.fourCharacters(at: 0) == type { return list.dropping(4) }
-            start = list.end + list.end % 2
+            rest.start = list.end + list.end % 2
         }
         return nil
     }
+}
 
-    private static func chunk(
-        _ type: String,
-        from start: Int64,
-        to end: Int64,
-        of content: inout BoundedContent
-    ) -> Span? {
-        var start = start
-        while start <= end - 8, let header = content.bytes(at: start, count: 8),
-            let size = header.littleEndian(at: 4, count: 4), Int64(size) <= end - start - 8
+/// The chunks of RIFF, as AVI and WebP have them.
+enum RIFFChunks {
+    /// The first chunk of a type.
+    static func first(_ type: String, in parent: Span, of content: inout BoundedContent) -> Span? {
+        var start = parent.start
+        while start <= parent.end - 8, let header = content.bytes(at: start, count: 8),
+            let size = header.littleEndian(at: 4, count: 4), Int64(size) <= parent.end - start - 8
         {
-            let content = Span(start: start + 8, end: start + 8 + Int64(size))
-            if header.fourCharacters(at: 0) == type { return content }
+            let chunk = Span(start: start + 8, end: start + 8 + Int64(size))
+            if header.fourCharacters(at: 0) == type { return chunk }
             // Chunks start at even offsets.
-            start = content.end + content.end % 2
+            start = chunk.end + chunk.end % 2
         }
         return nil
     }

@@ -44,7 +44,18 @@ struct DirectoryStream: ~Copyable {
     }
 
     /// In no particular order.
-    func forEachName(_ body: ([UInt8]) -> Void) throws(Failure) {
+    func forEachName(_ body: ([UInt8]) -> Void) throws(Failure) { try forEach { name, _ in body(name) } }
+
+    /// In the order of their bytes.
+    func sortedEntries() throws(Failure) -> [Entry] {
+        var entries: [Entry] = []
+        try forEach { name, type in
+            if let kind = kind(ofType: type, name: name) { entries.append(Entry(name: name, kind: kind)) }
+        }
+        return entries.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    }
+
+    private func forEach(_ body: (_ name: [UInt8], _ type: UInt8) -> Void) throws(Failure) {
         while true {
             // `readdir` returns nil both at the end and on error.
             errno = 0
@@ -53,24 +64,7 @@ struct DirectoryStream: ~Copyable {
                 return
             }
             let name = Self.name(of: entry)
-            if name != Array(".".utf8), name != Array("..".utf8) { body(name) }
-        }
-    }
-
-    /// In the order of their bytes.
-    func sortedEntries() throws(Failure) -> [Entry] {
-        var entries: [Entry] = []
-        while true {
-            // `readdir` returns nil both at the end and on error.
-            errno = 0
-            guard let entry = readdir(stream) else {
-                guard errno == 0 else { throw Failure(code: errno) }
-                return entries.sorted { $0.name.lexicographicallyPrecedes($1.name) }
-            }
-            let name = Self.name(of: entry)
-            if name == Array(".".utf8) || name == Array("..".utf8) { continue }
-            guard let kind = kind(ofType: entry.pointee.d_type, name: name) else { continue }
-            entries.append(Entry(name: name, kind: kind))
+            if name != Array(".".utf8), name != Array("..".utf8) { body(name, entry.pointee.d_type) }
         }
     }
 

@@ -60,22 +60,12 @@ package struct FileWalk: Sendable {
 
 /// One walk. Pending directories are in a list, so that depth needs no recursion.
 private struct RunningWalk {
-    private let root: [UInt8]
-    private let filter: PathFilter
+    let root: [UInt8]
+    let filter: PathFilter
     /// Pending directories, relative to the root; the last is the next.
-    private var waiting: [[UInt8]] = [[]]
-    private var entered: Set<Identity> = []
-    private var result = FileWalk.Result(files: [], skipped: [])
-
-    private struct Identity: Hashable {
-        var device: UInt64
-        var inode: UInt64
-    }
-
-    init(root: [UInt8], filter: PathFilter) {
-        self.root = root
-        self.filter = filter
-    }
+    var waiting: [[UInt8]] = [[]]
+    var entered: Set<FileIdentity.Key> = []
+    var result = FileWalk.Result(files: [], skipped: [])
 
     mutating func run(until isStopped: () -> Bool) -> FileWalk.Result {
         while !isStopped(), let directory = waiting.popLast() {
@@ -90,7 +80,7 @@ private struct RunningWalk {
             // Only the root may be a link: a directory replaced by a link since its parent was read is not entered.
             let stream = try DirectoryStream(path, followingLinks: directory.isEmpty)
             let status = try stream.status()
-            guard entered.insert(Identity(device: status.device, inode: status.inode)).inserted else { return }
+            guard entered.insert(FileIdentity.Key(status)).inserted else { return }
             take(try stream.sortedEntries(), of: directory, in: stream)
         } catch {
             skip(path, error)

@@ -22,30 +22,22 @@ public struct GlobPattern: Sendable, Equatable {
     ///
     /// - Throws: `GlobError` with the reason (an open bracket, an empty pattern).
     public init(_ text: String) throws(GlobError) {
-        do throws(GlobParser.Failure) {
-            var scalars = Array(text.unicodeScalars)
-            isDirectoryOnly = GlobParser.endsInSlash(scalars)
-            if isDirectoryOnly { scalars.removeLast() }
-            let startsWithSlash = scalars.first == "/"
-            if startsWithSlash { scalars.removeFirst() }
-            guard !scalars.isEmpty else { throw GlobParser.Failure(reason: "the pattern is empty") }
-            var parser = GlobParser(scalars)
-            program = try parser.program()
-            isAnchored = startsWithSlash || parser.hasSlash
-        } catch {
-            throw GlobError(pattern: text, reason: error.reason)
-        }
+        var scalars = Array(text.unicodeScalars)
+        isDirectoryOnly = GlobParser.endsInSlash(scalars)
+        if isDirectoryOnly { scalars.removeLast() }
+        let startsWithSlash = scalars.first == "/"
+        if startsWithSlash { scalars.removeFirst() }
+        guard !scalars.isEmpty else { throw GlobError(pattern: text, reason: "the pattern is empty") }
+        var parser = GlobParser(scalars, of: text)
+        program = try parser.program()
+        isAnchored = startsWithSlash || parser.hasSlash
         self.text = text
     }
 
     /// Whether a file matches, by its path relative to the root of the walk.
     public func matches(_ relativePath: [UInt8]) -> Bool {
         guard isDirectoryOnly else { return fits(relativePath[...]) }
-        return relativePath.ancestors.contains { fits($0) }
-    }
-
-    func matchesDirectory(_ relativePath: ArraySlice<UInt8>) -> Bool {
-        fits(relativePath)
+        return relativePath.ancestors.contains(where: fits)
     }
 
     /// Compares the texts.
@@ -53,7 +45,8 @@ public struct GlobPattern: Sendable, Equatable {
         left.text == right.text
     }
 
-    private func fits(_ path: ArraySlice<UInt8>) -> Bool {
+    /// Whether a file, or a directory, matches by itself.
+    func fits(_ path: ArraySlice<UInt8>) -> Bool {
         if isAnchored { return program.matches(path) }
         let nameStart = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? path.startIndex
         return program.matches(path[nameStart...])
@@ -76,12 +69,9 @@ extension [UInt8] {
 }
 
 struct GlobParser {
-    struct Failure: Error {
-        var reason: String
-    }
-
     private(set) var hasSlash = false
 
+    private let text: String
     private let pattern: [Unicode.Scalar]
     private var position = 0
     private var depth = 0
@@ -91,9 +81,12 @@ struct GlobParser {
     /// Enough for any hand-written pattern; bounds the parser's recursion.
     private static let greatestDepth = 16
 
-    init(_ pattern: [Unicode.Scalar]) {
+    init(_ pattern: [Unicode.Scalar], of text: String) {
         self.pattern = pattern
+        self.text = text
     }
+
+    private func failure(_ reason: String) -> GlobError { GlobError(pattern: text, reason: reason) }
 
     /// Whether the last character is an unescaped slash.
     static func endsInSlash(_ pattern: [Unicode.Scalar]) -> Bool {
@@ -101,14 +94,14 @@ struct GlobParser {
         return pattern.dropLast().reversed().prefix { $0 == "\\" }.count.isMultiple(of: 2)
     }
 
-    mutating func program() throws(Failure) -> GlobProgram {
+    mutating func program() throws(GlobError) -> GlobProgram {
         let steps = try sequence()
-        guard position == pattern.count else { throw Failure(reason: "\"}\" without \"{\"") }
+        guard position == pattern.count else { throw failure("\"}\" without \"{\"") }
         return GlobProgram(steps: steps)
     }
 
     /// Stops at the end, or at the comma or brace that ends an alternative.
-    private mutating func sequence() throws(Failure) -> [GlobProgram.Step] {
+    private mutating func sequence() throws(GlobError) -> [GlobProgram.Step] {
         var steps: [GlobProgram.Step] = []
         while let scalar = peek() {
             switch scalar {
@@ -127,10 +120,10 @@ struct GlobParser {
         return steps
     }
 
-    private mutating func literal() throws(Failure) -> Unicode.Scalar {
+    private mutating func literal() throws(GlobError) -> Unicode.Scalar {
         if peek() == "\\" {
             position += 1
-            guard position < pattern.count else { throw Failure(reason: "nothing follows the backslash") }
+            guard position < pattern.count else { throw failure("nothing follows the backslash") }
         }
         let scalar = pattern[position]
         position += 1
@@ -160,8 +153,8 @@ struct GlobParser {
         [.fork(1, 3), .take(matcher), .jump(-2)]
     }
 
-    private mutating func alternatives() throws(Failure) -> [GlobProgram.Step] {
-        guard depth < Self.greatestDepth else { throw Failure(reason: "braces are nested too deeply") }
+    private mutating func alternatives() throws(GlobError) -> [GlobProgram.Step] {
+        guard depth < Self.greatestDepth else { throw failure("braces are nested too deeply") }
         depth += 1
         let startsComponent = isAtComponentStart
         var allEndComponent = true
@@ -172,7 +165,7 @@ struct GlobParser {
             branches.append(try sequence())
             allEndComponent = allEndComponent && isAtComponentStart
         } while peek() == ","
-        guard peek() == "}" else { throw Failure(reason: "\"{\" without \"}\"") }
+        guard peek() == "}" else { throw failure("\"{\" without \"}\"") }
         position += 1
         depth -= 1
         isAtComponentStart = allEndComponent
@@ -188,7 +181,7 @@ struct GlobParser {
         return joined
     }
 
-    private mutating func brackets() throws(Failure) -> GlobProgram.Matcher {
+    private mutating func brackets() throws(GlobError) -> GlobProgram.Matcher {
         position += 1
         let isNegated = peek() == "!" || peek() == "^"
         if isNegated { position += 1 }
@@ -202,7 +195,7 @@ struct GlobParser {
                 last = try member()
             }
             guard first.value <= last.value else {
-                throw Failure(reason: "the range \(first)-\(last) ends before it begins")
+                throw failure("the range \(first)-\(last) ends before it begins")
             }
             ranges.append(first.value...last.value)
         }
@@ -211,13 +204,13 @@ struct GlobParser {
         return .ranges(ranges, isNegated: isNegated)
     }
 
-    private mutating func member() throws(Failure) -> Unicode.Scalar {
+    private mutating func member() throws(GlobError) -> Unicode.Scalar {
         if peek() == "[", position + 1 < pattern.count, ":.=".unicodeScalars.contains(pattern[position + 1]) {
-            throw Failure(reason: "names of classes such as [:alpha:] are not known")
+            throw failure("names of classes such as [:alpha:] are not known")
         }
         if peek() == "\\" { position += 1 }
-        guard let scalar = peek() else { throw Failure(reason: "\"[\" without \"]\"") }
-        guard scalar != "/" else { throw Failure(reason: "a slash cannot be in brackets") }
+        guard let scalar = peek() else { throw failure("\"[\" without \"]\"") }
+        guard scalar != "/" else { throw failure("a slash cannot be in brackets") }
         position += 1
         return scalar
     }
@@ -265,94 +258,49 @@ struct GlobProgram: Sendable {
     let steps: [Step]
 
     func matches(_ text: ArraySlice<UInt8>) -> Bool {
-        var current = StateSet(count: steps.count + 1)
-        var next = current
-        var open: [Int] = []
-        add(0, to: &current, using: &open)
-        for scalar in Scalars(text) {
-            next.removeAll()
-            for state in current.members where state < steps.count {
+        var current: Set<Int> = []
+        add(0, to: &current)
+        for scalar in Self.scalars(of: text) {
+            var next: Set<Int> = []
+            for state in current where state < steps.count {
                 guard case .take(let matcher) = steps[state], matcher.fits(scalar) else { continue }
-                add(state + 1, to: &next, using: &open)
+                add(state + 1, to: &next)
             }
-            swap(&current, &next)
-            if current.members.isEmpty { return false }
+            current = next
+            if current.isEmpty { return false }
         }
         return current.contains(steps.count)
     }
 
-    /// Adds a state and all states reachable without a character. `open` is empty before and after; it is passed to
-    /// reuse its memory.
-    private func add(_ state: Int, to set: inout StateSet, using open: inout [Int]) {
-        open.append(state)
+    /// Adds a state and all states reachable without a character.
+    private func add(_ state: Int, to set: inout Set<Int>) {
+        var open = [state]
         while let state = open.popLast() {
-            guard set.insert(state), state < steps.count else { continue }
+            guard set.insert(state).inserted, state < steps.count else { continue }
             switch steps[state] {
             case .take: break
-            case .fork(let first, let second):
-                open.append(state + first)
-                open.append(state + second)
+            case .fork(let first, let second): open += [state + first, state + second]
             case .jump(let distance): open.append(state + distance)
             }
         }
     }
-}
 
-/// A set of small numbers in insertion order, emptied in time proportional to its members.
-private struct StateSet {
-    private(set) var members: [Int] = []
-    private var isMember: [Bool]
-
-    init(count: Int) {
-        isMember = Array(repeating: false, count: count)
-    }
-
-    func contains(_ state: Int) -> Bool { isMember[state] }
-
-    mutating func insert(_ state: Int) -> Bool {
-        guard !isMember[state] else { return false }
-        isMember[state] = true
-        members.append(state)
-        return true
-    }
-
-    mutating func removeAll() {
-        for state in members { isMember[state] = false }
-        members.removeAll(keepingCapacity: true)
-    }
-}
-
-/// The scalars of a path; each byte of invalid UTF-8 becomes a number above Unicode.
-private struct Scalars: Sequence, IteratorProtocol {
-    private var parser = Unicode.UTF8.ForwardParser()
-    private var bytes: ArraySlice<UInt8>.Iterator
-    private let text: ArraySlice<UInt8>
-    private var offset: Int
-    private var brokenEnd: Int
-
-    init(_ text: ArraySlice<UInt8>) {
-        self.text = text
-        bytes = text.makeIterator()
-        offset = text.startIndex
-        brokenEnd = text.startIndex
-    }
-
-    mutating func next() -> UInt32? {
-        if offset < brokenEnd { return brokenByte() }
-        switch parser.parseScalar(from: &bytes) {
-        case .valid(let encoded):
-            offset += encoded.count
-            return Unicode.UTF8.decode(encoded).value
-        case .error(let length):
-            brokenEnd = offset + length
-            return brokenByte()
-        case .emptyInput:
-            return nil
+    /// The scalars of a path; each byte of invalid UTF-8 becomes a number above Unicode.
+    private static func scalars(of text: ArraySlice<UInt8>) -> [UInt32] {
+        var parser = Unicode.UTF8.ForwardParser()
+        var bytes = text.makeIterator()
+        var rest = text
+        var scalars: [UInt32] = []
+        while true {
+            switch parser.parseScalar(from: &bytes) {
+            case .valid(let encoded):
+                scalars.append(Unicode.UTF8.decode(encoded).value)
+                rest = rest.dropFirst(encoded.count)
+            case .error(let length):
+                scalars += rest.prefix(length).map { 0x11_0000 + UInt32($0) }
+                rest = rest.dropFirst(length)
+            case .emptyInput: return scalars
+            }
         }
-    }
-
-    private mutating func brokenByte() -> UInt32 {
-        defer { offset += 1 }
-        return 0x11_0000 + UInt32(text[offset])
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaCore
 internal import MediaSystem
 
 /// A label with placeholders: `{stem}` (file name without extension), `{name}`, `{ext}`, `{parent}` (name of the
@@ -67,15 +68,13 @@ package struct LabelTemplate: Sendable, Equatable {
 
         func text(_ values: Values) -> String {
             switch self {
-            case .text(let text): return text
-            case .stem: return FileName(values.path).stem
-            case .name: return FileName(values.path).name
-            case .pathExtension: return FileName(values.path).pathExtension
-            case .parent: return FileName(values.path).parent
-            case .date: return values.eventDate
-            case .number(let digits):
-                let number = String(values.number)
-                return String(repeating: "0", count: max(0, digits - number.utf8.count)) + number
+            case .text(let text): text
+            case .stem: FileName(values.path).stem
+            case .name: FileName(values.path).name
+            case .pathExtension: FileName(values.path).pathExtension
+            case .parent: FileName(values.path).parent
+            case .date: values.eventDate
+            case .number(let digits): values.number.padded(digits)
             }
         }
     }

@@ -21,9 +21,8 @@ package enum PathList {
 
     private static func lines(_ bytes: [UInt8]) throws(PathListError) -> [[UInt8]] {
         var paths: [[UInt8]] = []
-        var number = 0
-        for line in bytes.withoutByteOrderMark.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-            number += 1
+        let lines = bytes.withoutByteOrderMark.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (line, number) in zip(lines, 1...) {
             let path = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
             guard !path.contains(0) else {
                 throw PathListError(entry: number, reason: "the path holds a zero byte")
@@ -84,6 +83,6 @@ public struct PathFilter: Sendable, Equatable {
     }
 
     func excludesDirectory(_ relativePath: ArraySlice<UInt8>) -> Bool {
-        excludes.contains { $0.matchesDirectory(relativePath) }
+        excludes.contains { $0.fits(relativePath) }
     }
 }

@@ -18,8 +18,6 @@ package final class DirectoryWatch: Sendable {
     package let files: AsyncStream<[UInt8]>
 
     /// Starts watching. Existing files are reported first.
-    ///
-    /// - Throws: `SourceFileError` when the directory cannot be watched.
     package convenience init(_ directory: [UInt8], filter: PathFilter) throws(SourceFileError) {
         try self.init(directory, filter: filter, quietSeconds: 2, openness: WriterProbe.openness)
     }
@@ -146,40 +144,19 @@ extension DirectoryEvents.Event {
 /// Events are collected before the directory is read for the first time, so that no file is missed. A file written in
 /// between is seen twice, but reported once: events after a reading are ignored for files that have not changed since.
 struct DirectoryWatchLoop {
-    private let directory: [UInt8]
-    private let filter: PathFilter
-    private let quiet: Duration
-    private let openness: @Sendable (Int32) -> WriterProbe.Openness
+    let directory: [UInt8]
+    let filter: PathFilter
+    let quiet: Duration
+    let openness: @Sendable (Int32) -> WriterProbe.Openness
 
     /// Files that count as complete when they stop changing.
-    private var quieting: [[UInt8]: Quieting] = [:]
+    fileprivate var quieting: [[UInt8]: Quieting] = [:]
     /// Reported files with their status, so that reading the directory again after lost events does not repeat them.
-    private var reported: [[UInt8]: FileIdentity] = [:]
+    fileprivate var reported: [[UInt8]: FileIdentity] = [:]
 
-    private struct Quieting {
+    fileprivate struct Quieting {
         var status: FileIdentity
         var since: ContinuousClock.Instant
-    }
-
-    /// Why a file is checked, in increasing order of significance.
-    private enum Reason: Int {
-        /// Found in the directory, or unchanged for a while.
-        case found
-        case movedIn
-        /// Just closed by a writer.
-        case closed
-    }
-
-    init(
-        directory: [UInt8],
-        filter: PathFilter,
-        quiet: Duration,
-        openness: @escaping @Sendable (Int32) -> WriterProbe.Openness
-    ) {
-        self.directory = directory
-        self.filter = filter
-        self.quiet = quiet
-        self.openness = openness
     }
 
     /// Runs until the directory is gone or the signal is sent.
@@ -187,19 +164,23 @@ struct DirectoryWatchLoop {
         var mustRead = true
         var followsReading = false
         while true {
-            var names: [(name: [UInt8], reason: Reason)] = []
+            var names: [[UInt8]] = []
+            // Just closed by a writer.
+            var closed: Set<[UInt8]> = []
             let mayRepeat = followsReading
             followsReading = mustRead
             if mustRead {
                 guard let found = filesInDirectory() else { return }
-                names = found.map { ($0, .found) }
+                names = found
                 mustRead = false
             }
             let batch = events.take()
             for event in batch {
                 switch event {
-                case .closed(let name): names.append((name, .closed))
-                case .movedIn(let name): names.append((name, .movedIn))
+                case .closed(let name):
+                    names.append(name)
+                    closed.insert(name)
+                case .movedIn(let name): names.append(name)
                 case .gone(let name):
                     reported[name] = nil
                     quieting[name] = nil
@@ -207,8 +188,11 @@ struct DirectoryWatchLoop {
                 case .ended: break
                 }
             }
-            if mayRepeat { names.removeAll { isKnown($0.name) } }
-            lookAt(names, report: report)
+            if mayRepeat { names.removeAll(where: isKnown) }
+            var seen: Set<[UInt8]> = []
+            for name in names where seen.insert(name).inserted && filter.accepts(name) {
+                lookAt(name, isClosed: closed.contains(name), report: report)
+            }
             lookAtQuietOnes(report: report)
             if batch.contains(.ended) { return }
             if mustRead { continue }
@@ -232,15 +216,7 @@ struct DirectoryWatchLoop {
         return (try? SourceFile(path: directory.joined(withName: name)))?.status == before
     }
 
-    private mutating func lookAt(_ names: [(name: [UInt8], reason: Reason)], report: ([UInt8]) -> Void) {
-        let reasons = Dictionary(names) { $0.rawValue > $1.rawValue ? $0 : $1 }
-        var seen: Set<[UInt8]> = []
-        for (name, _) in names where seen.insert(name).inserted && filter.accepts(name) {
-            lookAt(name, because: reasons[name] ?? .found, report: report)
-        }
-    }
-
-    private mutating func lookAt(_ name: [UInt8], because reason: Reason, report: ([UInt8]) -> Void) {
+    private mutating func lookAt(_ name: [UInt8], isClosed: Bool, report: ([UInt8]) -> Void) {
         quieting[name] = nil
         let path = directory.joined(withName: name)
         // Empty, irregular and removed files are not reported. Unreadable ones are: their reader reports the error.
@@ -252,15 +228,10 @@ struct DirectoryWatchLoop {
             return
         }
         switch openness(file.descriptor) {
-        case .closed:
-            finish(name, file.status, report: report)
-        case .open:
-            // An event follows when its writer closes it.
-            break
-        case .unknown where reason == .closed:
-            finish(name, file.status, report: report)
-        case .unknown:
-            quieting[name] = Quieting(status: file.status, since: .now)
+        // An event follows when its writer closes it.
+        case .open: break
+        case .unknown where !isClosed: quieting[name] = Quieting(status: file.status, since: .now)
+        case .closed, .unknown: finish(name, file.status, report: report)
         }
     }
 

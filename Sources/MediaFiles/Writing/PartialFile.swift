@@ -71,13 +71,11 @@ package final class PartialFile: Sendable {
 
     private func systemStatus() throws(FileWriteError) -> stat {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        try directory.check(name) { fstat(descriptor, &status) }
         return status
     }
 
     /// Length, times and identity.
-    ///
-    /// - Throws: `FileWriteError`.
     package func status() throws(FileWriteError) -> FileIdentity { FileIdentity(try systemStatus()) }
 
     // MARK: Writing
@@ -109,19 +107,15 @@ package final class PartialFile: Sendable {
     }
 
     /// Drops what lies behind an offset, reserved space too.
-    ///
-    /// - Throws: `FileWriteError`.
     package func truncate(to byteCount: Int64) throws(FileWriteError) {
-        guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        try directory.check(name) { ftruncate(descriptor, off_t(byteCount)) }
     }
 
-    /// Gives back what was reserved behind the last byte, and waits until the others are on the disk. Blocks.
-    ///
-    /// - Returns: The file as it is then.
-    /// - Throws: `FileWriteError`.
+    /// Gives back what was reserved behind the last byte, and waits until the others are on the disk. Blocks, and returns the
+    /// file as it is then.
     package func settle() throws(FileWriteError) -> FileIdentity {
         try truncate(to: status().size)
-        guard fsync(descriptor) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        try directory.check(name) { fsync(descriptor) }
         return try status()
     }
 
@@ -129,10 +123,8 @@ package final class PartialFile: Sendable {
 
     /// Gives the file to its owner alone, who may read and write it whatever the mask says, and waits until it is on the
     /// disk. Blocks.
-    ///
-    /// - Throws: `FileWriteError`.
     package func makePrivate() throws(FileWriteError) {
-        guard fchmod(descriptor, 0o600) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        try directory.check(name) { fchmod(descriptor, 0o600) }
         _ = try settle()
     }
 
@@ -144,13 +136,11 @@ package final class PartialFile: Sendable {
     /// - Throws: `FileWriteError`.
     @discardableResult
     package func seal(modificationMicroseconds: Int64? = nil) throws(FileWriteError) -> FileIdentity {
-        guard fchmod(descriptor, 0o666 & ~FileCreationMask.current) == 0 else {
-            throw FileWriteError(errno: errno, path: path)
-        }
+        try directory.check(name) { fchmod(descriptor, 0o666 & ~FileCreationMask.current) }
         let unchanged = timespec(tv_sec: 0, tv_nsec: Self.unchanged)
         let times = [unchanged, modificationMicroseconds.map(Self.time) ?? unchanged]
-        guard futimens(descriptor, times) == 0 else { throw FileWriteError(errno: errno, path: path) }
-        guard fsync(descriptor) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        try directory.check(name) { futimens(descriptor, times) }
+        try directory.check(name) { fsync(descriptor) }
         return try status()
     }
 
@@ -184,8 +174,6 @@ package final class PartialFile: Sendable {
     }
 
     /// Removes the file.
-    ///
-    /// - Throws: `FileWriteError`.
     package func discard() throws(FileWriteError) { try directory.remove(name) }
 }
 
@@ -195,15 +183,9 @@ extension PartialFile {
     /// - Parameter new: Need not be UTF-8. Readers find the file that had it, or this one; never a part.
     /// - Throws: `FileWriteError`; the file may have its name already when only the waiting failed.
     package func publish(replacing new: [UInt8]) throws(FileWriteError) {
-        let directoryDescriptor = directory.descriptor
-        guard
-            renameat(
-                directoryDescriptor,
-                self.name.cString,
-                directoryDescriptor,
-                new.cString
-            ) == 0
-        else { throw FileWriteError(errno: errno, path: directory.path(of: new)) }
+        try directory.check(new) {
+            renameat(directory.descriptor, name.cString, directory.descriptor, new.cString)
+        }
         try directory.synchronize()
     }
 }

@@ -47,10 +47,7 @@ package struct SafeFileName: Sendable, Hashable {
         text = "\(stem) (\(number))\(fileExtension)"
     }
 
-    /// The same name with a number: `IMG_0001 (2).jpg`.
-    ///
-    /// - Parameter number: 2 to 99,999,999.
-    /// - Returns: Still a safe name.
+    /// The same name with a number from 2 to 99,999,999: `IMG_0001 (2).jpg`.
     package func numbered(_ number: Int) -> SafeFileName {
         SafeFileName(stem: stem, fileExtension: fileExtension, number: number)
     }

@@ -82,9 +82,7 @@ package final class TargetDirectory: Sendable {
     /// - Throws: `FileWriteError`; `.exists` when the name is taken.
     package func makePrivateSubdirectory(_ name: String) throws(FileWriteError) -> TargetDirectory? {
         let bytes = Array(name.utf8)
-        guard mkdirat(descriptor, bytes.cString, 0o700) == 0 else {
-            throw FileWriteError(errno: errno, path: path(of: bytes))
-        }
+        try check(bytes) { mkdirat(descriptor, bytes.cString, 0o700) }
         // The umask may have taken the owner's own rights away.
         guard fchmodat(descriptor, bytes.cString, 0o700, 0) == 0 else {
             if errno == ENOENT { return nil }
@@ -96,16 +94,14 @@ package final class TargetDirectory: Sendable {
     /// Whether an entry of another directory is this directory.
     package func isEntry(_ name: [UInt8], of parent: TargetDirectory) throws(FileWriteError) -> Bool {
         var mine = stat()
-        guard fstat(descriptor, &mine) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        try check { fstat(descriptor, &mine) }
         guard let named = try parent.systemStatus(of: name) else { return false }
         return (named.st_dev, named.st_ino) == (mine.st_dev, mine.st_ino)
     }
 
     /// Removes a directory in this one, which must be empty; one that is not there is no error.
     package func removeDirectory(_ name: [UInt8]) throws(FileWriteError) {
-        guard unlinkat(descriptor, name.cString, AT_REMOVEDIR) == 0 || errno == ENOENT else {
-            throw FileWriteError(errno: errno, path: path(of: name))
-        }
+        try check(name, allowing: [ENOENT]) { unlinkat(descriptor, name.cString, AT_REMOVEDIR) }
     }
 
     /// Keeps the directory for this object until it goes, or its process ends. Only others that ask for the same are kept
@@ -118,6 +114,18 @@ package final class TargetDirectory: Sendable {
         }
     }
 
+    /// Throws what the system says of an entry, or of the directory, when a call has failed.
+    func check(
+        _ name: [UInt8]? = nil,
+        allowing allowed: [Int32] = [],
+        _ call: () -> Int32
+    ) throws(FileWriteError) {
+        guard call() < 0 else { return }
+        let code = errno
+        guard !allowed.contains(code) else { return }
+        throw FileWriteError(errno: code, path: name.map(path(of:)) ?? path)
+    }
+
     /// Whether this process may make files here, as far as can be told without trying.
     package var isWritable: Bool { faccessat(descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 }
 
@@ -125,8 +133,6 @@ package final class TargetDirectory: Sendable {
     package func path(of name: [UInt8]) -> [UInt8] { path + Array("/".utf8) + name }
 
     /// Calls `body` with the name of each entry, in no particular order.
-    ///
-    /// - Throws: `FileWriteError`.
     package func forEachName(_ body: ([UInt8]) -> Void) throws(FileWriteError) {
         // A descriptor of its own: the position in the directory belongs to it.
         let opened = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
@@ -139,8 +145,6 @@ package final class TargetDirectory: Sendable {
     }
 
     /// What an entry is, links not followed; nil when there is none.
-    ///
-    /// - Throws: `FileWriteError`.
     package func status(of name: [UInt8]) throws(FileWriteError) -> FileIdentity? {
         try systemStatus(of: name).map(FileIdentity.init)
     }
@@ -171,36 +175,24 @@ package final class TargetDirectory: Sendable {
         if let status = try systemStatus(of: old), status.st_mode & S_IFMT == S_IFDIR {
             return try renameDirectory(old, to: new)
         }
-        guard linkat(descriptor, old.cString, descriptor, new.cString, 0) == 0 else {
-            throw FileWriteError(errno: errno, path: path(of: new))
-        }
-        guard unlinkat(descriptor, old.cString, 0) == 0 else {
-            throw FileWriteError(errno: errno, path: path(of: old))
-        }
+        try check(new) { linkat(descriptor, old.cString, descriptor, new.cString, 0) }
+        try check(old) { unlinkat(descriptor, old.cString, 0) }
     }
 
     private func renameDirectory(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
         guard try systemStatus(of: new) == nil else { throw FileWriteError(.exists, path: path(of: new)) }
-        guard renameat(descriptor, old.cString, descriptor, new.cString) == 0 else {
-            throw FileWriteError(errno: errno, path: path(of: new))
-        }
+        try check(new) { renameat(descriptor, old.cString, descriptor, new.cString) }
     }
 
     /// Removes an entry; one that is not there is no error.
-    ///
-    /// - Throws: `FileWriteError`.
     package func remove(_ name: [UInt8]) throws(FileWriteError) {
-        guard unlinkat(descriptor, name.cString, 0) == 0 || errno == ENOENT else {
-            throw FileWriteError(errno: errno, path: path(of: name))
-        }
+        try check(name, allowing: [ENOENT]) { unlinkat(descriptor, name.cString, 0) }
     }
 
     /// Makes names durable.
     package func synchronize() throws(FileWriteError) {
         // EBADF: a directory that may be searched but not read cannot be synchronised; its owner has chosen so.
-        guard fsync(descriptor) == 0 || errno == EINVAL || errno == EBADF else {
-            throw FileWriteError(errno: errno, path: path)
-        }
+        try check(allowing: [EINVAL, EBADF]) { fsync(descriptor) }
     }
 
     private static func withoutTrailingSlashes(_ path: [UInt8]) -> [UInt8] {
@@ -270,9 +262,7 @@ extension TargetDirectory {
     /// - Returns: nil when somebody has removed it before it could be opened.
     /// - Throws: `FileWriteError`; `.exists` when the name is taken.
     package func makeSubdirectory(_ name: [UInt8]) throws(FileWriteError) -> TargetDirectory? {
-        guard mkdirat(descriptor, name.cString, 0o777) == 0 else {
-            throw FileWriteError(errno: errno, path: path(of: name))
-        }
+        try check(name) { mkdirat(descriptor, name.cString, 0o777) }
         return try subdirectoryForAdding(name)
     }
 
@@ -285,14 +275,10 @@ extension TargetDirectory {
     ///
     /// - Throws: `FileWriteError`; `.exists` when the name is taken.
     package func makeLink(_ name: [UInt8], to target: [UInt8]) throws(FileWriteError) {
-        guard symlinkat(target.cString, descriptor, name.cString) == 0 else {
-            throw FileWriteError(errno: errno, path: path(of: name))
-        }
+        try check(name) { symlinkat(target.cString, descriptor, name.cString) }
     }
 
     /// What a symbolic link says, as bytes; nil when there is no link of that name.
-    ///
-    /// - Throws: `FileWriteError`.
     package func target(ofLink name: [UInt8]) throws(FileWriteError) -> [UInt8]? {
         // PATH_MAX, which no target reaches.
         var characters = [CChar](repeating: 0, count: 4096)
@@ -305,15 +291,11 @@ extension TargetDirectory {
     }
 
     /// What an entry is; nil when there is none.
-    ///
-    /// - Throws: `FileWriteError`.
     package func kind(of name: [UInt8]) throws(FileWriteError) -> FileKind? {
         try systemStatus(of: name).map { FileKind(mode: $0.st_mode) }
     }
 
     /// Whether an entry belongs to another user; false where there is none.
-    ///
-    /// - Throws: `FileWriteError`.
     package func isOfOthers(_ name: [UInt8]) throws(FileWriteError) -> Bool {
         try systemStatus(of: name).map { $0.st_uid != geteuid() } ?? false
     }
@@ -363,13 +345,11 @@ extension TargetDirectory {
     // MARK: Rights
 
     /// What decides who may do what in the directory, as far as the system tells.
-    ///
-    /// - Throws: `FileWriteError`.
     package func rights() throws(FileWriteError) -> DirectoryRights {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        try check { fstat(descriptor, &status) }
         var volume = statvfs()
-        guard fstatvfs(descriptor, &volume) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        try check { fstatvfs(descriptor, &volume) }
         return DirectoryRights(
             mode: UInt32(status.st_mode & 0o7777),
             owner: status.st_uid,

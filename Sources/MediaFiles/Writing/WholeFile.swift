@@ -25,10 +25,7 @@ package struct WholeFile: Sendable {
         self.audience = audience
     }
 
-    /// Describes the file at a path, whose directory exists.
-    ///
-    /// - Returns: The file, and its name.
-    /// - Throws: `FileWriteError`.
+    /// Describes the file at a path, whose directory exists, and returns its name too.
     package static func at(_ path: [UInt8], audience: Audience) throws(FileWriteError) -> (WholeFile, name: [UInt8]) {
         let name = path.nameOfPath
         guard !name.isEmpty else { throw FileWriteError(.io(errno: EISDIR), path: path) }

@@ -66,33 +66,36 @@ extension CaptureDeviceRecord: Storable {
 
 /// As JSON: `{"file":…}`, `{"provider":…,"uri":…}` or `{"command":[…]}`.
 extension CaptureDeviceRecord.KeySource: Codable {
-    private enum CodingKeys: CodingKey {
-        case file, uri, provider, command
+    private struct Members: Codable {
+        enum CodingKeys: CodingKey {
+            case file, uri, provider, command
+        }
+
+        var file: String?
+        var uri: String?
+        var provider: String?
+        var command: [String]?
     }
 
     /// - Throws: `DecodingError` for a source that no version has written.
     public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        let file = try values.decodeIfPresent(String.self, forKey: .file)
-        let uri = try values.decodeIfPresent(String.self, forKey: .uri)
-        let provider = try values.decodeIfPresent(String.self, forKey: .provider)
-        switch (file, uri, provider, try values.decodeIfPresent([String].self, forKey: .command)) {
+        let values = try Members(from: decoder)
+        switch (values.file, values.uri, values.provider, values.command) {
         case (let file?, nil, nil, nil): self = .file(file)
         case (nil, let uri?, let provider?, nil): self = .provider(uri: uri, provider: provider)
         case (nil, nil, nil, let command?): self = .command(command)
-        default: throw DecodingError.dataCorruptedError(forKey: .file, in: values, debugDescription: "unknown source")
+        default:
+            let path = decoder.codingPath + [Members.CodingKeys.file]
+            throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: "unknown source"))
         }
     }
 
     /// Writes the keys of its own case only.
     public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
         switch self {
-        case .file(let name): try values.encode(name, forKey: .file)
-        case .provider(let uri, let provider):
-            try values.encode(uri, forKey: .uri)
-            try values.encode(provider, forKey: .provider)
-        case .command(let arguments): try values.encode(arguments, forKey: .command)
+        case .file(let name): try Members(file: name).encode(to: encoder)
+        case .provider(let uri, let provider): try Members(uri: uri, provider: provider).encode(to: encoder)
+        case .command(let arguments): try Members(command: arguments).encode(to: encoder)
         }
     }
 }

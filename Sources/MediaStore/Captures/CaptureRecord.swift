@@ -183,9 +183,7 @@ extension LibraryStore {
     ///
     /// - Throws: `StoreError`; `.other` for an id that is no UUID in lower case.
     public func keep(_ capture: CaptureRecord) throws(StoreError) {
-        guard CaptureID.isValid(capture.id) else {
-            throw StoreError(.other, path: connection.path, detail: "\"\(capture.id)\" is no id of a capture")
-        }
+        try checkID(capture.id, of: "capture")
         // The row keeps its place among those of the same time.
         try connection.write { db in try Stored(capture).upsert(db) }
     }

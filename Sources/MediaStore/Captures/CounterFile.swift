@@ -57,25 +57,16 @@ package final class CounterFile: Sendable {
     /// is left below 2³², and after `release`. A counter whose writing failed half-way is not taken again by this
     /// object.
     package func take(_ count: UInt32) throws(StoreError) -> UInt32 {
-        let path = path
-        let directory = directory
-        let result = state.withLock { state -> Result<UInt32, StoreError> in
-            guard state.lock != nil else {
-                return .failure(StoreError(.other, path: path, detail: "the counter was released"))
-            }
+        try state.withLock { state throws(StoreError) in
+            guard state.lock != nil else { throw StoreError(.other, path: path, detail: "the counter was released") }
             let (last, isOverflow) = state.last.addingReportingOverflow(count)
             guard count > 0, !isOverflow else {
-                return .failure(StoreError(.other, path: path, detail: "no counter is left below 2^32"))
+                throw StoreError(.other, path: path, detail: "no counter is left below 2^32")
             }
             let first = state.last + 1
-            do throws(StoreError) {
-                try CounterText.replace(path, with: last, in: directory) { state.last = last }
-                return .success(first)
-            } catch {
-                return .failure(error)
-            }
+            try CounterText.replace(path, with: last, in: directory) { state.last = last }
+            return first
         }
-        return try result.get()
     }
 
     /// The last counter taken; 0 before the first.
@@ -97,9 +88,7 @@ private enum CounterText {
             throw StoreError(errno: errno, path: path, action: "cannot open")
         }
         defer { close(descriptor) }
-        guard let status = FileStatus(descriptor: descriptor), status.isRegularFile, status.isOwnedByUser else {
-            throw StoreError(.unsafe, path: path, detail: "not a regular file of this user")
-        }
+        try FileStatus.requireOwnFile(FileStatus(descriptor: descriptor), at: path)
         // A counter has 10 digits at most.
         guard let bytes = try? FileBytes.read(descriptor, at: 0, count: 12) else {
             throw StoreError(errno: errno, path: path, action: "cannot read")
@@ -129,8 +118,7 @@ private enum CounterText {
         let draft = path + ".new"
         // Left by a process that died; the lock is ours.
         unlink(draft)
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StoreError(errno: errno, path: draft, action: "cannot create") }
+        let descriptor = try openFile(draft, O_WRONLY | O_CREAT | O_EXCL, "cannot create")
         do throws(StoreError) {
             defer { close(descriptor) }
             try write("\(value)\n", to: descriptor, path: draft)
@@ -138,18 +126,16 @@ private enum CounterText {
             unlink(draft)
             throw error
         }
-        guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot replace") }
+        try StoreError.check(path, "cannot replace", rename(draft, path))
         replaced()
         try DataDirectory.synchronize(directory)
     }
 
     private static func write(_ text: String, to descriptor: Int32, path: String) throws(StoreError) {
         // The umask may have taken the owner's own rights away.
-        guard fchmod(descriptor, 0o600) == 0 else {
-            throw StoreError(errno: errno, path: path, action: "cannot set permissions")
-        }
+        try StoreError.check(path, "cannot set permissions", fchmod(descriptor, 0o600))
         let failure = Array(text.utf8).withUnsafeBytes { FileBytes.write($0, to: descriptor, at: 0).failure }
         if let failure { throw StoreError(errno: failure.code, path: path, action: "cannot write") }
-        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronize") }
+        try StoreError.check(path, "cannot synchronize", fsync(descriptor))
     }
 }

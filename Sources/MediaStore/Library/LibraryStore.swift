@@ -108,12 +108,8 @@ extension LibraryStore {
     public func deviceToken(for server: String, isRenewed: Bool) throws(StoreError) -> String {
         let new = "mediactl-" + UUID().uuidString.lowercased()
         return try connection.write { db in
-            let known = try String.fetchOne(
-                db,
-                sql: "SELECT token FROM device_tokens WHERE server = ?",
-                arguments: [server]
-            )
-            if let known, !isRenewed { return known }
+            let known = "SELECT token FROM device_tokens WHERE server = ?"
+            if !isRenewed, let token = try String.fetchOne(db, sql: known, arguments: [server]) { return token }
             try db.execute(
                 sql: "INSERT OR REPLACE INTO device_tokens (server, token) VALUES (?, ?)",
                 arguments: [server, new]

@@ -37,8 +37,7 @@ final class DatabaseBytes {
     /// - Returns: -1 where there is no regular file.
     private static func open(_ path: String) throws(StoreError) -> Int32 {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return -1 }
-        let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot open") }
+        let descriptor = try openFile(path, O_RDONLY)
         return descriptor
     }
 
@@ -170,11 +169,11 @@ struct DatabasePage {
         var payload = Array(bytes[start..<start + local])
         guard local < size else { return (payload, start + local) }
         guard start + local + 4 <= bytes.count else { return nil }
-        var next = Self.long(bytes, start + local)
+        var next = Int(LogFrames.word(bytes, start + local))
         while payload.count < size {
             guard next > 0, let page = other(next), page.count == usable else { return nil }
             payload += page[4..<min(usable, 4 + size - payload.count)]
-            next = Self.long(page, 0)
+            next = Int(LogFrames.word(page, 0))
         }
         return (payload, start + local + 4)
     }
@@ -215,10 +214,6 @@ struct DatabasePage {
     }
 
     private func word(_ position: Int) -> Int { Int(bytes[position]) << 8 | Int(bytes[position + 1]) }
-
-    private static func long(_ bytes: [UInt8], _ position: Int) -> Int {
-        bytes[position..<position + 4].reduce(0) { $0 << 8 | Int($1) }
-    }
 }
 
 /// A value of a record in SQLite's file format (sqlite.org/fileformat2.html, section 2.1).
@@ -241,7 +236,6 @@ enum RecordValue: Equatable {
     }
 
     var isNull: Bool { self == .null }
-    var isText: Bool { if case .text = self { true } else { false } }
 }
 
 /// Reads records without SQLite, so that a damaged page costs only the rows that it had. No input makes it trap.
@@ -395,7 +389,7 @@ struct LogFrames {
         return nil
     }
 
-    private static func word(_ bytes: [UInt8], _ position: Int) -> UInt32 {
+    static func word(_ bytes: [UInt8], _ position: Int) -> UInt32 {
         bytes[position..<position + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
 

@@ -305,8 +305,6 @@ struct SalvageSink {
     ///
     /// A finished upload whose token was lost with another part of its transaction stays as it was: its response may still be on
     /// the disk, and is adopted only for an upload that is not finished.
-    ///
-    /// - Throws: Errors of SQLite.
     mutating func finish(_ db: Database) throws {
         for record in finished {
             if try record.isGuest || hasToken(of: record, db) { try store(record, db) }

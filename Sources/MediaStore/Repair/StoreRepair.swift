@@ -153,17 +153,11 @@ package struct StoreRepair {
             guard let status = try FileStatus(at: path), !status.isRegularFile else { continue }
             let kind: Unread.Kind =
                 if status.isSymbolicLink {
-                    .symbolicLink(target: Self.target(of: path))
+                    .symbolicLink(target: DataDirectory.resolved(path))
                 } else if status.isDirectory { .directory } else { .special }
             unread.append(Unread(path: path, kind: kind))
         }
         return unread
-    }
-
-    private static func target(of path: String) -> String? {
-        guard let resolved = realpath(path, nil) else { return nil }
-        defer { free(resolved) }
-        return String(cString: resolved)
     }
 
     // MARK: Salvage
@@ -225,16 +219,14 @@ package struct StoreRepair {
             // Opening creates an empty log; there is nothing in it to keep.
             if suffix == "-wal", status.isRegularFile, status.size == 0, unlink(path + suffix) == 0 { continue }
             let target = directory.file(name + suffix)
-            guard rename(path + suffix, target) == 0 else {
-                throw StoreError(errno: errno, path: path + suffix, action: "cannot set aside")
-            }
+            try StoreError.check(path + suffix, "cannot set aside", rename(path + suffix, target))
             report.kept.insert(target, at: 0)
             if let index = report.unread.firstIndex(where: { $0.path == path + suffix }) {
                 report.unread[index].keptPath = target
             }
         }
         for suffix in ["-shm", ".checked"] { unlink(path + suffix) }
-        guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
+        try StoreError.check(path, "cannot create", rename(draft, path))
         try directory.synchronize()
     }
 }

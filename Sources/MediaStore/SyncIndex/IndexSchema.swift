@@ -16,71 +16,69 @@ extension StoreSchema {
         fileName: "index.sqlite",
         applicationID: 0x4D44_4349,  // "MDCI"
         migrations: [
-            Migration(
-                name: "1: photos of servers",
-                sql: """
-                    CREATE TABLE servers (
-                        number INTEGER PRIMARY KEY,
-                        address TEXT NOT NULL UNIQUE,
-                        account TEXT NOT NULL,
-                        complete_at INTEGER,
-                        full_at INTEGER,
-                        watermark_us INTEGER,
-                        watermark_text TEXT,
-                        total_count INTEGER NOT NULL DEFAULT 0,
-                        owns_uploads INTEGER
-                    ) STRICT;
-                    CREATE TABLE runs (
-                        number INTEGER PRIMARY KEY AUTOINCREMENT,
-                        server INTEGER NOT NULL UNIQUE,
-                        begun_at INTEGER NOT NULL,
-                        since_us INTEGER,
-                        since_text TEXT,
-                        cursor TEXT,
-                        is_at_end INTEGER NOT NULL DEFAULT 0,
-                        photos_seen INTEGER NOT NULL DEFAULT 0,
-                        pages_seen INTEGER NOT NULL DEFAULT 0,
-                        total_count INTEGER NOT NULL DEFAULT 0,
-                        added INTEGER NOT NULL DEFAULT 0,
-                        changed INTEGER NOT NULL DEFAULT 0,
-                        latest_us INTEGER,
-                        latest_text TEXT
-                    ) STRICT;
-                    CREATE TABLE origins (
-                        number INTEGER PRIMARY KEY,
-                        server INTEGER NOT NULL,
-                        device_id TEXT,
-                        name TEXT,
-                        platform TEXT,
-                        present INTEGER NOT NULL DEFAULT 0,
-                        gone INTEGER NOT NULL DEFAULT 0
-                    ) STRICT;
-                    CREATE UNIQUE INDEX origins_by_device ON origins (server, device_id);
-                    CREATE TABLE photos (
-                        number INTEGER PRIMARY KEY,
-                        server INTEGER NOT NULL,
-                        id ANY NOT NULL,
-                        digest ANY NOT NULL,
-                        name TEXT NOT NULL,
-                        size INTEGER NOT NULL,
-                        taken_us INTEGER NOT NULL,
-                        taken_text TEXT,
-                        uploaded_us INTEGER NOT NULL,
-                        uploaded_text TEXT,
-                        origin INTEGER NOT NULL,
-                        width INTEGER,
-                        height INTEGER,
-                        is_gone INTEGER NOT NULL DEFAULT 0
-                    ) STRICT;
-                    CREATE UNIQUE INDEX photos_by_upload ON photos (server, uploaded_us, id);
-                    CREATE TABLE seen (
-                        server INTEGER NOT NULL,
-                        chunk INTEGER NOT NULL,
-                        bits BLOB NOT NULL,
-                        PRIMARY KEY (server, chunk)
-                    ) STRICT, WITHOUT ROWID;
-                    """
-            )
+            // 1: photos of servers
+            """
+            CREATE TABLE servers (
+                number INTEGER PRIMARY KEY,
+                address TEXT NOT NULL UNIQUE,
+                account TEXT NOT NULL,
+                complete_at INTEGER,
+                full_at INTEGER,
+                watermark_us INTEGER,
+                watermark_text TEXT,
+                total_count INTEGER NOT NULL DEFAULT 0,
+                owns_uploads INTEGER
+            ) STRICT;
+            CREATE TABLE runs (
+                number INTEGER PRIMARY KEY AUTOINCREMENT,
+                server INTEGER NOT NULL UNIQUE,
+                begun_at INTEGER NOT NULL,
+                since_us INTEGER,
+                since_text TEXT,
+                cursor TEXT,
+                is_at_end INTEGER NOT NULL DEFAULT 0,
+                photos_seen INTEGER NOT NULL DEFAULT 0,
+                pages_seen INTEGER NOT NULL DEFAULT 0,
+                total_count INTEGER NOT NULL DEFAULT 0,
+                added INTEGER NOT NULL DEFAULT 0,
+                changed INTEGER NOT NULL DEFAULT 0,
+                latest_us INTEGER,
+                latest_text TEXT
+            ) STRICT;
+            CREATE TABLE origins (
+                number INTEGER PRIMARY KEY,
+                server INTEGER NOT NULL,
+                device_id TEXT,
+                name TEXT,
+                platform TEXT,
+                present INTEGER NOT NULL DEFAULT 0,
+                gone INTEGER NOT NULL DEFAULT 0
+            ) STRICT;
+            CREATE UNIQUE INDEX origins_by_device ON origins (server, device_id);
+            CREATE TABLE photos (
+                number INTEGER PRIMARY KEY,
+                server INTEGER NOT NULL,
+                id ANY NOT NULL,
+                digest ANY NOT NULL,
+                name TEXT NOT NULL,
+                size INTEGER NOT NULL,
+                taken_us INTEGER NOT NULL,
+                taken_text TEXT,
+                uploaded_us INTEGER NOT NULL,
+                uploaded_text TEXT,
+                origin INTEGER NOT NULL,
+                width INTEGER,
+                height INTEGER,
+                is_gone INTEGER NOT NULL DEFAULT 0
+            ) STRICT;
+            CREATE UNIQUE INDEX photos_by_upload ON photos (server, uploaded_us, id);
+            CREATE TABLE seen (
+                server INTEGER NOT NULL,
+                chunk INTEGER NOT NULL,
+                bits BLOB NOT NULL,
+                PRIMARY KEY (server, chunk)
+            ) STRICT, WITHOUT ROWID;
+            """
         ],
         durability: .normal,
         holdsSecrets: false,
@@ -105,7 +103,7 @@ struct PhotoIndexes {
 
     /// To be called before each page. Tells whether the index over ids is there, and photos can be found by id.
     func prepareIDs(for run: RunRow) throws -> Bool {
-        guard run.pagesSeen == 0 else { return try exists(Self.ids) }
+        guard run.pagesSeen == 0 else { return try has(Self.ids) }
         let expected = try run.totalCount - OriginTable.presentCount(ofServer: run.server, db)
         let known = try Int64.fetchOne(db, sql: "SELECT sum(present + gone) FROM origins") ?? 0
         if run.since == nil, expected > max(Self.bulk, known) {
@@ -121,7 +119,7 @@ struct PhotoIndexes {
     ///
     /// - Returns: Whether there was something to do; the counts of runs may have changed then.
     func finishIDs() throws -> Bool {
-        guard try !exists(Self.ids) else { return false }
+        guard try !has(Self.ids) else { return false }
         // A million ids are sorted while the next ones are read. Each thread fills as much memory as the cache may have.
         let cacheSize = try Int.fetchOne(db, sql: "PRAGMA cache_size") ?? 0
         try db.execute(sql: "PRAGMA threads = 1; PRAGMA cache_size = \(cacheSize / 4)")
@@ -151,7 +149,7 @@ struct PhotoIndexes {
 
     private func removeEarlier(_ server: Int64, _ id: DatabaseValue, than newest: Int64) throws {
         var seen = try SeenPhotos(db, server: server)
-        var origins = try OriginTable(db, server: server)
+        var origins = OriginTable(db, server: server)
         let earlier = try Row.fetchAll(
             db,
             sql: "SELECT number, origin, is_gone FROM photos WHERE server = ? AND id = ? AND number <> ?",
@@ -174,10 +172,6 @@ struct PhotoIndexes {
         try origins.save()
     }
 
-    func hasIDs() throws -> Bool { try exists(Self.ids) }
-
-    func hasDigests() throws -> Bool { try exists(Self.digests) }
-
     func createDigests() throws {
         try db.execute(sql: "CREATE INDEX IF NOT EXISTS \(Self.digests) ON photos (server, digest)")
     }
@@ -185,7 +179,7 @@ struct PhotoIndexes {
     static let ids = "photos_by_id"
     static let digests = "photos_by_digest"
 
-    private func exists(_ name: String) throws -> Bool {
+    func has(_ name: String) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?)"
         )
@@ -245,9 +239,7 @@ struct IndexRepair {
         let isThere = try FileStatus(at: path) != nil
         if isThere, let whole = try? openWhole() { return whole }
         if isThere {
-            guard rename(path, path + ".corrupt") == 0 else {
-                throw StoreError(errno: errno, path: path, action: "cannot set aside")
-            }
+            try StoreError.check(path, "cannot set aside", rename(path, path + ".corrupt"))
         }
         for companion in StoreConnection.companions { unlink(path + companion) }
         unlink(Self.suspicion(path))

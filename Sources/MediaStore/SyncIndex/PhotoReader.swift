@@ -11,28 +11,20 @@ struct PhotoReader {
 
     private let statement: RawStatement
 
-    /// Goes through an index, or the table when it is empty. The parameters of the condition are bound in `read`; the
-    /// ending is order and limit.
+    /// Goes through an index, or the table when it is empty. The values of the condition's parameters come with
+    /// `read`; the ending is order and limit.
     init(_ db: Database, index: String, where condition: String, ending: String = "") throws {
         let source = index.isEmpty ? "photos" : "photos INDEXED BY \(index)"
         let sql = "SELECT \(Self.columns) FROM \(source) \(Self.tables) WHERE \(condition) \(ending)"
         statement = try RawStatement(db, sql)
     }
 
-    /// `bind` binds the parameters to memory that lives until this returns.
-    func read(_ bind: (RawStatement) -> Void) throws -> [PhotoRecord] {
-        statement.reset()
-        bind(statement)
-        defer { statement.clear() }
-        var photos: [PhotoRecord] = []
-        while try statement.step() { photos.append(photo()) }
-        return photos
-    }
+    func read(_ values: [RawValue]) throws -> [PhotoRecord] { try statement.map(values) { _ in photo() } }
 
     private func photo() -> PhotoRecord {
         PhotoRecord(
-            id: statement.isBlob(0) ? PhotoCoding.uuid(statement.bytes(0)) : statement.text(0),
-            sha256: statement.isBlob(1) ? PhotoCoding.digest(statement.bytes(1)) : statement.text(1),
+            id: packedText(0),
+            sha256: packedText(1),
             originalFilename: statement.text(2),
             fileSize: statement.integer(3),
             takenAt: time(4),
@@ -43,6 +35,10 @@ struct PhotoReader {
             width: statement.optionalInteger(8).map { Int($0) },
             height: statement.optionalInteger(9).map { Int($0) }
         )
+    }
+
+    private func packedText(_ column: Int32) -> String {
+        statement.isBlob(column) ? PhotoCoding.text(Array(statement.bytes(column))) : statement.text(column)
     }
 
     private func time(_ column: Int32) -> PhotoTime {
@@ -83,56 +79,15 @@ public struct PhotoFilter: Sendable, Equatable {
 
 /// Statements over the table `photos`. A parameter has the same number in all of them.
 enum PhotoSQL {
-    /// What is bound of a photo besides its texts.
-    struct Numbers {
-        let server: Int64
-        let origin: Int64
-        let size: Int64
-        let takenAt: Int64
-        let uploadedAt: Int64
-        let width: Int?
-        let height: Int?
-
-        @inline(__always)
-        init(_ photo: borrowing PhotoRecord, server: Int64, origin: Int64) {
-            self.server = server
-            self.origin = origin
-            size = photo.fileSize
-            takenAt = photo.takenAt.microseconds
-            uploadedAt = photo.uploadedAt.microseconds
-            width = photo.width
-            height = photo.height
-        }
+    /// The values of the parameters 1 to 12.
+    static func values(of photo: PhotoRecord, server: Int64, origin: Int64) -> [RawValue] {
+        [
+            .integer(server), .integer(photo.uploadedAt.microseconds), PhotoCoding.id(photo.id),
+            PhotoCoding.digest(photo.sha256), .text(photo.originalFilename), .integer(photo.fileSize),
+            .integer(photo.takenAt.microseconds), PhotoCoding.text(photo.takenAt), PhotoCoding.text(photo.uploadedAt),
+            RawValue(photo.width), RawValue(photo.height), .integer(origin),
+        ]
     }
-
-    /// What is bound of a photo.
-    struct Values {
-        let bytes: EncodedPhotos.Values
-        let numbers: Numbers
-
-        /// What a statement needs.
-        enum Use {
-            case find, update, insert
-        }
-
-        func bind(to statement: RawStatement, _ use: Use) {
-            // A statement knows no parameter beyond its last one; an unused one before it does no harm.
-            statement.bind(numbers.server, at: 1)
-            statement.bind(numbers.uploadedAt, at: 2)
-            statement.bind(bytes.id, at: 3)
-            statement.bind(bytes.digest, at: 4)
-            statement.bind(bytes.name, at: 5)
-            statement.bind(numbers.size, at: 6)
-            statement.bind(numbers.takenAt, at: 7)
-            statement.bind(bytes.takenText, at: 8)
-            statement.bind(bytes.uploadedText, at: 9)
-            statement.bind(numbers.width.map(Int64.init), at: 10)
-            statement.bind(numbers.height.map(Int64.init), at: 11)
-            if use != .find { statement.bind(numbers.origin, at: 12) }
-        }
-    }
-
-    static let numberParameter: Int32 = 13
 
     private static let isSame = """
         digest = ?4 AND name = ?5 AND size = ?6 AND taken_us = ?7 AND taken_text IS ?8 AND uploaded_text IS ?9 \

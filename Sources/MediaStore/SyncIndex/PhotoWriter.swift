@@ -39,15 +39,13 @@ final class PhotoWriter {
     private let insert: RawStatement
     private let update: RawStatement
     private let move: RawStatement
-    /// Photos that are known follow each other, and so do new ones: it is tried first what was true of the last one.
-    private var expectsKnown = true
 
     /// `hasIDs` says whether the index over ids is there. Without it a photo whose `uploadedAt` has changed is stored
     /// twice, until `PhotoIndexes.finishIDs`.
     init(_ db: Database, server: Int64, horizon: Int64, hasIDs: Bool) throws {
         self.server = server
         self.horizon = horizon
-        origins = try OriginTable(db, server: server)
+        origins = OriginTable(db, server: server)
         seen = try SeenPhotos(db, server: server)
         findByUpload = try RawStatement(db, PhotoSQL.findByUpload)
         findByID = hasIDs ? try RawStatement(db, PhotoSQL.findByID) : nil
@@ -57,73 +55,51 @@ final class PhotoWriter {
     }
 
     /// Stores a page. To be called once.
-    func store(_ page: EncodedPhotos) throws {
-        defer {
-            // What is bound is gone by then.
-            for statement in [findByUpload, findByID, insert, update, move] { statement?.clear() }
+    func store(_ page: [PhotoRecord]) throws {
+        for photo in page {
+            let origin = try origins.number(of: photo.originDevice)
+            try store(PhotoSQL.values(of: photo, server: server, origin: origin), origin)
+            guard photo.uploadedAt.microseconds <= horizon else { continue }
+            outcome.latest = max(photo.uploadedAt, outcome.latest ?? photo.uploadedAt)
         }
-        var latest: Int?
-        // A span lends its photos: a copy of one counts the references to each of its texts.
-        let span = page.photos.span
-        try page.forEach { place, values in
-            let origin = try origins.number(of: span[place].originDevice)
-            let numbers = PhotoSQL.Numbers(span[place], server: server, origin: origin)
-            try store(PhotoSQL.Values(bytes: values, numbers: numbers))
-            let uploadedAt = span[place].uploadedAt.microseconds
-            if uploadedAt <= horizon, latest.map({ uploadedAt > span[$0].uploadedAt.microseconds }) ?? true {
-                latest = place
-            }
-        }
-        outcome.latest = latest.map { page.photos[$0].uploadedAt }
         try seen.save()
         try origins.save()
     }
 
-    private func store(_ values: PhotoSQL.Values) throws {
-        if findByID == nil, !expectsKnown, try add(values) { return }
-        if let known = try find(values, findByUpload) {
-            try note(known, values, with: update)
-        } else if let findByID, let known = try find(values, findByID) {
-            try note(known, values, with: move)
+    private func store(_ values: [RawValue], _ origin: Int64) throws {
+        // Without the index over ids most photos are new.
+        if findByID == nil, try add(values, origin) { return }
+        if let known = try findByUpload.map(values, Known.init).first {
+            try note(known, values, origin, with: update)
+        } else if let known = try findByID?.map(values, Known.init).first {
+            try note(known, values, origin, with: move)
         } else {
-            _ = try add(values)
+            _ = try add(values, origin)
         }
     }
 
     /// - Returns: false when it is known.
-    private func add(_ values: PhotoSQL.Values) throws -> Bool {
-        values.bind(to: insert, .insert)
-        guard try insert.run() == 1 else { return false }
-        expectsKnown = false
+    private func add(_ values: [RawValue], _ origin: Int64) throws -> Bool {
+        guard try insert.run(values) == 1 else { return false }
         outcome.added += 1
-        origins.add(present: 1, to: values.numbers.origin)
+        origins.add(present: 1, to: origin)
         if try seen.insert(insert.insertedNumber) { outcome.seen += 1 }
         return true
     }
 
-    private func find(_ values: PhotoSQL.Values, _ statement: RawStatement) throws -> Known? {
-        statement.reset()
-        values.bind(to: statement, .find)
-        defer { statement.reset() }
-        return try statement.step() ? Known(statement) : nil
-    }
-
-    private func note(_ known: Known, _ values: PhotoSQL.Values, with statement: RawStatement) throws {
-        expectsKnown = true
+    private func note(_ known: Known, _ values: [RawValue], _ origin: Int64, with statement: RawStatement) throws {
         let isNew = try seen.insert(known.number)
         if isNew { outcome.seen += 1 }
-        guard !known.isSame || known.isGone || known.origin != values.numbers.origin else { return }
+        guard !known.isSame || known.isGone || known.origin != origin else { return }
         if isNew { outcome.changed += 1 }
         origins.add(present: known.isGone ? 0 : -1, gone: known.isGone ? -1 : 0, to: known.origin)
-        origins.add(present: 1, to: values.numbers.origin)
-        values.bind(to: statement, .update)
-        statement.bind(known.number, at: PhotoSQL.numberParameter)
-        try statement.run()
+        origins.add(present: 1, to: origin)
+        try statement.run(values + [.integer(known.number)])
     }
 }
 
-/// A prepared statement used through SQLite's own functions: a million rows are bound, stepped through and compared
-/// without a value made for each column. Used within one access to the database, by its thread.
+/// A prepared statement used through SQLite's own functions, which keep a text with zero bytes, and make no value of a
+/// column that nobody reads. Used within one access to the database, by its thread.
 struct RawStatement {
     private let statement: OpaquePointer
     private let connection: OpaquePointer?
@@ -134,49 +110,44 @@ struct RawStatement {
         owner = try db.cachedStatement(sql: sql)
         statement = owner.sqliteStatement
         connection = db.sqliteConnection
-        reset()
-    }
-
-    /// Makes it ready to be bound and run again.
-    func reset() { sqlite3_reset(statement) }
-
-    /// Forgets what is bound: memory that is about to go.
-    func clear() {
-        sqlite3_reset(statement)
-        sqlite3_clear_bindings(statement)
-    }
-
-    // MARK: Parameters, counted from 1
-
-    /// `SQLITE_TRANSIENT`: SQLite makes a copy at once.
-    private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
-
-    func bind(_ value: Int64?, at index: Int32) {
-        if let value {
-            sqlite3_bind_int64(statement, index, value)
-        } else {
-            sqlite3_bind_null(statement, index)
-        }
-    }
-
-    /// Binds a value without a copy of it: it has to stay where it is until `clear`, or until it is bound anew.
-    func bind(_ value: RawValue?, at index: Int32) {
-        switch value {
-        case nil: sqlite3_bind_null(statement, index)
-        // No bytes may come without an address, which SQLite takes for NULL.
-        case .text(let bytes) where bytes.isEmpty: sqlite3_bind_text(statement, index, "", 0, Self.copied)
-        case .text(let bytes):
-            let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-            sqlite3_bind_text(statement, index, start, Int32(clamping: bytes.count), nil)
-        case .blob(let bytes):
-            sqlite3_bind_blob(statement, index, bytes.baseAddress, Int32(clamping: bytes.count), nil)
-        }
     }
 
     // MARK: Running
 
+    /// Runs it, and calls `body` at each row. Values beyond the last parameter are ignored.
+    func map<Value>(_ values: [RawValue], _ body: (RawStatement) -> Value) throws -> [Value] {
+        sqlite3_reset(statement)
+        bind(values)
+        var results: [Value] = []
+        while try step() { results.append(body(self)) }
+        return results
+    }
+
+    /// Runs a statement that gives no rows, and returns how many it has changed.
+    @discardableResult
+    func run(_ values: [RawValue]) throws -> Int32 {
+        _ = try map(values) { _ in }
+        return sqlite3_changes(connection)
+    }
+
+    /// `SQLITE_TRANSIENT`: SQLite makes a copy at once.
+    private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+    private func bind(_ values: [RawValue]) {
+        for (index, value) in zip(Int32(1)..., values.prefix(Int(sqlite3_bind_parameter_count(statement)))) {
+            switch value {
+            case .null: sqlite3_bind_null(statement, index)
+            case .integer(let number): sqlite3_bind_int64(statement, index, number)
+            case .text(let text):
+                sqlite3_bind_text(statement, index, text, Int32(clamping: text.utf8.count), Self.copied)
+            case .blob(let bytes):
+                sqlite3_bind_blob(statement, index, bytes, Int32(clamping: bytes.count), Self.copied)
+            }
+        }
+    }
+
     /// Goes to the next row; false at the end.
-    func step() throws -> Bool {
+    private func step() throws -> Bool {
         switch sqlite3_step(statement) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -185,16 +156,6 @@ struct RawStatement {
             sqlite3_reset(statement)
             throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
         }
-    }
-
-    /// Runs a statement that gives no rows, and returns how many it has changed.
-    @discardableResult
-    func run() throws -> Int32 {
-        reset()
-        while try step() {}
-        // Before the reset, after which the connection's count is still that of this statement.
-        reset()
-        return sqlite3_changes(connection)
     }
 
     /// The number of the row that was last inserted.
@@ -221,50 +182,34 @@ struct RawStatement {
     func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 }
 
-/// Bytes that somebody else owns, as a value of SQLite.
-enum RawValue {
-    case text(UnsafeRawBufferPointer)
-    case blob(UnsafeRawBufferPointer)
+/// A value of SQLite.
+enum RawValue: Equatable {
+    case null
+    case integer(Int64)
+    case text(String)
+    case blob([UInt8])
+
+    init(_ number: Int?) { self = number.map { .integer(Int64($0)) } ?? .null }
 }
 
 /// The table `origins` of a server: the devices that photos came from, and how many came from each, within one
 /// transaction.
 struct OriginTable {
-    private struct Change {
-        var present: Int64 = 0
-        var gone: Int64 = 0
-
-        mutating func add(_ present: Int64, _ gone: Int64) {
-            self.present += present
-            self.gone += gone
-        }
-    }
-
     private let db: Database
     private let server: Int64
-    /// The origins in hand: most photos come from few devices, whose texts a page shares.
-    private var recentDevices: [PhotoDevice?] = []
-    private var recentNumbers: [Int64] = []
-    private static let recentCount = 8
     private var numbers: [PhotoDevice?: Int64] = [:]
-    private var changes: [Int64: Change] = [:]
+    private var changes: [Int64: (present: Int64, gone: Int64)] = [:]
 
-    init(_ db: Database, server: Int64) throws {
+    init(_ db: Database, server: Int64) {
         self.db = db
         self.server = server
     }
 
     /// The number of a device, or that of legacy photos. A device that has been renamed gets its new name.
     mutating func number(of device: PhotoDevice?) throws -> Int64 {
-        if let place = recentDevices.firstIndex(of: device) { return recentNumbers[place] }
-        let number = try numbers[device] ?? find(device)
+        if let number = numbers[device] { return number }
+        let number = try find(device)
         numbers[device] = number
-        if recentDevices.count == Self.recentCount {
-            recentDevices.removeFirst()
-            recentNumbers.removeFirst()
-        }
-        recentDevices.append(device)
-        recentNumbers.append(number)
         return number
     }
 
@@ -290,7 +235,8 @@ struct OriginTable {
     }
 
     mutating func add(present: Int64, gone: Int64 = 0, to number: Int64) {
-        changes[number, default: Change()].add(present, gone)
+        let change = changes[number] ?? (0, 0)
+        changes[number] = (change.present + present, change.gone + gone)
     }
 
     /// Writes the counts that have changed.

@@ -10,14 +10,14 @@ extension SyncIndex {
         where filter: PhotoFilter,
         _ body: ([PhotoRecord]) throws -> Void
     ) throws {
-        var position: PhotoBlock.Position?
+        var last: PhotoRecord?
         while true {
-            let block = try read { db -> [PhotoRecord] in
+            let block = try read { [last] db -> [PhotoRecord] in
                 guard let number = try ServerRow.number(of: server, db) else { return [] }
-                return try PhotoBlock(filter: filter, server: number, after: position).read(db)
+                return try PhotoBlock(filter: filter, server: number, last: last).read(db)
             }
-            guard let last = block.last else { return }
-            position = PhotoBlock.Position(last)
+            guard !block.isEmpty else { return }
+            last = block.last
             try body(block)
         }
     }
@@ -25,25 +25,14 @@ extension SyncIndex {
     /// The photos with these ids that are not gone, in no particular order.
     public func photos(_ ids: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
         // A run that brought many photos and did not end has left them without.
-        if try !read({ try PhotoIndexes($0).hasIDs() }) { _ = try write { try PhotoIndexes($0).finishIDs() } }
-        return try read { db in
-            // Asked again: another process may have begun such a run.
-            let hasIndex = try PhotoIndexes(db).hasIDs()
-            return try photos(ids, of: server, column: "id", hasIndex ? PhotoIndexes.ids : "", db) {
-                PackedText($0, packedBy: PhotoCoding.packUUID)
-            }
-        }
+        try photos(ids, of: server, column: "id", PhotoIndexes.ids, PhotoCoding.id) { _ = try $0.finishIDs() }
     }
 
     /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone. The first call
     /// after a large run takes some seconds for a million photos: it builds an index.
     public func photos(withDigests digests: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
-        if try !read({ try PhotoIndexes($0).hasDigests() }) { try write { try PhotoIndexes($0).createDigests() } }
-        return try read { db in
-            let hasIndex = try PhotoIndexes(db).hasDigests()
-            return try photos(digests, of: server, column: "digest", hasIndex ? PhotoIndexes.digests : "", db) {
-                PackedText($0, packedBy: PhotoCoding.packDigest)
-            }
+        try photos(digests, of: server, column: "digest", PhotoIndexes.digests, PhotoCoding.digest) {
+            try $0.createDigests()
         }
     }
 
@@ -52,19 +41,17 @@ extension SyncIndex {
         of server: String,
         column: String,
         _ index: String,
-        _ db: Database,
-        _ pack: (String) -> PackedText
-    ) throws -> [PhotoRecord] {
-        guard let number = try ServerRow.number(of: server, db) else { return [] }
-        let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = 0"
-        let reader = try PhotoReader(db, index: index, where: condition)
-        return try Set(keys).flatMap { key in
-            try pack(key).withValue { value in
-                try reader.read { statement in
-                    statement.bind(number, at: 1)
-                    statement.bind(value, at: 2)
-                }
-            }
+        _ pack: (String) -> RawValue,
+        build: (PhotoIndexes) throws -> Void
+    ) throws(StoreError) -> [PhotoRecord] {
+        if try !read({ try PhotoIndexes($0).has(index) }) { try write { try build(PhotoIndexes($0)) } }
+        return try read { db in
+            guard let number = try ServerRow.number(of: server, db) else { return [] }
+            // Asked again: another process may have begun such a run.
+            let source = try PhotoIndexes(db).has(index) ? index : ""
+            let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = 0"
+            let reader = try PhotoReader(db, index: source, where: condition)
+            return try Set(keys).flatMap { try reader.read([.integer(number), pack($0)]) }
         }
     }
 
@@ -73,26 +60,21 @@ extension SyncIndex {
         try write { db in
             guard let number = try ServerRow.number(of: server, db) else { return }
             _ = try PhotoIndexes(db).finishIDs()
-            var origins = try OriginTable(db, server: number)
+            var origins = OriginTable(db, server: number)
             let origin = try origins.number(of: device)
             let select = try RawStatement(
                 db,
                 "SELECT number, origin, is_gone FROM photos WHERE server = ?1 AND id = ?2"
             )
             let update = try RawStatement(db, "UPDATE photos SET origin = ?1 WHERE number = ?2")
-            update.bind(origin, at: 1)
             for id in Set(ids) {
-                try PackedText(id, packedBy: PhotoCoding.packUUID).withValue { value in
-                    select.bind(number, at: 1)
-                    select.bind(value, at: 2)
-                    defer { select.clear() }
-                    guard try select.step() else { return }
-                    let (photo, before, gone) = (select.integer(0), select.integer(1), select.integer(2))
-                    origins.add(present: gone - 1, gone: -gone, to: before)
-                    origins.add(present: 1 - gone, gone: gone, to: origin)
-                    update.bind(photo, at: 2)
-                    try update.run()
+                let known = try select.map([.integer(number), PhotoCoding.id(id)]) {
+                    (number: $0.integer(0), origin: $0.integer(1), gone: $0.integer(2))
                 }
+                guard let photo = known.first else { continue }
+                origins.add(present: photo.gone - 1, gone: -photo.gone, to: photo.origin)
+                origins.add(present: 1 - photo.gone, gone: photo.gone, to: origin)
+                try update.run([.integer(origin), .integer(photo.number)])
             }
             try origins.save()
         }
@@ -101,20 +83,10 @@ extension SyncIndex {
 
 /// Up to 500 photos of a server, in the order of their upload.
 private struct PhotoBlock {
-    /// The last photo of the block before.
-    struct Position {
-        let microseconds: Int64
-        let id: PackedText
-
-        init(_ photo: PhotoRecord) {
-            microseconds = photo.uploadedAt.microseconds
-            id = PackedText(photo.id, packedBy: PhotoCoding.packUUID)
-        }
-    }
-
     let filter: PhotoFilter
     let server: Int64
-    let after: Position?
+    /// The last photo of the block before.
+    let last: PhotoRecord?
 
     func read(_ db: Database) throws -> [PhotoRecord] {
         let reader = try PhotoReader(
@@ -125,30 +97,16 @@ private struct PhotoBlock {
                 """,
             ending: "ORDER BY uploaded_us, photos.id LIMIT 500"
         )
-        var device = PackedText(deviceID ?? "") { _, _ in false }
-        device.isNull = deviceID == nil
-        return try device.withValue { device in
-            guard let after else { return try reader.read { bind(to: $0, device) } }
-            return try after.id.withValue { id in
-                try reader.read { statement in
-                    bind(to: statement, device)
-                    statement.bind(after.microseconds, at: 3)
-                    statement.bind(id, at: 4)
-                }
-            }
-        }
+        return try reader.read([
+            .integer(server), .integer(filter.isGone ? 1 : 0),
+            .integer((last?.uploadedAt ?? filter.uploadedSince)?.microseconds ?? .min),
+            last.map { PhotoCoding.id($0.id) } ?? .null, deviceID.map(RawValue.text) ?? .null,
+        ])
     }
 
     /// At or after the wanted time, or after the block before.
     private var start: String {
-        after == nil ? "uploaded_us >= ?3" : "(uploaded_us, photos.id) > (?3, ?4)"
-    }
-
-    private func bind(to statement: RawStatement, _ device: RawValue?) {
-        statement.bind(server, at: 1)
-        statement.bind(filter.isGone ? 1 : 0, at: 2)
-        statement.bind(filter.uploadedSince?.microseconds ?? .min, at: 3)
-        if deviceID != nil { statement.bind(device, at: 5) }
+        last == nil ? "uploaded_us >= ?3" : "(uploaded_us, photos.id) > (?3, ?4)"
     }
 
     private var deviceID: String? {
@@ -224,49 +182,28 @@ struct SeenPhotos {
     }
 }
 
-/// Marks what a full run has not seen.
-struct GonePhotos {
-    private let db: Database
-    private let server: Int64
-
-    init(_ db: Database, server: Int64) {
-        self.db = db
-        self.server = server
-    }
-
-    /// Photos that the run has seen are there, so when as many are there, none is gone. Returns how many were marked.
-    func mark(seen count: Int64) throws -> Int64 {
-        let presentCount = try OriginTable.presentCount(ofServer: server, db)
-        guard presentCount != count else { return 0 }
+extension SeenPhotos {
+    /// Marks what a full run has not seen. Photos that it has seen are there, so when as many are there, none is gone.
+    /// Returns how many were marked.
+    mutating func markOthersGone(seen count: Int64) throws -> Int64 {
+        guard try OriginTable.presentCount(ofServer: server, db) != count else { return 0 }
         let last = try Int64.fetchOne(db, sql: "SELECT max(number) FROM photos") ?? 0
-        var origins = try OriginTable(db, server: server)
-        var seen = try SeenPhotos(db, server: server)
+        var origins = OriginTable(db, server: server)
         let update = try db.cachedStatement(sql: "UPDATE photos SET is_gone = 1 WHERE number = ?")
+        // The plus keeps SQLite from going through all photos of the server for each chunk.
+        let select = try db.cachedStatement(
+            sql: "SELECT number, origin FROM photos WHERE number BETWEEN ? AND ? AND +server = ? AND is_gone = 0"
+        )
         var marked: Int64 = 0
-        for chunk in 0...(last / SeenPhotos.chunkSize) {
-            for photo in try photos(of: chunk) where try !seen.contains(photo.number) {
-                try update.execute(arguments: [photo.number])
-                origins.add(present: -1, gone: 1, to: photo.origin)
+        for first in stride(from: 0, through: last, by: Int(Self.chunkSize)) {
+            let photos = try Row.fetchAll(select, arguments: [first, first + Self.chunkSize - 1, server])
+            for photo in photos where try !contains(photo[0]) {
+                try update.execute(arguments: [photo[0] as Int64])
+                origins.add(present: -1, gone: 1, to: photo[1])
                 marked += 1
             }
         }
         try origins.save()
         return marked
-    }
-
-    private func photos(of chunk: Int64) throws -> [(number: Int64, origin: Int64)] {
-        // The plus keeps SQLite from going through all photos of the server for each chunk.
-        let statement = try RawStatement(
-            db,
-            "SELECT number, origin FROM photos WHERE number BETWEEN ?1 AND ?2 AND +server = ?3 AND is_gone = 0"
-        )
-        let first = chunk * SeenPhotos.chunkSize
-        statement.bind(first, at: 1)
-        statement.bind(first + SeenPhotos.chunkSize - 1, at: 2)
-        statement.bind(server, at: 3)
-        defer { statement.reset() }
-        var photos: [(number: Int64, origin: Int64)] = []
-        while try statement.step() { photos.append((statement.integer(0), statement.integer(1))) }
-        return photos
     }
 }

@@ -47,26 +47,21 @@ public final class SyncIndex: Sendable {
 
     /// Reads in one transaction, beside one that is being written.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-        do {
-            return try connection.readBeside(body)
-        } catch {
-            note(error)
-            throw error
-        }
+        try noting { () throws(StoreError) in try connection.readBeside(body) }
     }
 
     /// Changes in one transaction.
     func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-        do {
-            return try connection.write(body)
-        } catch {
-            note(error)
-            throw error
-        }
+        try noting { () throws(StoreError) in try connection.write(body) }
     }
 
-    private func note(_ error: StoreError) {
-        if !isTemporary { IndexRepair.noteCorruption(error, path: connection.path) }
+    private func noting<Value>(_ work: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+        do {
+            return try work()
+        } catch {
+            if !isTemporary { IndexRepair.noteCorruption(error, path: connection.path) }
+            throw error
+        }
     }
 }
 

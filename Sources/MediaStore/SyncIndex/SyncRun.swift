@@ -228,7 +228,7 @@ extension SyncIndex {
     /// stands then. A photo that the run has stored already is updated and counts once. `.busy` when another process
     /// has begun a run for this server since (its run goes on).
     package func append(
-        _ photos: EncodedPhotos,
+        _ photos: [PhotoRecord],
         cursor: String?,
         totalCount: Int64,
         to run: SyncRun
@@ -250,16 +250,6 @@ extension SyncIndex {
         }
     }
 
-    /// The same for photos that are not encoded yet.
-    package func append(
-        _ photos: [PhotoRecord],
-        cursor: String?,
-        totalCount: Int64,
-        to run: SyncRun
-    ) throws(StoreError) -> SyncRun {
-        try append(EncodedPhotos(photos), cursor: cursor, totalCount: totalCount, to: run)
-    }
-
     /// Records that a run has seen everything, at a time that is nil when its last page came at some time since it
     /// began. A full run marks the rows that it did not see as gone. `.busy` as `append`; `.other` when the last page
     /// has not been stored.
@@ -272,7 +262,10 @@ extension SyncIndex {
             var changes = SyncChanges()
             changes.added = row.added
             changes.changed = row.changed
-            if row.since == nil { changes.gone = try GonePhotos(db, server: row.server).mark(seen: row.photosSeen) }
+            if row.since == nil {
+                var seen = try SeenPhotos(db, server: row.server)
+                changes.gone = try seen.markOthersGone(seen: row.photosSeen)
+            }
             try ServerRow.finish(row, now: now, db)
             try RunRow.remove(ofServer: row.server, db)
             return changes

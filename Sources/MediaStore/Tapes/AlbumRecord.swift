@@ -70,18 +70,9 @@ public struct AlbumTombstone: Sendable, Equatable {
     /// Title of the tape that is gone.
     public var tapeTitle: String
     /// Tries that failed.
-    public var attempts: Int
+    public var attempts = 0
     /// What the last one said.
     public var lastError: String?
-
-    /// Makes a tombstone.
-    public init(libraryID: String, albumID: String, tapeTitle: String, attempts: Int = 0, lastError: String? = nil) {
-        self.libraryID = libraryID
-        self.albumID = albumID
-        self.tapeTitle = tapeTitle
-        self.attempts = attempts
-        self.lastError = lastError
-    }
 }
 
 /// What was found at the address of a library: needed to tell whether the one there is still the same, and whether the

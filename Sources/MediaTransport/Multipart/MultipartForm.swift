@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// A `multipart/form-data` body (RFC 7578): text fields in order, then one file.
 ///
 /// Header and footer are held in memory, the file never is: it is read with `pread` directly into the buffer that is sent. The
@@ -64,16 +66,13 @@ public struct MultipartForm: RequestBody {
     /// characters that RFC 2046 section 5.1.1 allows.
     public static func randomBoundary() -> String {
         var generator = SystemRandomNumberGenerator()
-        let bits = (0..<2).map { _ in
-            let digits = String(generator.next() as UInt64, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }
+        let bits = (0..<2).map { _ in (generator.next() as UInt64).padded(16, radix: 16) }
         return String(repeating: "-", count: 24) + bits.joined()
     }
 
     /// A reader over header, file and footer.
     public func makeReader() -> any RequestBodyReader {
-        Reader(header: header, content: content, footer: footer, tap: tap)
+        Reader(self)
     }
 
     /// Names inside a header field: `"`, CR and LF are percent-encoded, everything else stays (WHATWG HTML,
@@ -100,17 +99,11 @@ public struct MultipartForm: RequestBody {
 
 extension MultipartForm {
     private final class Reader: RequestBodyReader {
-        private let header: [UInt8]
-        private let content: FileContent
-        private let footer: [UInt8]
-        private let tap: (any ByteTap)?
+        private let form: MultipartForm
         private var offset: Int64 = 0
 
-        init(header: [UInt8], content: FileContent, footer: [UInt8], tap: (any ByteTap)?) {
-            self.header = header
-            self.content = content
-            self.footer = footer
-            self.tap = tap
+        init(_ form: MultipartForm) {
+            self.form = form
         }
 
         func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -125,25 +118,21 @@ extension MultipartForm {
         }
 
         func rewind() {
-            if offset > Int64(header.count) {
-                tap?.restart()
-            }
+            if offset > Int64(form.header.count) { form.tap?.restart() }
             offset = 0
         }
 
         /// Reads from the segment at `offset`, up to its end.
         private func readSegment(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-            let fileStart = Int64(header.count)
-            let fileEnd = fileStart + content.byteCount
-            if offset < fileStart {
-                return copy(header, from: Int(offset), into: buffer)
-            }
+            let fileStart = Int64(form.header.count)
+            let fileEnd = fileStart + form.content.byteCount
+            if offset < fileStart { return copy(form.header, from: Int(offset), into: buffer) }
             if offset < fileEnd {
-                let count = try content.read(at: offset - fileStart, into: buffer)
-                tap?.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                let count = try form.content.read(at: offset - fileStart, into: buffer)
+                form.tap?.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 return count
             }
-            return copy(footer, from: Int(offset - fileEnd), into: buffer)
+            return copy(form.footer, from: Int(offset - fileEnd), into: buffer)
         }
 
         private func copy(_ bytes: [UInt8], from start: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {

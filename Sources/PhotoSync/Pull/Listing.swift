@@ -27,11 +27,6 @@ struct Listing: Sendable {
         var isOfEarlierProcess: Bool
     }
 
-    private struct Fetched {
-        var page: PhotoPage
-        var photos: EncodedPhotos
-    }
-
     private enum End {
         case credible(SyncRun)
         case doubtful(PhotoSyncError)
@@ -90,15 +85,14 @@ struct Listing: Sendable {
         if start.isResumed { progress(start) }
         var run = start
         var largestTotal = run.totalCount
-        var fetched = try await fetch(run, cursor: run.cursor, control, requests)
+        var page = try await fetch(run, cursor: run.cursor, control, requests)
         while true {
-            let page = fetched.page
             largestTotal = max(largestTotal, page.totalCount)
             if let doubt = try Self.doubt(about: page, of: run) { return .doubtful(doubt) }
             guard let cursor = page.cursor else { break }
             SyncKillPoint.betweenPageAndCommit.reach()
             let before = run
-            async let storing = stored(fetched, in: before)
+            async let storing = stored(page, in: before)
             let fetching = await Result.awaiting { () async throws(PhotoSyncError) in
                 try await fetch(before, cursor: cursor, control, requests)
             }
@@ -106,21 +100,21 @@ struct Listing: Sendable {
             progress(run)
             SyncKillPoint.afterPage.reach()
             if let doubt = Self.doubt(about: run, after: before, largestTotal: largestTotal) { return .doubtful(doubt) }
-            fetched = try fetching.get()
+            page = try fetching.get()
         }
-        return try await storeLast(fetched, of: run, progress)
+        return try await storeLast(page, of: run, progress)
     }
 
     private func storeLast(
-        _ fetched: Fetched,
+        _ page: PhotoPage,
         of run: SyncRun,
         _ progress: (SyncRun) -> Void
     ) async throws(PhotoSyncError) -> End {
         SyncKillPoint.betweenPageAndCommit.reach()
-        let last = try await stored(fetched, in: run).get()
+        let last = try await stored(page, in: run).get()
         progress(last)
         SyncKillPoint.beforeFinish.reach()
-        if !fetched.page.photos.isEmpty, last.photosSeen == run.photosSeen {
+        if !page.photos.isEmpty, last.photosSeen == run.photosSeen {
             return .doubtful(Self.circle)
         }
         return try await verdict(on: last)
@@ -131,17 +125,15 @@ struct Listing: Sendable {
         cursor: String?,
         _ control: TransferControl,
         _ requests: TransferControl
-    ) async throws(PhotoSyncError) -> Fetched {
+    ) async throws(PhotoSyncError) -> PhotoPage {
         guard !control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
-        let page = try await source(cursor, run.kind.since, requests)
-        return Fetched(page: page, photos: EncodedPhotos(page.photos))
+        return try await source(cursor, run.kind.since, requests)
     }
 
-    private func stored(_ fetched: Fetched, in run: SyncRun) async -> Result<SyncRun, PhotoSyncError> {
+    private func stored(_ page: PhotoPage, in run: SyncRun) async -> Result<SyncRun, PhotoSyncError> {
         await Result.awaiting { () async throws(PhotoSyncError) in
             try await queue.run {
-                let page = fetched.page
-                return try index.append(fetched.photos, cursor: page.cursor, totalCount: page.totalCount, to: run)
+                try index.append(page.photos, cursor: page.cursor, totalCount: page.totalCount, to: run)
             }
         }
     }

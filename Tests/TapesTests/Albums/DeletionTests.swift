@@ -1,7 +1,7 @@
 import Foundation
-import MediaStore
 import Testing
 
+@testable import MediaStore
 @testable import Tapes
 
 /// R11, R12 and traps 7, 8, 9: what goes with a tape or a clip, and only where the flag says so.

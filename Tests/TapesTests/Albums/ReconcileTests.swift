@@ -1,7 +1,7 @@
 import Foundation
-import MediaStore
 import Testing
 
+@testable import MediaStore
 @testable import Tapes
 
 /// R13, R16 and R17: old tapes, exports and copies.

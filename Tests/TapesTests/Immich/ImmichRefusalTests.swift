@@ -1,7 +1,7 @@
-import MediaTransport
 import TestSupport
 import Testing
 
+@testable import MediaTransport
 @testable import Tapes
 
 /// Every row of the table in contract 6.4, in the words of both major versions.
