@@ -3,7 +3,7 @@
     @testable import HashCapture
     import MediaCrypto
     import MediaFiles
-    import MediaTransport
+    @testable import MediaTransport
 
     /// The answers of a capture server, and what comes with a capture.
     enum CaptureEntry {

@@ -2,7 +2,7 @@ internal import MediaCore
 
 #if DEBUG || TESTABLE
     import MediaFiles
-    import MediaTransport
+    @testable import MediaTransport
     @testable import Tapes
 
     /// Libraries of tapes: what lies in a folder that others write to as well, and what an Immich server answers.

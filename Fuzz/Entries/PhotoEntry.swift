@@ -2,7 +2,7 @@ internal import MediaCore
 
 #if DEBUG || TESTABLE
     import MediaStore
-    import MediaTransport
+    @testable import MediaTransport
     @testable import PhotoSync
 
     /// The answers of a PhotoSync server.
