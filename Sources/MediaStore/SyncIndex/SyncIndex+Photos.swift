@@ -22,26 +22,35 @@ extension SyncIndex {
         }
     }
 
-    /// The photos with these ids that are not gone, in no particular order.
-    public func photos(_ ids: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
+    /// The photos with these ids that are not gone, or those that are, in no particular order.
+    public func photos(
+        _ ids: [String],
+        of server: String,
+        areGone: Bool = false
+    ) throws(StoreError) -> [PhotoRecord] {
         // A run that brought many photos and did not end has left them without.
         if try !read({ try PhotoIndexes($0).hasIDs() }) { _ = try write { try PhotoIndexes($0).finishIDs() } }
         return try read { db in
             // Asked again: another process may have begun such a run.
             let hasIndex = try PhotoIndexes(db).hasIDs()
-            return try photos(ids, of: server, column: "id", hasIndex ? PhotoIndexes.ids : "", db) {
+            return try photos(ids, areGone, of: server, column: "id", hasIndex ? PhotoIndexes.ids : "", db) {
                 PackedText($0, packedBy: PhotoCoding.packUUID)
             }
         }
     }
 
-    /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone. The first call
-    /// after a large run takes some seconds for a million photos: it builds an index.
-    public func photos(withDigests digests: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
+    /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone, or those that are.
+    /// The first call after a large run takes some seconds for a million photos: it builds an index.
+    public func photos(
+        withDigests digests: [String],
+        of server: String,
+        areGone: Bool = false
+    ) throws(StoreError) -> [PhotoRecord] {
         if try !read({ try PhotoIndexes($0).hasDigests() }) { try write { try PhotoIndexes($0).createDigests() } }
         return try read { db in
             let hasIndex = try PhotoIndexes(db).hasDigests()
-            return try photos(digests, of: server, column: "digest", hasIndex ? PhotoIndexes.digests : "", db) {
+            return try photos(digests, areGone, of: server, column: "digest", hasIndex ? PhotoIndexes.digests : "", db)
+            {
                 PackedText($0, packedBy: PhotoCoding.packDigest)
             }
         }
@@ -49,6 +58,7 @@ extension SyncIndex {
 
     private func photos(
         _ keys: [String],
+        _ areGone: Bool,
         of server: String,
         column: String,
         _ index: String,
@@ -56,7 +66,7 @@ extension SyncIndex {
         _ pack: (String) -> PackedText
     ) throws -> [PhotoRecord] {
         guard let number = try ServerRow.number(of: server, db) else { return [] }
-        let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = 0"
+        let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = \(areGone ? 1 : 0)"
         let reader = try PhotoReader(db, index: index, where: condition)
         return try Set(keys).flatMap { key in
             try pack(key).withValue { value in
