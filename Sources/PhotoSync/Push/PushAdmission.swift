@@ -18,7 +18,7 @@ extension PushRun {
     ) async throws -> [PhotoToSend] {
         guard !missing.isEmpty else { return [] }
         let rest = try await withoutDeleted(missing, known, &block)
-        return try await withoutChanged(rest, &block)
+        return try await withoutRecognized(try await withoutChanged(rest, &block), &block)
     }
 
     // MARK: Deleted on the server
