@@ -3,7 +3,7 @@ extension OutcomeCode {
     static let photoCodes: [OutcomeCode] = [
         .notLoggedIn, .noDevice, .invalidDevice, .keyNotRotated, .invalidDate, .unknownPhoto, .neverSynchronized,
         .bodyTooSlow, .setupRequired, .stubServer, .listingIncomplete, .repeatedCursor, .ownershipDefect, .notOwned,
-        .notConfirmed,
+        .notConfirmed, .changedSinceUpload, .photoNotDeleted,
     ]
 
     /// No API key is stored for the server, or it rejected e-mail address and password.
@@ -95,6 +95,21 @@ extension OutcomeCode {
     )
     /// A photo was uploaded, but is not listed as owned by this account.
     public static let notConfirmed = OutcomeCode("not_confirmed", 6, "the server does not list the photo yet{said}")
+
+    /// A file changed since it was uploaded or downloaded; it was not uploaded as a new photo.
+    public static let changedSinceUpload = OutcomeCode(
+        "changed_since_upload",
+        13,
+        "{file} changed since upload: edited or damaged?",
+        hint: "compare it with the photo on the server; --changed uploads it as a new photo"
+    )
+    /// The photo is on the server, so that there is no deletion to accept.
+    public static let photoNotDeleted = OutcomeCode(
+        "photo_not_deleted",
+        10,
+        "{value} was not deleted on the server",
+        hint: "mediactl sync --full updates the index"
+    )
 
     static let tapeCodes: [OutcomeCode] = [
         .tapeNotFound, .tapeAmbiguous, .clipNotFound, .titleEmpty, .trimTooLong, .notForThisKind, .outOfRange,

@@ -66,6 +66,19 @@ import Testing
         #expect(result.skipped.isEmpty)
     }
 
+    @Test func reportedExcludesAreListedAndNotEntered() throws {
+        for name in ["a", ".git/b", "x/.git/c", "x/d", "x/._d", "y/e"] { try write(name) }
+        let walk = FileWalk(
+            filter: PathFilter(excludes: [try GlobPattern("y/")]),
+            reportedExcludes: [try GlobPattern(".*/"), try GlobPattern("._*"), try GlobPattern("y/")]
+        )
+        let root = Array(directory.path.utf8)
+        let result = walk.files(below: root)
+        #expect(names(result) == ["a", "x/d"])
+        let excluded = result.excluded.map { String(decoding: $0.dropFirst(root.count + 1), as: UTF8.self) }
+        #expect(excluded == [".git", "x/._d", "x/.git"])
+    }
+
     /// The walk, which prunes, and the filter, which looks at one path, say the same.
     @Test(arguments: ["a", "a/", "*/b", "**/b", "?", "x/**", "{a,b}/", "*.c", "/a/b"])
     func theWalkAgreesWithTheFilter(pattern: String) throws {

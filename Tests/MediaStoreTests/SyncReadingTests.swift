@@ -112,6 +112,18 @@ struct SyncReadingTests {
         #expect(try index.all().map(\.originDevice) == [phone, phone])
     }
 
+    @Test("gone photos are found by id and digest, when asked for")
+    func gonePhotos() throws {
+        let index = try fixture.get().index()
+        let photos = (0..<3).map { samplePhoto($0) }
+        try index.synchronize([photos])
+        try index.synchronize([Array(photos.dropFirst())])
+        #expect(try index.photos(photos.map(\.id), of: server, areGone: true) == [photos[0]])
+        #expect(try index.photos(withDigests: photos.map(\.sha256), of: server, areGone: true) == [photos[0]])
+        #expect(try index.photos([photos[0].id], of: server).isEmpty)
+        #expect(try index.photos(withDigests: [photos[0].sha256], of: server).isEmpty)
+    }
+
     @Test("ids and digests are found while a run without their indexes goes on", arguments: [true, false])
     func duringBulk(asksBefore: Bool) throws {
         let index = try fixture.get().index()

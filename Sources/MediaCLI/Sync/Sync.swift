@@ -22,7 +22,8 @@ struct Sync: ParsableCommand {
               mediactl sync verify
             """,
         subcommands: [
-            SyncPull.self, SyncStatusCommand.self, SyncList.self, SyncPush.self, SyncDownload.self, SyncVerify.self,
+            SyncPull.self, SyncStatusCommand.self, SyncList.self, SyncPush.self, SyncForget.self, SyncDownload.self,
+            SyncVerify.self,
         ],
         defaultSubcommand: SyncPull.self
     )

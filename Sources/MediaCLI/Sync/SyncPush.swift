@@ -3,6 +3,7 @@ internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import PhotoSync
+internal import Synchronization
 
 struct SyncPush: ContextCommand {
     static let schema = "mediactl.sync-push/1"
@@ -12,11 +13,15 @@ struct SyncPush: ContextCommand {
         discussion: """
             Directories are walked; files that are no photos are left out. Local files are only ever read.
             A glob without a slash is compared with the name of a file, one with a slash with its path below the \
-            directory. --exclude comes before --include, in any order.
+            directory. --exclude comes before --include, in any order. Hidden directories, trash, thumbnails and \
+            system files are excluded by default; --dry-run lists them.
+            Photos that were deleted on the server are not uploaded again. Files that changed since they were uploaded \
+            or downloaded may be damaged, and are uploaded only after confirmation.
 
             Examples:
               mediactl sync push Pictures --exclude "*.tmp.jpg"
               mediactl sync push Pictures --dry-run
+              mediactl sync push Pictures/2024 --restore
             """
     )
 
@@ -32,6 +37,20 @@ struct SyncPush: ContextCommand {
         help: ArgumentHelp("Of the files found in directories leave these out; may be repeated.", valueName: "glob")
     )
     var exclude: [String] = []
+
+    @Flag(help: "Also push hidden directories, trash, thumbnails and system files.")
+    var noDefaultExcludes = false
+
+    @Flag(help: "Upload files that changed since they were uploaded or downloaded, as new photos.")
+    var changed = false
+
+    @Flag(
+        help: """
+            Upload photos again that were deleted on the server. Those with an accepted deletion only if they are \
+            specified as files.
+            """
+    )
+    var restore = false
 
     @Flag(name: .dryRun, help: "Show what would be uploaded, without uploading it. The server is queried.")
     var dryRun = false
@@ -60,8 +79,17 @@ struct SyncPush: ContextCommand {
             console: console,
             account: account,
             hashes: session.settings.hashCache(),
-            options: Push.Options(filter: filter, jobs: jobs, isDryRun: dryRun, retry: session.settings.retryPolicy),
-            writesProgressRecords: global.progressEvents
+            options: Push.Options(
+                filter: filter,
+                jobs: jobs,
+                isDryRun: dryRun,
+                retry: session.settings.retryPolicy,
+                sendsChanged: changed,
+                restores: restore,
+                usesDefaultExcludes: !noDefaultExcludes
+            ),
+            writesProgressRecords: global.progressEvents,
+            prompter: session.settings.prompter
         )
         return try await run.run(paths.map { RawArguments.bytes(of: $0) })
     }
@@ -74,6 +102,8 @@ struct PushRun: Sendable {
     let hashes: HashCache
     let options: Push.Options
     let writesProgressRecords: Bool
+    /// Prompts before changed files are uploaded; without it they are only reported.
+    var prompter: Prompter?
 
     /// - Throws: `PhotoSyncError` for what ends the whole run, `Diagnosis`.
     func run(_ paths: [[UInt8]]) async throws -> ExitCode {
@@ -86,28 +116,88 @@ struct PushRun: Sendable {
         )
         try console.requireOutput()
         let run = LongRun<PushReading>(console, writesRecords: writesProgressRecords)
-        let tally = ItemTally<PushItem.State>()
+        let tally = PushTally()
         return try await console.context.interruption.handling({ _ in }) {
-            let push = Push(account, hashes: hashes, options: options)
-            let result = try await run.run(telling: { tell($0, tally) }) { surroundings in
-                try await push.run(paths, control: surroundings.control, onItem: surroundings.onItem) {
-                    surroundings.progress(PushReading(progress: $0))
-                }
+            do {
+                let result = try await work(paths, run, tally)
+                let isStopped = result == nil || tally.items.count(.cancelled) > 0
+                let code = console.exitCode(tally.items.exitCode(isStopped: isStopped))
+                conclude(tally, paths)
+                console.summary(summary(tally, result ?? run.display.latest?.progress.bytesSent, run, code))
+                return code
+            } catch {
+                warn(tally, paths)
+                throw error
             }
-            let isStopped = result == nil || tally.count(.cancelled) > 0
-            let code = console.exitCode(tally.exitCode(isStopped: isStopped))
-            conclude(tally)
-            console.summary(summary(tally, result?.bytesSent ?? run.display.latest?.progress.bytesSent, run, code))
-            return code
         }
     }
 
-    private func tell(_ item: PushItem, _ tally: ItemTally<PushItem.State>) {
-        tally.add(item.state, item.exitCode)
-        let isSaid = ![.present, .skipped].contains(item.state) || console.verbosity > 0
+    /// Uploads new photos, and after confirmation those that changed since they were uploaded.
+    ///
+    /// - Returns: Bytes sent; nil if the run was stopped.
+    private func work(_ paths: [[UInt8]], _ run: LongRun<PushReading>, _ tally: PushTally) async throws -> Int64? {
+        let held = HeldItems()
+        let isAsking = prompter?.isAllowed == true && !options.isDryRun
+        let first: Int64?
+        do {
+            first = try await upload(paths, options, run) { item in
+                if isAsking, item.state == .changed { held.add(item) } else { tell(item, tally) }
+            }
+        } catch {
+            for item in held.items { tell(item, tally) }
+            throw error
+        }
+        let changed = held.items
+        guard let first, !changed.isEmpty, await confirms(changed) else {
+            for item in changed { tell(item, tally) }
+            return first
+        }
+        var options = options
+        options.sendsChanged = true
+        return try await upload(changed.map(\.path), options, run) { tell($0, tally) }.map { $0 + first }
+    }
+
+    private func upload(
+        _ paths: [[UInt8]],
+        _ options: Push.Options,
+        _ run: LongRun<PushReading>,
+        telling tell: @escaping @Sendable (PushItem) -> Void
+    ) async throws -> Int64? {
+        let push = Push(account, hashes: hashes, options: options)
+        return try await run.run(telling: tell) { surroundings in
+            try await push.run(paths, control: surroundings.control, onItem: surroundings.onItem) {
+                surroundings.progress(PushReading(progress: $0))
+            }
+        }?.bytesSent
+    }
+
+    private func confirms(_ changed: [PushItem]) async -> Bool {
+        guard let prompter else { return false }
+        let named = changed.prefix(Self.mostNamed).map { "  " + TerminalText.escaped($0.path) }
+        let rest = changed.count - named.count
+        console.announce(
+            ["\(Formats.count(changed.count, "file")) changed since upload: edited or damaged?"] + named
+                + (rest > 0 ? ["  and \(rest) more"] : [])
+        )
+        let question = "Upload \(changed.count == 1 ? "it as a new photo" : "them as new photos")?"
+        return await console.context.interruption.asking { await prompter.confirm(question) }
+    }
+
+    private static let mostNamed = 10
+
+    private func tell(_ item: PushItem, _ tally: PushTally) {
+        tally.items.add(item.state, item.exitCode)
+        tally.leftBehind.add(item)
+        let isSaid =
+            switch item.state {
+            case .present, .skipped, .forgotten: console.verbosity > 0
+            case .deleted, .excluded: console.verbosity > 0 || options.isDryRun
+            default: true
+            }
         let lines = isSaid ? TextRenderer.push(item, style: console.outputStyle) : []
         console.result(JSONRenderer.push(item), lines)
-        guard let diagnosis = item.diagnosis, item.state != .cancelled else { return }
+        // All changed files share one warning at the end.
+        guard let diagnosis = item.diagnosis, item.state != .cancelled, item.state != .changed else { return }
         if item.exitCode != .success {
             console.error(diagnosis.naming(item.path))
         } else if item.error?.code == .emptyFile {
@@ -115,33 +205,80 @@ struct PushRun: Sendable {
         }
     }
 
-    private func conclude(_ tally: ItemTally<PushItem.State>) {
+    private func conclude(_ tally: PushTally, _ paths: [[UInt8]]) {
         let words: [(state: PushItem.State, words: String)] = [
             (.uploaded, "uploaded"), (.planned, "to be uploaded"), (.present, "there already"),
-            (.unconfirmed, "not confirmed"), (.foreign, "not yours there"), (.skipped, "left out"),
-            (.failed, "failed"), (.cancelled, "not done"),
+            (.unconfirmed, "not confirmed"), (.foreign, "not yours there"), (.changed, "changed since upload"),
+            (.deleted, "deleted on the server"), (.forgotten, "with an accepted deletion"), (.skipped, "left out"),
+            (.excluded, "excluded"), (.failed, "failed"), (.cancelled, "not done"),
         ]
-        let counts = tally.words(words)
+        let counts = tally.items.words(words)
         console.note(counts.isEmpty ? "there is nothing to push" : counts)
-        if tally.count(.unconfirmed) + tally.count(.foreign) > 0 {
+        if tally.items.count(.unconfirmed) + tally.items.count(.foreign) > 0 {
             console.warning("keep the local originals of those that are not confirmed, or not yours there")
         }
+        warn(tally, paths)
+    }
+
+    /// What is not backed up although nothing failed. Also printed with `-q`, and when the run failed.
+    private func warn(_ tally: PushTally, _ paths: [[UInt8]]) {
+        let (changed, deleted) = (tally.items.count(.changed), tally.items.count(.deleted))
+        if changed > 0 {
+            console.warning(
+                "\(Formats.count(changed, "file")) changed since upload and not uploaded: edited or damaged?",
+                hint: "to upload \(changed == 1 ? "it as a new photo" : "them as new photos"): "
+                    + Self.command("push --changed", paths)
+            )
+        }
+        if deleted > 0 {
+            console.warning(
+                "\(Formats.count(deleted, "photo")) deleted on the server and not uploaded again",
+                hint: "to upload \(deleted == 1 ? "it" : "them") again: \(Self.command("push --restore", paths)); "
+                    + "to accept the deletion: \(Self.command("forget", paths))"
+            )
+        }
+        if !tally.leftBehind.isEmpty { console.warning(tally.leftBehind.words) }
+    }
+
+    /// A command that works when pasted, unless it would be too long.
+    private static func command(_ words: String, _ paths: [[UInt8]]) -> String {
+        let named = paths.count > Continuation.maximumPaths ? ["PATH"] : paths.map(ShellWord.quoted)
+        let isOptionLike = named.contains { $0.hasPrefix("-") }
+        return (["mediactl sync \(words)"] + (isOptionLike ? ["--"] : []) + named).joined(separator: " ")
     }
 
     private func summary(
-        _ tally: ItemTally<PushItem.State>,
+        _ tally: PushTally,
         _ bytesSent: Int64?,
         _ run: LongRun<PushReading>,
         _ code: ExitCode
     ) -> JSONObject {
-        func count(_ state: PushItem.State) -> JSONValue { JSONValue(tally.count(state)) }
+        func count(_ state: PushItem.State) -> JSONValue { JSONValue(tally.items.count(state)) }
         return [
-            "server": .string(account.server), "dry_run": .bool(options.isDryRun), "items": JSONValue(tally.total),
-            "uploaded": count(.uploaded), "unconfirmed": count(.unconfirmed), "present": count(.present),
-            "foreign": count(.foreign), "planned": count(.planned), "skipped": count(.skipped),
-            "failed": count(.failed), "cancelled": count(.cancelled), "bytes_sent": .integer(bytesSent ?? 0),
+            "server": .string(account.server), "dry_run": .bool(options.isDryRun),
+            "items": JSONValue(tally.items.total), "uploaded": count(.uploaded), "unconfirmed": count(.unconfirmed),
+            "present": count(.present), "foreign": count(.foreign), "planned": count(.planned),
+            "changed": count(.changed), "deleted": count(.deleted), "forgotten": count(.forgotten),
+            "skipped": count(.skipped), "excluded": count(.excluded), "failed": count(.failed),
+            "cancelled": count(.cancelled), "left_behind": tally.leftBehind.json,
+            "bytes_sent": .integer(bytesSent ?? 0),
         ] + console.ending(code, after: run.display.elapsed)
     }
+}
+
+/// What became of the files of a push.
+private struct PushTally: Sendable {
+    let items = ItemTally<PushItem.State>()
+    let leftBehind = LeftBehind()
+}
+
+/// Files that are reported only after the user has answered.
+private final class HeldItems: Sendable {
+    private let held = Mutex<[PushItem]>([])
+
+    var items: [PushItem] { held.withLock { $0 } }
+
+    func add(_ item: PushItem) { held.withLock { $0.append(item) } }
 }
 
 extension PushItem {
@@ -167,19 +304,15 @@ extension PushItem {
         }
     }
 
-    /// The exit code for this file alone. Files that are not photos are no failure; photos that the server would refuse are.
+    /// The exit code for this file alone. It is a success exactly if nothing is printed as an error, and the file is counted
+    /// under a state that is not a failure. What was deleted on the server was somebody's decision.
     var exitCode: ExitCode {
         switch state {
-        case .uploaded, .present, .planned: .success
-        case .skipped: error.map { Self.isNoPhoto($0) ? .success : exitCode(of: $0) } ?? .success
+        case .uploaded, .present, .planned, .deleted, .forgotten, .skipped, .excluded: .success
         case .unconfirmed, .foreign: diagnosis?.exitCode ?? .failure
-        case .failed: error.map { exitCode(of: $0) } ?? .failure
+        case .changed, .failed: error.map { exitCode(of: $0) } ?? .failure
         case .cancelled: .interrupt
         }
-    }
-
-    private static func isNoPhoto(_ error: PhotoSyncError) -> Bool {
-        error.code == .unknownExtension || error.code == .emptyFile
     }
 
     private func exitCode(of error: PhotoSyncError) -> ExitCode { ErrorCatalogue.diagnosis(of: error).exitCode }
@@ -246,6 +379,10 @@ extension TextRenderer {
         case .planned: ["\(name): would be uploaded\(size)"]
         case .present: ["\(name): there already"]
         case .skipped: ["\(name): left out\(item.error?.code == .unknownExtension ? ", no photo" : "")"]
+        case .changed: ["\(name): \(style.yellow("changed since upload")): edited or damaged?"]
+        case .deleted: ["\(name): deleted on the server, not uploaded again"]
+        case .forgotten: ["\(name): deletion accepted"]
+        case .excluded: ["\(name): excluded by default"]
         case .cancelled: ["\(name): not done"]
         case .unconfirmed, .foreign, .failed: []
         }

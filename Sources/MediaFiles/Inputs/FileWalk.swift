@@ -24,17 +24,23 @@ package struct FileWalk: Sendable {
     package struct Result: Sendable, Equatable {
         package var files: [Found]
         package var skipped: [Skipped]
+        /// Files and directories that a reported exclude matches, as paths like those of the files.
+        package var excluded: [[UInt8]]
 
-        package init(files: [Found], skipped: [Skipped]) {
+        package init(files: [Found], skipped: [Skipped], excluded: [[UInt8]] = []) {
             self.files = files
             self.skipped = skipped
+            self.excluded = excluded
         }
     }
 
     package var filter: PathFilter
+    /// Like the excludes of the filter, but what they match is reported.
+    package var reportedExcludes: [GlobPattern]
 
-    package init(filter: PathFilter = PathFilter()) {
+    package init(filter: PathFilter = PathFilter(), reportedExcludes: [GlobPattern] = []) {
         self.filter = filter
+        self.reportedExcludes = reportedExcludes
     }
 
     /// Follows links.
@@ -53,7 +59,7 @@ package struct FileWalk: Sendable {
     ///   - isStopped: Called before each directory; if true, the walk ends with what it has found.
     /// - Returns: The files, and what was skipped.
     package func files(below root: [UInt8], until isStopped: () -> Bool = { false }) -> Result {
-        var walk = RunningWalk(root: root, filter: filter)
+        var walk = RunningWalk(root: root, filter: filter, reportedExcludes: reportedExcludes)
         return walk.run(until: isStopped)
     }
 }
@@ -62,6 +68,7 @@ package struct FileWalk: Sendable {
 private struct RunningWalk {
     let root: [UInt8]
     let filter: PathFilter
+    let reportedExcludes: [GlobPattern]
     /// Pending directories, relative to the root; the last is the next.
     var waiting: [[UInt8]] = [[]]
     var entered: Set<FileIdentity.Key> = []
@@ -97,7 +104,12 @@ private struct RunningWalk {
             let relative = directory.isEmpty ? entry.name : directory + [UInt8(ascii: "/")] + entry.name
             switch entry.kind {
             case .directory:
-                if !filter.excludesDirectory(relative[...]) { directories.append(relative) }
+                guard !filter.excludesDirectory(relative[...]) else { continue }
+                if reportedExcludes.contains(where: { $0.matchesDirectory(relative[...]) }) {
+                    result.excluded.append(absolute(relative))
+                } else {
+                    directories.append(relative)
+                }
             case .regular, .link:
                 takeFile(relative, entry, in: stream)
             case .other:
@@ -113,6 +125,10 @@ private struct RunningWalk {
         in stream: borrowing DirectoryStream
     ) {
         guard filter.acceptsFile(relative) else { return }
+        guard !reportedExcludes.contains(where: { $0.matches(relative) }) else {
+            result.excluded.append(absolute(relative))
+            return
+        }
         do {
             let (kind, byteCount) = try stream.kind(of: entry.name, followingLinks: true)
             guard kind == .regular else { return }

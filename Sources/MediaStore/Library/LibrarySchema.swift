@@ -175,6 +175,19 @@ extension StoreSchema {
                 PRIMARY KEY (kind, address)
             ) STRICT, WITHOUT ROWID;
             """,
+            // 4: photos deleted on servers
+            """
+            CREATE TABLE photo_deletions (
+                server TEXT NOT NULL,
+                photo_id TEXT NOT NULL,
+                sha256 TEXT NOT NULL,
+                name TEXT NOT NULL,
+                state TEXT NOT NULL,
+                found_at INTEGER NOT NULL,
+                PRIMARY KEY (photo_id, server)
+            ) STRICT;
+            CREATE INDEX photo_deletions_by_digest ON photo_deletions (sha256, server);
+            """,
         ],
         // Checked before migrating, so that only tables of the first schema may stand here.
         checkedTables: ["logins", "device_tokens"]

@@ -22,22 +22,31 @@ extension SyncIndex {
         }
     }
 
-    /// The photos with these ids that are not gone, in no particular order.
-    public func photos(_ ids: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
+    /// The photos with these ids that are not gone, or those that are, in no particular order.
+    public func photos(
+        _ ids: [String],
+        of server: String,
+        areGone: Bool = false
+    ) throws(StoreError) -> [PhotoRecord] {
         // A run that brought many photos and did not end has left them without.
-        try photos(ids, of: server, column: "id", PhotoIndexes.ids, PhotoCoding.id) { _ = try $0.finishIDs() }
+        try photos(ids, areGone, of: server, column: "id", PhotoIndexes.ids, PhotoCoding.id) { _ = try $0.finishIDs() }
     }
 
-    /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone. The first call
-    /// after a large run takes some seconds for a million photos: it builds an index.
-    public func photos(withDigests digests: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
-        try photos(digests, of: server, column: "digest", PhotoIndexes.digests, PhotoCoding.digest) {
+    /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone, or those that are.
+    /// The first call after a large run takes some seconds for a million photos: it builds an index.
+    public func photos(
+        withDigests digests: [String],
+        of server: String,
+        areGone: Bool = false
+    ) throws(StoreError) -> [PhotoRecord] {
+        try photos(digests, areGone, of: server, column: "digest", PhotoIndexes.digests, PhotoCoding.digest) {
             try $0.createDigests()
         }
     }
 
     private func photos(
         _ keys: [String],
+        _ areGone: Bool,
         of server: String,
         column: String,
         _ index: String,
@@ -49,7 +58,7 @@ extension SyncIndex {
             guard let number = try ServerRow.number(of: server, db) else { return [] }
             // Asked again: another process may have begun such a run.
             let source = try PhotoIndexes(db).has(index) ? index : ""
-            let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = 0"
+            let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = \(areGone ? 1 : 0)"
             let reader = try PhotoReader(db, index: source, where: condition)
             return try Set(keys).flatMap { try reader.read([.integer(number), pack($0)]) }
         }

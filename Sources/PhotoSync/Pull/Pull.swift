@@ -129,6 +129,7 @@ public struct Pull: Sendable {
         let now = outcome.isOfEarlierProcess ? nil : account.now()
         let changes = try await queue.run { try index.finish(outcome.run, now: now) }
         SyncKillPoint.afterFinish.reach()
+        if changes.gone > 0 { try await queue.run { [account] in try account.recordDeletions() } }
         let result = PullResult(outcome, changes)
         guard outcome.isOfEarlierProcess else { return result }
         // Photos uploaded since then are not listed yet.

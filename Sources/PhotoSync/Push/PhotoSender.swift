@@ -293,7 +293,7 @@ enum PhotoDate {
 /// 3.7, trap 11); only the user's own listing does, which is in the index.
 struct OwnPhotos: Sendable {
     let account: SyncAccount
-    private let queue = StoreQueue()
+    let queue = StoreQueue()
 
     init(_ account: SyncAccount) {
         self.account = account
@@ -312,7 +312,6 @@ struct OwnPhotos: Sendable {
             let others = digests.filter { known[$0] == nil }
             let copies = try library.copies(withDigests: others, server: server)
                 .filter { $0.state == .present && $0.sha256 != $0.serverSHA256 }
-            // A copy of a photo that was deleted on the server may be uploaded again.
             let byID = try index.photosByID(copies.map(\.photoID), of: server)
             for copy in copies {
                 if let digest = copy.sha256, let photo = byID[copy.photoID] { known[digest] = photo }
@@ -352,9 +351,14 @@ struct OwnPhotos: Sendable {
     }
 
     /// Stores, for `sync status`, whether an upload of this run was in the user's own listing.
+    ///
+    /// A server without owners may have deleted photos by itself, so deletions found before are doubtful.
     func remember(isOwned: Bool) async throws(PhotoSyncError) {
-        let (index, server) = (account.index, account.server)
-        try await queue.run { try index.setOwnsUploads(isOwned, at: server) }
+        let (index, library, server) = (account.index, account.library, account.server)
+        try await queue.run {
+            try index.setOwnsUploads(isOwned, at: server)
+            if !isOwned { try library.doubtDeletions(of: server) }
+        }
     }
 
     /// Of several photos with the same bytes, the last uploaded: a server stores bytes once, so the others are gone.

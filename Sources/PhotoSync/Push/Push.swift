@@ -24,6 +24,12 @@ public struct Push: Sendable {
         public var isDryRun: Bool
         /// When a failed upload is retried.
         public var retry: RetryPolicy
+        /// Whether files are uploaded as new photos that changed since they were uploaded or downloaded.
+        public var sendsChanged: Bool
+        /// Whether photos are uploaded again that were deleted on the server; with an accepted deletion only specified files.
+        public var restores: Bool
+        /// Whether hidden directories, trash, thumbnails and system files of directories are left out.
+        public var usesDefaultExcludes: Bool
 
         /// Makes options.
         public init(
@@ -33,7 +39,10 @@ public struct Push: Sendable {
             hashers: Int? = nil,
             maximumBytes: Int64 = 50 << 20,
             isDryRun: Bool = false,
-            retry: RetryPolicy = RetryPolicy()
+            retry: RetryPolicy = RetryPolicy(),
+            sendsChanged: Bool = false,
+            restores: Bool = false,
+            usesDefaultExcludes: Bool = true
         ) {
             self.filter = filter
             self.isRecursive = isRecursive
@@ -42,6 +51,9 @@ public struct Push: Sendable {
             self.maximumBytes = maximumBytes
             self.isDryRun = isDryRun
             self.retry = retry
+            self.sendsChanged = sendsChanged
+            self.restores = restores
+            self.usesDefaultExcludes = usesDefaultExcludes
         }
     }
 
@@ -108,8 +120,16 @@ public struct PushItem: Sendable {
         case foreign
         /// A dry run: it would be uploaded.
         case planned
+        /// The file changed since it was uploaded or downloaded: edited or damaged. Not uploaded.
+        case changed
+        /// The photo was deleted on the server; not uploaded again.
+        case deleted
+        /// As `deleted`, and the user has accepted the deletion.
+        case forgotten
         /// Not a photo that the server accepts; not attempted.
         case skipped
+        /// Excluded by default, like trash and thumbnails: a file, or a directory that was not entered.
+        case excluded
         /// Failed.
         case failed
         /// Not started, or interrupted, when the run was stopped.
@@ -223,8 +243,10 @@ struct PushCandidate: Sendable {
         return PhotoSyncError(.fileTooLarge, path: path, value: String(byteCount), limit: maximum)
     }
 
+    /// A photo that is too large is a failure wherever it was found: it is not backed up.
     func refused(_ error: PhotoSyncError, sizeBytes: Int64? = nil) -> PushItem {
-        PushItem(path: path, state: isNamed ? .failed : .skipped, sizeBytes: sizeBytes, error: error)
+        let isFailure = isNamed || error.code == .fileTooLarge
+        return PushItem(path: path, state: isFailure ? .failed : .skipped, sizeBytes: sizeBytes, error: error)
     }
 
     /// The absolute path, without `.` and empty components; `..` stays, since the component before it may be a link.
@@ -273,10 +295,12 @@ struct PushPlan: Sendable {
             )
             return
         }
-        let found = FileWalk(filter: options.filter).files(below: path)
+        let excludes = options.usesDefaultExcludes ? DefaultExcludes.patterns : []
+        let found = FileWalk(filter: options.filter, reportedExcludes: excludes).files(below: path)
         for file in found.files {
             add(PushCandidate(path: file.path, isNamed: false), byteCount: file.byteCount, options)
         }
+        ended += found.excluded.map { PushItem(path: $0, state: .excluded) }
         for skipped in found.skipped {
             let error = PhotoSyncError(.fileUnreadable, detail: skipped.reason, path: skipped.path)
             ended.append(PushItem(path: skipped.path, state: .failed, error: error))

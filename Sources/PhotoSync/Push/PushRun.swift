@@ -24,6 +24,8 @@ final class PushRun {
     var isOwnershipProven = false
     /// Consecutive files that failed without a connection.
     var lostInARow = 0
+    /// Whether this run has listed everything, because photos of the index were not on the server any more.
+    var hasListedAll = false
 
     init(
         account: SyncAccount,
@@ -79,13 +81,15 @@ final class PushRun {
     }
 
     /// Updates the index. Waits for another process that is doing the same.
-    func pull() async throws(PhotoSyncError) {
+    func pull(isFull: Bool = false) async throws(PhotoSyncError) {
         var backoff = Backoff(options.retry)
         _ = try await backoff.run(
             pausing: control.waitForStop(upTo:),
             canceled: PhotoSyncError(.cancelled),
             retryAfter: { $0.code == .busy ? .zero : nil }
-        ) { () async throws(PhotoSyncError) in try await Pull(account).run(control: control) }
+        ) { () async throws(PhotoSyncError) in
+            try await Pull(account, options: Pull.Options(isFull: isFull)).run(control: control)
+        }
     }
 
     // MARK: Blocks
@@ -133,7 +137,7 @@ final class PushRun {
         }
         try await endPresent(present, &block)
         let foreign = block.open.filter { existing.contains($0.digest.sha256) }
-        let missing = block.open.filter { !existing.contains($0.digest.sha256) }
+        let missing = try await admit(block.open.filter { !existing.contains($0.digest.sha256) }, known, &block)
         report.progress { progress in
             progress.filesToSend += missing.count
             progress.bytesToSend += missing.reduce(0) { $0 + $1.digest.identity.size }
@@ -193,7 +197,7 @@ final class PushRun {
             switch ends[sha256]?.state {
             case .planned: end(photo, .present)
             case .unconfirmed: end(photo, .unconfirmed, photoID: ends[sha256]?.photoID)
-            case .uploaded, .present: now.append(photo)
+            case .uploaded, .present, .deleted, .forgotten: now.append(photo)
             default: if tried.insert(sha256).inserted { now.append(photo) } else { later.append(photo) }
             }
         }
@@ -225,11 +229,11 @@ final class PushRun {
         )
     }
 
-    /// Reports a file. The result of the first file with its bytes is kept, unless it failed.
+    /// Reports a file. The result of the first file with its bytes is kept, unless nothing was sent of it.
     func end(_ item: PushItem) {
         if let sha256 = item.sha256 {
             switch ends[sha256]?.state {
-            case nil, .cancelled, .failed: ends[sha256] = item
+            case nil, .cancelled, .failed, .changed, .deleted, .forgotten: ends[sha256] = item
             default: break
             }
         }

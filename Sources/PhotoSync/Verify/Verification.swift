@@ -84,7 +84,9 @@ public struct Verification: Sendable {
     private func compareCopies(_ live: LiveListing, _ stop: TransferControl, _ tally: Tally) throws {
         try account.library.forEachBlockOfCopies(of: account.server) { block in
             let found = try live.photos(Array(Set(block.map(\.photoID))))
-            for copy in block where found[copy.photoID] == nil {
+            let orphaned = block.filter { found[$0.photoID] == nil }
+            let accepted = try account.acceptedDeletions(orphaned.map(\.photoID))
+            for copy in orphaned where !accepted.contains(copy.photoID) {
                 tally.note([SyncDifference(kind: .copyOrphaned, photoID: copy.photoID, path: copy.path)])
             }
             look(at: block, stop, tally)

@@ -150,7 +150,8 @@ import Testing
         #expect(second.result.exitCode == 0 && second.count("present") == 2 && second.count("bytes_sent") == 0)
         #expect(try await stage.sandbox.photos().count == 2)
         let quiet = try await stage.run("sync", "push", directory, "-q")
-        #expect(quiet.exitCode == 0 && quiet.output.isEmpty && quiet.errors.isEmpty)
+        #expect(quiet.exitCode == 0 && quiet.output.isEmpty)
+        #expect(quiet.errors == "mediactl: warning: 1 .txt is not backed up: the server does not accept this type\n")
     }
 
     @Test func namedFilesThatCannotBePushedAreFailures() async throws {

@@ -17,13 +17,16 @@ import Testing
         let command = try #require(
             try MediactlCommand.parseAsRoot([
                 "sync", "push", "a", "--include", "*.jpg", "--include", "*.heic", "--exclude", "x/", "-j", "3",
-                "--dry-run", "b", "--api-key-file", "k", "--server", "https://h/photos",
+                "--dry-run", "--changed", "--restore", "--no-default-excludes", "b", "--api-key-file", "k", "--server",
+                "https://h/photos",
             ]) as? SyncPush
         )
         #expect(command.paths == ["a", "b"])
         #expect(command.include == ["*.jpg", "*.heic"] && command.exclude == ["x/"])
         #expect(try FlagValue.read(command.jobs, "--jobs", SettingValue.jobs) == 3)
         #expect(command.dryRun && command.key.apiKeyFile == "k")
+        #expect(command.changed && command.restore && command.noDefaultExcludes)
+        #expect(try MediactlCommand.parseAsRoot(["sync", "forget", "a", "--dry-run"]) is SyncForget)
     }
 
     @Test func listAndDownloadTakeEveryFlag() throws {

@@ -54,6 +54,11 @@ import Testing
                 JSONRenderer.download(DownloadItem(id: "p-1", state: state, path: path, error: error))
             )
         }
+        + DeletionAcceptance.Item.State.allCases.map { state in
+            let error = state == .failed ? PhotoSyncError(.photoNotDeleted) : nil
+            let item = DeletionAcceptance.Item(target: [0x61], state: state, error: error)
+            return ("sync-forget", "item", JSONRenderer.acceptance(item))
+        }
         + SyncDifference.Kind.allCases.map {
             ("sync-verify", "item", JSONRenderer.difference(SyncDifference(kind: $0, photoID: "p-1")))
         }
@@ -175,7 +180,8 @@ import Testing
     @Test(
         arguments: [
             (.uploaded, nil, 0), (.present, nil, 0), (.planned, nil, 0), (.unconfirmed, nil, 6), (.foreign, nil, 10),
-            (.skipped, nil, 0), (.skipped, .unknownExtension, 0), (.skipped, .fileTooLarge, 2),
+            (.skipped, nil, 0), (.skipped, .unknownExtension, 0), (.failed, .fileTooLarge, 2),
+            (.changed, .changedSinceUpload, 13), (.deleted, nil, 0), (.forgotten, nil, 0), (.excluded, nil, 0),
             (.skipped, .emptyFile, 0), (.failed, .sourceChanged, 13), (.failed, .serverError, 7),
             (.cancelled, nil, 130),
         ] as [(PushItem.State, OutcomeCode?, Int32)]

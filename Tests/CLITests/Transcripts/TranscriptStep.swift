@@ -23,6 +23,8 @@ struct TranscriptStep: Sendable {
     var environment: [String: String] = [:]
     /// Keeps the value of a key of the first JSON record that has it.
     var kept: (name: String, key: String)?
+    /// Name of a photo that is deleted on the photo server before this step.
+    var deletedBefore: String?
     /// Whether each line must fit the terminal: that of tables, and not of values that are copied whole.
     var isTable = false
     /// Whether it may take long enough to tell where it stands.
@@ -143,6 +145,10 @@ enum TranscriptScript {
         .look("claim-legacy --list"), .look("claim-legacy --list --json"), .look("claim-legacy --all --dry-run"),
         .no("claim-legacy"),
         .no("claim-legacy --all"), .asked("claim-legacy --all", "Claim them?"),
+        .init(purpose: .preparation, line: "sync pull --full", deletedBefore: "IMG_0002.jpg"),
+        .ok("sync push pictures"),
+        .look("sync forget pictures --dry-run"), .look("sync forget pictures/IMG_0002.jpg --dry-run --json"),
+        .no("sync forget pictures/IMG_0001.jpg"), .ok("sync forget pictures/IMG_0002.jpg"),
         .ok("login status"), .no("login status --sever"), .look("login status --json"),
         .look("logout --dry-run"), .look("logout --dry-run --json"), .no("logout --server ftp://media.test"),
         .ok("logout"),

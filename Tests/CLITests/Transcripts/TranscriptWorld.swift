@@ -122,6 +122,11 @@ final class TranscriptWorld: Sendable {
             for (name, value) in kept {
                 line = line.replacing("{\(name)}", with: value)
             }
+            if let name = step.deletedBefore {
+                for photo in try await sandbox.photos() where photo.originalFilename == name {
+                    try await sandbox.photoSync("DELETE", "photos/\(photo.id)")
+                }
+            }
             let result = try await run(line, step)
             if let (name, key) = step.kept {
                 let value = try #require(Self.value(of: key, in: result.output), "\(line): \(result)")

@@ -80,8 +80,29 @@ final class PushBench: Sendable {
         control: TransferControl = TransferControl(),
         progress: (@Sendable (PushProgress) -> Void)? = nil
     ) async -> Outcome {
-        let items = Noted<[PushItem]>([])
         let options = Push.Options(jobs: jobs, hashers: 2, isDryRun: dryRun, retry: retry)
+        return await push(paths, options, as: account, control: control, progress: progress)
+    }
+
+    /// The same with other options.
+    func pushWith(
+        _ paths: [[UInt8]]? = nil,
+        dryRun: Bool = false,
+        _ change: (inout Push.Options) -> Void
+    ) async -> Outcome {
+        var options = Push.Options(hashers: 2, isDryRun: dryRun, retry: PushBench.patience)
+        change(&options)
+        return await push(paths, options)
+    }
+
+    private func push(
+        _ paths: [[UInt8]]?,
+        _ options: Push.Options,
+        as account: SyncAccount? = nil,
+        control: TransferControl = TransferControl(),
+        progress: (@Sendable (PushProgress) -> Void)? = nil
+    ) async -> Outcome {
+        let items = Noted<[PushItem]>([])
         let push = Push(account ?? self.account, hashes: hashes, options: options)
         do {
             let result = try await push.run(

@@ -50,18 +50,17 @@ import Testing
         try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
         // The count of the server is as before.
         try await bench.sandbox.addPhotos()
-        let again = await bench.push(dryRun: isDryRun)
+        let again = await bench.pushWith(dryRun: isDryRun) { $0.restores = true }
         #expect(again.states == ["a.jpg": isDryRun ? .planned : .uploaded, "b.jpg": .present])
         guard !isDryRun else { return }
         let newID = try #require(again.item("a.jpg")?.photoID)
         #expect(newID != id)
         #expect(try await bench.sandbox.photos().contains { $0.id == newID })
-        // The index still has both.
         #expect(await bench.push().item("a.jpg")?.photoID == newID)
     }
 
-    /// The same for a downloaded copy that the server had rewritten: it is the last one now.
-    @Test func aRewrittenCopyOfADeletedPhotoIsSent() async throws {
+    /// The same for a downloaded copy that the server had rewritten.
+    @Test func aRewrittenCopyOfADeletedPhotoStaysDeleted() async throws {
         let bench = try await PushBench()
         let path = try bench.write("a.jpg", "as the server had rewritten it")
         let id = try #require(try await bench.sandbox.addPhotos(#"{"content":"as it was"}"#).first)
@@ -80,7 +79,8 @@ import Testing
         ])
         #expect(await bench.push().states == ["a.jpg": .present])
         try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
-        #expect(await bench.push().states == ["a.jpg": .uploaded])
+        #expect(await bench.push().states == ["a.jpg": .deleted])
+        #expect(await bench.pushWith { $0.restores = true }.states == ["a.jpg": .uploaded])
     }
 
     /// Another device of the user uploads at the same moment, so the count grows although this upload is nobody's.
@@ -155,8 +155,8 @@ import Testing
         #expect(try await bench.uploads.isEmpty)
     }
 
-    /// The same once the photo is gone from the server: then the file is the only one there is.
-    @Test func aRewrittenDownloadOfALostPhotoIsSent() async throws {
+    /// The same once the photo is gone from the server: uploaded on request, the file is the new photo.
+    @Test func aRewrittenDownloadOfALostPhotoIsRestored() async throws {
         let bench = try await PushBench()
         let path = try bench.write("download.jpg", "as rewritten")
         try await bench.account.library.keep([
@@ -170,7 +170,8 @@ import Testing
                 serverSHA256: PushOwnershipTests.uploaded
             )
         ])
-        #expect(await bench.push().states == ["download.jpg": .uploaded])
+        #expect(await bench.push().states == ["download.jpg": .deleted])
+        #expect(await bench.pushWith { $0.restores = true }.states == ["download.jpg": .uploaded])
         // The file is a copy of the new photo now, not of the old one.
         #expect(try bench.copies.map(\.photoID) == [try await bench.sandbox.photos()[0].id])
     }

@@ -1,0 +1,90 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaStore
+internal import PhotoSync
+
+struct SyncForget: ContextCommand {
+    static let schema = "mediactl.sync-forget/1"
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Accept that photos were deleted on the server.",
+        discussion: """
+            Pushes no longer count them, and sync verify no longer reports their copies. Local files and the server are not \
+            changed. To undo it, upload the file again with mediactl sync push --restore FILE.
+
+            Examples:
+              mediactl sync forget Pictures/IMG_0001.jpg
+              mediactl sync forget Pictures/2019 --dry-run
+              mediactl sync forget 4ad8a4cc-3164-4b56-b986-11cd9f6d52da
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp("Photos, directories with photos, and IDs of photos.", valueName: "path-or-id"),
+        completion: .file()
+    )
+    var targets: [String]
+
+    @Flag(name: .dryRun, help: "Show which deletions would be accepted, without accepting them.")
+    var dryRun = false
+
+    @OptionGroup(title: "Connection options") var connection: ServerOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !targets.contains("") else { throw ValidationError("An empty path.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await SyncSession.open(console, global, connection)
+        let account = SyncAccount(
+            client: try session.client(key: nil),
+            deviceID: session.login?.deviceID,
+            index: session.index,
+            library: session.library
+        )
+        try console.requireOutput()
+        let acceptance = DeletionAcceptance(account, hashes: session.settings.hashCache())
+        let items = try await acceptance.run(targets.map { RawArguments.bytes(of: $0) }, isDryRun: dryRun)
+        let tally = ItemTally<DeletionAcceptance.Item.State>()
+        for item in items {
+            tally.add(item.state, item.exitCode)
+            console.result(JSONRenderer.acceptance(item), TextRenderer.acceptance(item))
+            if let diagnosis = item.diagnosis { console.error(diagnosis) }
+        }
+        let code = console.exitCode(tally.exitCode(isStopped: false))
+        console.summary([
+            "server": .string(session.address), "dry_run": .bool(dryRun), "items": JSONValue(tally.total),
+            "forgotten": JSONValue(tally.count(.forgotten)), "planned": JSONValue(tally.count(.planned)),
+            "failed": JSONValue(tally.count(.failed)), "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}
+
+extension DeletionAcceptance.Item {
+    fileprivate var diagnosis: Diagnosis? { error.map { ErrorCatalogue.diagnosis(of: $0) } }
+    fileprivate var exitCode: ExitCode { diagnosis?.exitCode ?? .success }
+}
+
+extension JSONRenderer {
+    static func acceptance(_ item: DeletionAcceptance.Item) -> JSONObject {
+        [
+            "target": path(item.target), "state": .string(item.state.rawValue),
+            "photo_id": JSONValue(item.photoID), "file_name": JSONValue(item.fileName),
+            "exit_code": exitCode(item.exitCode), "error": error(item.diagnosis),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func acceptance(_ item: DeletionAcceptance.Item) -> [String] {
+        let target = TerminalText.escaped(item.target)
+        let photo = item.fileName.map { " (\(TerminalText.escaped($0)))" } ?? ""
+        return switch item.state {
+        case .forgotten: ["\(target)\(photo): deletion accepted"]
+        case .planned: ["\(target)\(photo): the deletion would be accepted"]
+        case .failed: []
+        }
+    }
+}

@@ -1,0 +1,104 @@
+public import Foundation
+import GRDB
+
+/// A photo that a server had, and that a complete listing no longer contains. No server remembers deletions (photosync
+/// contract, new facts, 3), and the index can be lost, so they are stored here.
+public struct PhotoDeletion: Sendable, Equatable {
+    /// What follows from the deletion.
+    public enum State: String, Sendable, CaseIterable, Codable {
+        /// The photo is not uploaded again, and each push counts it.
+        case deleted
+        /// The user has accepted the deletion: it is not counted any more.
+        case accepted
+        /// The server may have deleted the photo by itself, because of its ownership defect: it is uploaded again.
+        case purged
+    }
+
+    /// Address of the server.
+    public var server: String
+    /// The server's id of the photo.
+    public var photoID: String
+    /// SHA-256 of the bytes as uploaded, 64 lower-case hexadecimal characters.
+    public var sha256: String
+    /// The name as uploaded. Untrusted text; empty when unknown.
+    public var name: String
+    /// What follows from it.
+    public var state: State
+    /// When the deletion was found, by this machine's clock.
+    public var foundAt: Date
+
+    /// Makes a deletion.
+    public init(
+        server: String,
+        photoID: String,
+        sha256: String,
+        name: String = "",
+        state: State = .deleted,
+        foundAt: Date
+    ) {
+        self.server = server
+        self.photoID = photoID
+        self.sha256 = sha256
+        self.name = name
+        self.state = state
+        self.foundAt = foundAt
+    }
+}
+
+extension PhotoDeletion: Storable {
+    static let table = "photo_deletions"
+
+    private enum CodingKeys: String, CodingKey {
+        case server, sha256, name, state
+        case photoID = "photo_id"
+        case foundAt = "found_at"
+    }
+}
+
+extension LibraryStore {
+    /// The deletions of these photos, in no particular order.
+    public func deletions(ofPhotos ids: [String], server: String) throws(StoreError) -> [PhotoDeletion] {
+        try deletions(where: "photo_id = ? AND server = ?", ids, server)
+    }
+
+    /// The deletions of photos that had these bytes when they were uploaded, in no particular order.
+    public func deletions(withDigests digests: [String], server: String) throws(StoreError) -> [PhotoDeletion] {
+        try deletions(where: "sha256 = ? AND server = ?", digests, server)
+    }
+
+    private func deletions(
+        where condition: String,
+        _ keys: [String],
+        _ server: String
+    ) throws(StoreError) -> [PhotoDeletion] {
+        try connection.readBeside { db in
+            try Set(keys).flatMap { key in try Stored<PhotoDeletion>.values(db, where: condition, [key, server]) }
+        }
+    }
+
+    /// Stores deletions that are not stored yet, in one commit; those that are stay as they are.
+    public func add(_ deletions: [PhotoDeletion]) throws(StoreError) {
+        guard !deletions.isEmpty else { return }
+        try connection.write { db in
+            for deletion in deletions { try Stored(deletion).insert(db, onConflict: .ignore) }
+        }
+    }
+
+    /// Stores deletions, each in place of an earlier one of the same photo, in one commit.
+    public func keep(_ deletions: [PhotoDeletion]) throws(StoreError) {
+        guard !deletions.isEmpty else { return }
+        try connection.write { db in
+            for deletion in deletions { try Stored(deletion).upsert(db) }
+        }
+    }
+
+    /// Marks the deletions of a server that nobody has accepted as possibly its own doing.
+    public func doubtDeletions(of server: String) throws(StoreError) {
+        try connection.write { db in
+            try db.execute(
+                sql: "UPDATE photo_deletions SET state = ? WHERE server = ? AND state = ?",
+                arguments: [PhotoDeletion.State.purged.rawValue, server, PhotoDeletion.State.deleted.rawValue]
+            )
+        }
+    }
+}

@@ -1,0 +1,19 @@
+internal import MediaFiles
+
+/// What a photographer does not mean by "my pictures": hidden directories, trash, thumbnails, and files of the system.
+enum DefaultExcludes {
+    /// Directories end in a slash. Applied only below a specified directory, never to the directory itself.
+    static let texts = [
+        // Hidden directories, also .Trash-1000, .Trashes and .thumbnails.
+        ".*/",
+        // Trash of Windows, Synology, QNAP, and of file managers.
+        "$RECYCLE.BIN/", "RECYCLER/", "#recycle/", "@Recycle/", "[Tt]rash/", ".trashed-*",
+        // Thumbnails and metadata of NAS systems and of Windows.
+        "@eaDir/", "[Tt]humbs.db", "[Dd]esktop.ini", "System Volume Information/", "lost+found/",
+        // Metadata of macOS, and photos that Android is still writing.
+        "._*", ".DS_Store", ".pending-*",
+    ]
+
+    /// All texts are valid patterns; a test compares the counts.
+    static let patterns = texts.compactMap { try? GlobPattern($0) }
+}

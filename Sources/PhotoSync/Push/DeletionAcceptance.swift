@@ -1,0 +1,162 @@
+internal import Foundation
+internal import MediaFiles
+public import MediaStore
+internal import MediaSystem
+
+/// Accepts that photos were deleted on the server: pushes do not count them any more, and `Verification` does not report
+/// their copies. Neither the local files nor the server are changed.
+public struct DeletionAcceptance: Sendable {
+    /// The result for one photo, or for an argument that is none.
+    public struct Item: Sendable {
+        /// What became of it.
+        public enum State: String, Sendable, CaseIterable {
+            /// The deletion is accepted.
+            case forgotten
+            /// A dry run: it would be accepted.
+            case planned
+            /// Not a photo that was deleted on the server.
+            case failed
+        }
+
+        /// The argument, or a file in the specified directory.
+        public var target: [UInt8]
+        /// What became of it.
+        public var state: State
+        /// The server's id of the photo.
+        public var photoID: String?
+        /// The name as uploaded; nil when unknown. Untrusted text.
+        public var fileName: String?
+        /// Why it failed.
+        public var error: PhotoSyncError?
+    }
+
+    let account: SyncAccount
+    let hashes: HashCache
+    private let queue = StoreQueue()
+
+    /// Prepares an acceptance.
+    ///
+    /// - Parameters:
+    ///   - account: The account; sends no request.
+    ///   - hashes: Cached digests; unchanged files are not read again.
+    public init(_ account: SyncAccount, hashes: HashCache) {
+        self.account = account
+        self.hashes = hashes
+    }
+
+    /// Accepts the deletions of photos by id, by file, or of all files of a directory.
+    ///
+    /// - Parameters:
+    ///   - targets: Ids, and paths as bytes. A file need not exist any more if it is a recorded copy.
+    ///   - isDryRun: Whether to store nothing.
+    /// - Returns: One item for each photo, and one for each argument that is not a deleted photo. Files of a directory that
+    ///   were not deleted on the server are left out.
+    /// - Throws: `PhotoSyncError` `.storeUnusable`, `.busy`.
+    public func run(_ targets: [[UInt8]], isDryRun: Bool = false) async throws(PhotoSyncError) -> [Item] {
+        var items: [Item] = []
+        var deletions: [PhotoDeletion] = []
+        for target in targets {
+            let found = try await find(target)
+            if found.isEmpty {
+                items.append(try await refusal(of: target))
+            }
+            for (path, deletion) in found {
+                deletions.append(deletion)
+                items.append(
+                    Item(
+                        target: path,
+                        state: isDryRun ? .planned : .forgotten,
+                        photoID: deletion.photoID,
+                        fileName: deletion.name.isEmpty ? nil : deletion.name
+                    )
+                )
+            }
+        }
+        if !isDryRun { try await accept(deletions) }
+        return items
+    }
+
+    // MARK: Finding
+
+    private func find(_ target: [UInt8]) async throws(PhotoSyncError) -> [([UInt8], PhotoDeletion)] {
+        let id = String(decoding: target, as: UTF8.self)
+        let named = try await queue.run { [account] in try DeletedPhotos(account).withIDs([id])[id] }
+        if let named { return [(target, named)] }
+        let recorded = try await ofCopies(at: target)
+        guard recorded.isEmpty else { return recorded.map { (target, $0) } }
+        var found: [([UInt8], PhotoDeletion)] = []
+        let candidates = await PushPlan.make([target], options: Push.Options()).candidates
+        do {
+            let hashing = TreeHashing(hashes: hashes, now: account.now)
+            try await hashing.forEachBlock(of: candidates.map(\.path), onRead: { _ in }) { block, outcomes in
+                found += try await deleted(candidates[block].map(\.path), outcomes)
+            }
+        } catch {
+            throw PhotoSyncError.ofStore(error)
+        }
+        return found
+    }
+
+    /// By the record of the file, which may have changed or be gone.
+    private func ofCopies(at path: [UInt8]) async throws(PhotoSyncError) -> [PhotoDeletion] {
+        let absolute = PushCandidate(path: path, isNamed: true).absolutePath
+        return try await queue.run { [account] in
+            let copies = try account.library.copies(at: [absolute], server: account.server)
+            return Array(try DeletedPhotos(account).withIDs(copies.map(\.photoID)).values)
+        }
+    }
+
+    private func deleted(
+        _ paths: [[UInt8]],
+        _ outcomes: [TreeHashing.Outcome]
+    ) async throws(PhotoSyncError) -> [([UInt8], PhotoDeletion)] {
+        let digests = outcomes.map { try? $0.get().sha256 }
+        let own = OwnPhotos(account)
+        let listed = try await own.known(digests.compactMap(\.self))
+        let deletions = try await own.deletions(withDigests: digests.compactMap(\.self))
+        return zip(paths, digests).compactMap { path, digest in
+            guard let digest, listed[digest] == nil, let deletion = deletions[digest] else { return nil }
+            return (path, deletion)
+        }
+    }
+
+    private func refusal(of target: [UInt8]) async throws(PhotoSyncError) -> Item {
+        let id = String(decoding: target, as: UTF8.self)
+        let absolute = PushCandidate(path: target, isNamed: true).absolutePath
+        let isKnown = try await queue.run { [account] in
+            let copies = try account.library.copies(at: [absolute], server: account.server)
+            return try !account.index.photos([id] + copies.map(\.photoID), of: account.server).isEmpty
+        }
+        let isThere = FileIdentity(ofRegularFile: target) != nil || FileWalk.isDirectory(target)
+        let error = PhotoSyncError(
+            isKnown || isThere ? .photoNotDeleted : .unknownPhoto,
+            value: id,
+            photoID: id
+        )
+        return Item(target: target, state: .failed, error: error)
+    }
+
+    // MARK: Storing
+
+    /// The same bytes may have been deleted more than once.
+    private func accept(_ deletions: [PhotoDeletion]) async throws(PhotoSyncError) {
+        let (library, server) = (account.library, account.server)
+        try await queue.run {
+            let earlier = try library.deletions(withDigests: deletions.map(\.sha256), server: server)
+            try library.keep(
+                (earlier + deletions).map { deletion in
+                    var accepted = deletion
+                    accepted.state = .accepted
+                    return accepted
+                }
+            )
+        }
+    }
+}
+
+extension SyncAccount {
+    /// Those of these photos whose deletion the user has accepted.
+    func acceptedDeletions(_ ids: [String]) throws -> Set<String> {
+        Set(try library.deletions(ofPhotos: ids, server: server).filter { $0.state == .accepted }.map(\.photoID))
+    }
+}

@@ -1,0 +1,105 @@
+internal import MediaStore
+internal import MediaSystem
+
+/// Which of the missing photos are new. The others are not uploaded without a decision of the user.
+extension PushRun {
+    /// Reports photos that were deleted on the server, and copies that changed since they were uploaded or downloaded.
+    ///
+    /// - Parameters:
+    ///   - missing: Photos whose bytes are not on the server.
+    ///   - known: Photos of the index with these bytes.
+    ///   - block: The block in which they are open.
+    /// - Returns: The photos to upload.
+    /// - Throws: What the pull throws, and errors of the stores.
+    func admit(
+        _ missing: [PhotoToSend],
+        _ known: [String: PhotoRecord],
+        _ block: inout PushBlock
+    ) async throws -> [PhotoToSend] {
+        guard !missing.isEmpty else { return [] }
+        let rest = try await withoutDeleted(missing, known, &block)
+        return try await withoutRecognized(try await withoutChanged(rest, &block), &block)
+    }
+
+    // MARK: Deleted on the server
+
+    private func withoutDeleted(
+        _ photos: [PhotoToSend],
+        _ known: [String: PhotoRecord],
+        _ block: inout PushBlock
+    ) async throws -> [PhotoToSend] {
+        var deletions: [String: PhotoDeletion] = [:]
+        // An incremental pull does not list deletions (photosync contract section 5).
+        let missing = Set(photos.map(\.digest.sha256))
+        let vanished = known.filter { missing.contains($0.key) }
+        if options.isDryRun {
+            deletions = try await own.deletions(of: vanished)
+        } else if !vanished.isEmpty, !hasListedAll {
+            hasListedAll = true
+            try await pull(isFull: true)
+        }
+        deletions.merge(try await own.deletions(withDigests: photos.map(\.digest.sha256))) { first, stored in
+            stored.photoID == first.photoID ? stored : first
+        }
+        var rest: [PhotoToSend] = []
+        var held: [(PhotoToSend, PhotoDeletion)] = []
+        for photo in photos {
+            if let deletion = deletions[photo.digest.sha256], !isSentAgain(photo, deletion) {
+                held.append((photo, deletion))
+            } else {
+                rest.append(photo)
+            }
+        }
+        try await endDeleted(held, &block)
+        return rest
+    }
+
+    func endDeleted(_ photos: [(PhotoToSend, PhotoDeletion)], _ block: inout PushBlock) async throws {
+        if !options.isDryRun { try await own.store(photos.map(\.1)) }
+        for (photo, deletion) in photos {
+            end(photo, deletion.state == .accepted ? .forgotten : .deleted, photoID: deletion.photoID)
+            block.close(photo)
+        }
+    }
+
+    /// An accepted deletion is undone only for a file that the user specified.
+    func isSentAgain(_ photo: PhotoToSend, _ deletion: PhotoDeletion) -> Bool {
+        switch deletion.state {
+        case .purged: true
+        case .deleted: options.restores
+        case .accepted: options.restores && photo.candidate.isNamed
+        }
+    }
+
+    // MARK: Changed copies
+
+    private func withoutChanged(_ photos: [PhotoToSend], _ block: inout PushBlock) async throws -> [PhotoToSend] {
+        guard !options.sendsChanged, !photos.isEmpty else { return photos }
+        let digests = Dictionary(photos.map { ($0.candidate.absolutePath, $0.digest.sha256) }) { first, _ in first }
+        let changed = try await own.changedCopies(digests)
+        var rest: [PhotoToSend] = []
+        for photo in photos {
+            guard let copy = changed[photo.candidate.absolutePath] else {
+                rest.append(photo)
+                continue
+            }
+            endChanged(photo, photoID: copy.photoID)
+            block.close(photo)
+        }
+        return rest
+    }
+
+    func endChanged(_ photo: PhotoToSend, photoID: String) {
+        let error = PhotoSyncError(.changedSinceUpload, path: photo.candidate.path, photoID: photoID)
+        end(
+            PushItem(
+                path: photo.candidate.path,
+                state: .changed,
+                sizeBytes: photo.digest.identity.size,
+                sha256: photo.digest.sha256,
+                photoID: photoID,
+                error: error
+            )
+        )
+    }
+}

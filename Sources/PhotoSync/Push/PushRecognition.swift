@@ -1,0 +1,104 @@
+internal import Foundation
+internal import MediaFiles
+internal import MediaStore
+internal import MediaSystem
+internal import MediaTransport
+
+/// A photo of which a file is a copy, by its stamp: the id that the server writes into the copies that it rewrites
+/// (photosync contract, new facts, 1). Another machine has downloaded it, so that no record of this one knows it.
+private struct StampedFile: Sendable {
+    var photo: PhotoToSend
+    var id: String
+}
+
+extension PushRun {
+    /// Reports files that are copies of photos on the server by stamp and stored length. An edited copy keeps the stamp, so
+    /// one of another length is a changed copy.
+    ///
+    /// - Returns: The photos to upload.
+    /// - Throws: Errors of the stores.
+    func withoutRecognized(_ photos: [PhotoToSend], _ block: inout PushBlock) async throws -> [PhotoToSend] {
+        let stamped = await Self.stamped(photos)
+        let ids = Array(Set(stamped.map(\.id)))
+        guard !ids.isEmpty else { return photos }
+        let listed = try await own.listed(ids: ids)
+        let deletions = try await own.deletions(withIDs: ids)
+        let lengths = await lengths(of: Array(listed.keys))
+        let rewritten = try await own.rewrittenCopies(Array(listed.keys))
+        try stopIfAsked()
+        var present: [(PhotoToSend, PhotoRecord)] = []
+        var deleted: [(PhotoToSend, PhotoDeletion)] = []
+        for file in stamped {
+            if let record = listed[file.id], let length = lengths[file.id] {
+                let known = rewritten[file.id] ?? []
+                switch length {
+                case .success(file.photo.digest.identity.size)
+                where known.isEmpty || known.contains(file.photo.digest.sha256):
+                    present.append((file.photo, record))
+                case .success where options.sendsChanged: break
+                case .success:
+                    endChanged(file.photo, photoID: file.id)
+                    block.close(file.photo)
+                case .failure(let error):
+                    endUnrecognized(file, error)
+                    block.close(file.photo)
+                }
+            } else if let deletion = deletions[file.id], !isSentAgain(file.photo, deletion) {
+                deleted.append((file.photo, deletion))
+            }
+        }
+        try await endDeleted(deleted, &block)
+        try await endPresent(present, &block)
+        let closed = Set(photos.map(\.candidate.path)).subtracting(block.open.map(\.candidate.path))
+        return photos.filter { !closed.contains($0.candidate.path) }
+    }
+
+    private static func stamped(_ photos: [PhotoToSend]) async -> [StampedFile] {
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        return await withBoundedTasks(photos, limit: cores) { (photo: PhotoToSend) -> StampedFile? in
+            await BlockingWork.run {
+                (try? SourceFile(path: photo.candidate.path)).flatMap { PhotoStamp.read(from: $0) }
+                    .map { StampedFile(photo: photo, id: $0) }
+            }
+        }.compactMap(\.self)
+    }
+
+    private func lengths(of ids: [String]) async -> [String: Result<Int64, PhotoSyncError>] {
+        let (client, control) = (account.client, control)
+        let lengths = await withBoundedTasks(ids, limit: options.jobs) { id in
+            await Result<Int64, PhotoSyncError>.awaiting { () async throws(PhotoSyncError) in
+                try await client.storedLength(of: id, control: control)
+            }
+        }
+        return Dictionary(zip(ids, lengths)) { first, _ in first }
+    }
+
+    /// Whether it is a copy is not known, so that it is not uploaded as a new photo.
+    private func endUnrecognized(_ file: StampedFile, _ error: PhotoSyncError) {
+        let failure = SendFailure(error: error.at(file.photo.candidate.path), takenAt: nil, bytesSent: 0, attempts: 0)
+        end(file.photo, error.code == .cancelled ? .cancelled : .failed, photoID: file.id, failure: failure)
+    }
+}
+
+extension OwnPhotos {
+    /// The photos of this user's listing with these ids.
+    fileprivate func listed(ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
+        let (index, server) = (account.index, account.server)
+        return try await queue.run { [account] in
+            // A dry run does not pull, so the index may have another user's photos.
+            guard try account.state() != nil else { return [:] }
+            return try index.photosByID(ids, of: server)
+        }
+    }
+
+    /// By id, the digests of verified copies that the server had rewritten. A file with the stamp and the length, but
+    /// other bytes, is damaged.
+    fileprivate func rewrittenCopies(_ ids: [String]) async throws(PhotoSyncError) -> [String: Set<String>] {
+        let (library, server) = (account.library, account.server)
+        return try await queue.run {
+            let copies = try library.copies(ofPhotos: ids, server: server)
+                .filter { $0.state == .present && $0.source == .downloaded && $0.sha256 != $0.serverSHA256 }
+            return Dictionary(grouping: copies, by: \.photoID).mapValues { Set($0.compactMap(\.sha256)) }
+        }
+    }
+}

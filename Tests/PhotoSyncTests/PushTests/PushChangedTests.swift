@@ -1,0 +1,83 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+/// A copy that changed since it was uploaded or downloaded may be damaged, and is no new photo without a decision.
+@Suite struct PushChangedTests {
+    private func verify(_ bench: PushBench) async throws -> Int {
+        let verification = Verification(bench.account, hashes: bench.hashes)
+        return try await verification.run(onDifference: { _ in }).counts[.copyChanged] ?? 0
+    }
+
+    @Test(arguments: [false, true]) func aChangedOriginalIsNotUploaded(isDryRun: Bool) async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "as it was taken")
+        let id = try #require(await bench.push().item("a.jpg")?.photoID)
+        try bench.write("a.jpg", "as it was tAken")
+        try bench.write("new.jpg")
+        let outcome = await bench.push(dryRun: isDryRun)
+        #expect(outcome.states == ["a.jpg": .changed, "new.jpg": isDryRun ? .planned : .uploaded])
+        #expect(outcome.item("a.jpg")?.photoID == id)
+        #expect(outcome.item("a.jpg")?.error?.code == .changedSinceUpload)
+        #expect(try await bench.uploads.count == (isDryRun ? 1 : 2))
+        #expect(try await verify(bench) == 1)
+        // Also the next time.
+        #expect(await bench.push().item("a.jpg")?.state == .changed)
+        #expect(try await verify(bench) == 1)
+    }
+
+    @Test func aChangedDownloadIsNotUploaded() async throws {
+        let bench = try await PushBench("--photosync-rewrite", "off")
+        let id = try #require(try await bench.sandbox.addPhotos(#"{"content":"as uploaded"}"#).first)
+        _ = try await Pull(bench.account).run()
+        let directory = Array(bench.photos.path.utf8)
+        let download = Download(bench.account, hashes: bench.hashes)
+        _ = try await download.run(.ids([id]), to: directory, onItem: { _ in })
+        let path = try #require(try bench.copies.first).path
+        try Data("damaged".utf8).write(to: URL(fileURLWithPath: String(decoding: path, as: UTF8.self)))
+        let outcome = await bench.push()
+        #expect(outcome.items.map(\.state) == [.changed] && outcome.items.first?.photoID == id)
+        #expect(try await bench.uploads.isEmpty)
+    }
+
+    @Test func aChangedFileIsUploadedOnRequest() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "as it was taken")
+        let id = try #require(await bench.push().item("a.jpg")?.photoID)
+        try bench.write("a.jpg", "edited")
+        #expect(await bench.pushWith(dryRun: true) { $0.sendsChanged = true }.states == ["a.jpg": .planned])
+        let outcome = await bench.pushWith { $0.sendsChanged = true }
+        #expect(outcome.states == ["a.jpg": .uploaded])
+        #expect(outcome.item("a.jpg")?.photoID != id)
+        #expect(await bench.push().states == ["a.jpg": .present])
+        // Nothing was replaced.
+        #expect(try await bench.sandbox.photos().count == 2)
+        #expect(try await verify(bench) == 0)
+    }
+
+    /// Another file has the same bytes, and no record: it is new.
+    @Test func aNewFileWithTheSameBytesIsUploaded() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "as it was taken")
+        _ = await bench.push()
+        try bench.write("a.jpg", "edited")
+        try bench.write("b.jpg", "edited")
+        let outcome = await bench.push()
+        #expect(outcome.states == ["a.jpg": .changed, "b.jpg": .uploaded])
+    }
+
+    /// Two files that exchanged their names are the same two photos.
+    @Test func renamedFilesAreNotChanged() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "one")
+        try bench.write("b.jpg", "two")
+        _ = await bench.push()
+        try bench.write("a.jpg", "two")
+        try bench.write("b.jpg", "one")
+        #expect(await bench.push().states == ["a.jpg": .present, "b.jpg": .present])
+    }
+}
