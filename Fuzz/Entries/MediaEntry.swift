@@ -23,6 +23,12 @@
             if let seconds = MediaCreationTime.seconds(of: file), seconds < 631_152_000 || seconds > Int64(time(nil)) {
                 return "made at \(seconds)"
             }
+            let structure = PhotoStructure(of: file)
+            if let dimensions = structure.dimensions, dimensions.width < 0 || dimensions.height < 0 {
+                return "dimensions of \(dimensions)"
+            }
+            if structure.format == nil, structure.integrity == .intact { return "an intact file of no format" }
+            if PhotoStamp.read(from: file)?.isEmpty == true { return "an empty stamp" }
             let facts = CaptureFacts.reading(file)
             if let latitude = facts.latitude, let longitude = facts.longitude,
                 !(abs(latitude) <= 90 && abs(longitude) <= 180)

@@ -64,7 +64,7 @@ enum HEIFExifItem {
 }
 
 /// The `iloc` box (ISO/IEC 14496-12 section 8.11.3).
-private struct ItemLocations {
+struct ItemLocations {
     private var fields: FieldReader
     private let version: UInt8
     private let offsetSize: Int
@@ -112,10 +112,39 @@ private struct ItemLocations {
         }
         return nil
     }
+
+    /// Calls `isValid` for each piece of each item in this file or in `idat`, until it returns false.
+    ///
+    /// - Returns: Whether the box is valid, and all pieces are.
+    func forEachExtent(
+        _ isValid: (_ item: UInt64, _ isInItemData: Bool, _ offset: Int64, _ count: Int64) -> Bool
+    ) -> Bool {
+        var fields = fields
+        guard let count = fields.next(version < 2 ? 2 : 4) else { return false }
+        for _ in 0..<count {
+            guard let item = fields.next(version < 2 ? 2 : 4), let method = version == 0 ? 0 : fields.next(2),
+                let dataReference = fields.next(2), let base = fields.next(baseSize), let extents = fields.next(2)
+            else { return false }
+            // Pieces that take no bytes of the box would make its loop endless.
+            guard extents <= 1 || indexSize + offsetSize + lengthSize > 0 else { return false }
+            for _ in 0..<extents {
+                guard fields.next(indexSize) != nil, let offset = fields.next(offsetSize),
+                    let length = fields.next(lengthSize)
+                else { return false }
+                // Pieces of other items, and in other files, are not looked at.
+                guard dataReference == 0, method & 15 <= 1 else { continue }
+                let (start, isTooFar) = base.addingReportingOverflow(offset)
+                guard !isTooFar, isValid(item, method & 15 == 1, Int64(clamping: start), Int64(clamping: length)) else {
+                    return false
+                }
+            }
+        }
+        return true
+    }
 }
 
 /// Numbers one behind the other.
-private struct FieldReader {
+struct FieldReader {
     let bytes: [UInt8]
     var offset: Int
 
@@ -237,6 +266,7 @@ package struct PhotoExif {
         let exif = tiff.entries(at: tiff.offset(first[0x8769]), of: &content)
         let gps = tiff.entries(at: tiff.offset(first[0x8825]), of: &content)
         model = tiff.text(first[0x0110], of: &content).flatMap { String(validating: $0, as: UTF8.self) }
+        imageUniqueID = tiff.text(exif[0xA420], of: &content).flatMap { String(validating: $0, as: UTF8.self) }
         for tag in Self.dates.flatMap({ [$0.date, $0.offset, $0.fraction] }) {
             texts[tag] = tiff.text(exif[tag] ?? first[tag], of: &content)
         }
@@ -248,6 +278,9 @@ package struct PhotoExif {
 
     /// The camera's model, without its maker; nil when it is not UTF-8.
     package let model: String?
+
+    /// `ImageUniqueID`; nil when it is not UTF-8. PhotoSync servers write the id of the photo there.
+    package let imageUniqueID: String?
 
     /// Microseconds since 1970 of `DateTimeOriginal`, else `DateTimeDigitized`, else `DateTime`, with their fractions and
     /// offsets, and whether there was an offset; nil where none of them names a time that exists in the years 1 to 9999.
