@@ -3,7 +3,7 @@ extension OutcomeCode {
     static let photoCodes: [OutcomeCode] = [
         .notLoggedIn, .noDevice, .invalidDevice, .keyNotRotated, .invalidDate, .unknownPhoto, .neverSynchronized,
         .bodyTooSlow, .setupRequired, .stubServer, .listingIncomplete, .repeatedCursor, .ownershipDefect, .notOwned,
-        .notConfirmed,
+        .notConfirmed, .wrongPhoto, .unverifiedPhoto, .undeliverable,
     ]
 
     /// No API key is stored for the server, or it rejected e-mail address and password.
@@ -95,6 +95,28 @@ extension OutcomeCode {
     )
     /// A photo was uploaded, but is not listed as owned by this account.
     public static let notConfirmed = OutcomeCode("not_confirmed", 6, "the server does not list the photo yet{said}")
+
+    /// A downloaded file carries the ID of another photo.
+    public static let wrongPhoto = OutcomeCode(
+        "wrong_photo",
+        8,
+        "the server sent another photo{said}",
+        hint: "nothing was stored; to check all photos on the server: mediactl sync verify --server-content"
+    )
+    /// A downloaded file could not be verified; it is stored under a name that ends in .unverified.
+    public static let unverifiedPhoto = OutcomeCode(
+        "unverified_photo",
+        8,
+        "{file} cannot be verified{said}",
+        hint: "keep any other copy; to check all photos on the server: mediactl sync verify --server-content"
+    )
+    /// The server lists the photo, but has no bytes of it.
+    public static let undeliverable = OutcomeCode(
+        "photo_undeliverable",
+        5,
+        "the server lists the photo, but has no file of it{said}",
+        hint: "keep any local copy; to upload it again from a local original: mediactl sync repair"
+    )
 
     static let tapeCodes: [OutcomeCode] = [
         .tapeNotFound, .tapeAmbiguous, .clipNotFound, .titleEmpty, .trimTooLong, .notForThisKind, .outOfRange,

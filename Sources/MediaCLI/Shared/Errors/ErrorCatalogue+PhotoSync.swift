@@ -21,6 +21,7 @@ extension ErrorCatalogue {
         case .invalidDate, .fileUnreadable, .fileTooLarge, .sourceChanged: fileWords(for: error)
         case .targetUnusable, .targetExists, .checksumMismatch, .lengthMismatch, .unknownPhoto: copyWords(for: error)
         case .notFound, .setupRequired, .unexpectedAnswer: answerWords(for: error)
+        case .wrongPhoto, .unverifiedPhoto, .undeliverable: damageWords(for: error)
         case .notOwned where error.path == nil:
             Words(
                 "the server has this photo, but does not list it as yours\(error.said)",
@@ -98,6 +99,17 @@ extension ErrorCatalogue {
                 "there is no \(photo(error)) in the index",
                 hint: "mediactl sync list shows the IDs; mediactl sync --full updates the index"
             )
+        }
+    }
+
+    /// The hint leads on: to a local original, if there is one.
+    private static func damageWords(for error: PhotoSyncError) -> Words {
+        switch error.code {
+        case .wrongPhoto:
+            .table(error, message: "the server sent another photo in place of \(photo(error))\(error.said)")
+        case .unverifiedPhoto:
+            .table(error, message: "\(photo(error)) cannot be verified\(error.said); stored as \(error.file)")
+        default: .table(error, message: "the server lists \(photo(error)), but has no file of it\(error.said)")
         }
     }
 
