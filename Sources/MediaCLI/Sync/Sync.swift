@@ -23,6 +23,7 @@ struct Sync: ParsableCommand {
             """,
         subcommands: [
             SyncPull.self, SyncStatusCommand.self, SyncList.self, SyncPush.self, SyncDownload.self, SyncVerify.self,
+            SyncRepair.self,
         ],
         defaultSubcommand: SyncPull.self
     )
