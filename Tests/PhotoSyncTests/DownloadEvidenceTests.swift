@@ -36,7 +36,8 @@ import Testing
 
     @Test(arguments: unbelievable)
     func whatCannotBeVerifiedIsNotAPhoto(what: String, body: String) async throws {
-        let bench = try bench(try server(body))
+        let server = try server(body)
+        let bench = try bench(server)
         for _ in 1...2 {
             // Downloaded again by each run, without piling up.
             let item = try #require(await bench.run().only, "\(what)")
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func averifiedDownloadReplacesTheUnverifiedFile() async throws {
+    @Test func aVerifiedDownloadReplacesTheUnverifiedFile() async throws {
         let digest = try digest(of: Self.uploaded)
         let server = try DownloadServer { request in
             .file(File(body: request.number == 1 ? "damaged" : Self.uploaded, digest: digest))
@@ -62,7 +63,8 @@ import Testing
     }
 
     @Test func anUnverifiedFileThatWasChangedIsKept() async throws {
-        let bench = try bench(try server("damaged"))
+        let server = try server("damaged")
+        let bench = try bench(server)
         await bench.run()
         try bench.put("repaired by hand", "2024/03/IMG_1.jpg.unverified")
         #expect(await bench.run().only?.state == .unverified)
@@ -75,7 +77,8 @@ import Testing
 
     @Test func theIDOfAnotherPhotoIsAnotherPhoto() async throws {
         let other = "4ad8a4cc-3164-4b56-b986-11cd9f6d52da"
-        let bench = try bench(try server(SmallPhoto.stampedText(other)))
+        let server = try server(SmallPhoto.stampedText(other))
+        let bench = try bench(server)
         let item = try #require(await bench.run().only)
         #expect(item.state == .failed)
         #expect(item.error?.code == .wrongPhoto)
@@ -105,7 +108,8 @@ import Testing
 
     @Test(arguments: [(1, 1, true), (2, 1, false)])
     func listedDimensionsAreCompared(width: Int, height: Int, isPhoto: Bool) async throws {
-        let bench = try bench(try server(SmallPhoto.stampedText("a")), dimensions: (width, height))
+        let server = try server(SmallPhoto.stampedText("a"))
+        let bench = try bench(server, dimensions: (width, height))
         #expect(await bench.run().only?.state == (isPhoto ? .rewritten : .unverified))
     }
 
@@ -126,7 +130,8 @@ import Testing
     }
 
     @Test func aPhotoThatWasDeletedMeanwhileIsNotListed() async throws {
-        let bench = try bench(try DownloadServer { _ in .refusal(404, "Photo not found") })
+        let server = try DownloadServer { _ in .refusal(404, "Photo not found") }
+        let bench = try bench(server)
         let item = try #require(await bench.run().only)
         #expect(item.state == .failed)
         #expect(item.error?.code == .notFound)
