@@ -23,7 +23,8 @@ public enum Program {
         return code.rawValue
     }
 
-    static func run(_ arguments: [String], in context: CommandContext) async -> ExitCode {
+    static func run(_ given: [String], in context: CommandContext) async -> ExitCode {
+        let arguments = SyncVerify.namingServerFiles(in: given)
         let command: any ParsableCommand
         do {
             command = try MediactlCommand.parseAsRoot(arguments)

@@ -3,7 +3,7 @@ extension OutcomeCode {
     static let photoCodes: [OutcomeCode] = [
         .notLoggedIn, .noDevice, .invalidDevice, .keyNotRotated, .invalidDate, .unknownPhoto, .neverSynchronized,
         .bodyTooSlow, .setupRequired, .stubServer, .listingIncomplete, .repeatedCursor, .ownershipDefect, .notOwned,
-        .notConfirmed, .changedSinceUpload, .photoNotDeleted,
+        .notConfirmed, .changedSinceUpload, .photoNotDeleted, .wrongPhoto, .unverifiedPhoto, .undeliverable,
     ]
 
     /// No API key is stored for the server, or it rejected e-mail address and password.
@@ -109,6 +109,27 @@ extension OutcomeCode {
         10,
         "{value} was not deleted on the server",
         hint: "mediactl sync --full updates the index"
+    )
+    /// A downloaded file carries the ID of another photo.
+    public static let wrongPhoto = OutcomeCode(
+        "wrong_photo",
+        8,
+        "the server sent another photo{said}",
+        hint: "nothing was stored; to check all photos on the server: mediactl sync verify --server-content"
+    )
+    /// A downloaded file could not be verified; it is stored under a name that ends in .unverified.
+    public static let unverifiedPhoto = OutcomeCode(
+        "unverified_photo",
+        8,
+        "{file} cannot be verified{said}",
+        hint: "keep any other copy; to check all photos on the server: mediactl sync verify --server-content"
+    )
+    /// The server lists the photo, but has no bytes of it.
+    public static let undeliverable = OutcomeCode(
+        "photo_undeliverable",
+        5,
+        "the server lists the photo, but has no file of it{said}",
+        hint: "keep any local copy; to upload it again from a local original: mediactl sync repair"
     )
 
     static let tapeCodes: [OutcomeCode] = [

@@ -93,7 +93,7 @@ struct DocumentationTests {
         )
         for number in 1...3 {
             let path = directory.file("pictures/IMG_000\(number).jpg")
-            try Data("photo \(number)".utf8).write(to: URL(filePath: path))
+            try Data(SmallPhoto.jpeg("photo \(number)")).write(to: URL(filePath: path))
             let taken = Date(timeIntervalSince1970: 1_781_000_000 + Double(number))
             try FileManager.default.setAttributes([.modificationDate: taken], ofItemAtPath: path)
         }

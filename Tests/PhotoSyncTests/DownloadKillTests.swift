@@ -12,11 +12,14 @@ import Testing
 @Suite struct DownloadKillTests {
     private typealias File = DownloadServer.File
 
-    private static let bodies = ["a": filler(3 << 20, seed: 1), "b": "small", "c": filler(2 << 20, seed: 3)]
+    private static let bodies = [
+        "a": filler(3 << 20, seed: 1), "b": "small",
+        "c": SmallPhoto.stampedText("c", filler(2 << 20, seed: 3)),
+    ]
 
     /// `c` is rewritten by the server; all have one name, so that a lost reservation would show.
     private func photos() throws -> [PhotoRecord] {
-        let uploaded = Self.bodies.merging(["c": "c as uploaded"]) { $1 }
+        let uploaded = Self.bodies.merging(["c": filler(2 << 20, seed: 4)]) { $1 }
         return try uploaded.sorted { $0.key < $1.key }.enumerated().map { place in
             try .of(place.element.value, id: place.element.key, uploadedAt: Int64(place.offset))
         }

@@ -17,8 +17,12 @@ import Testing
         }
 
         func upload(_ text: String, _ name: String) async throws {
+            try await upload(Array(text.utf8), name)
+        }
+
+        func upload(_ bytes: [UInt8], _ name: String) async throws {
             let path = bench.temporary.file("upload")
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
             let result = try await ChildProcess.run(
                 "curl",
                 [
@@ -38,26 +42,45 @@ import Testing
     /// Trap 12: the file differs from the one that was uploaded.
     @Test func aRewrittenFileIsFetchedOnce() async throws {
         let site = try await Site(["--photosync-rewrite", "0"])
-        try await site.upload("as uploaded", "a.jpg")
+        try await site.upload(SmallPhoto.jpeg, "a.jpg")
         try await site.pull()
         let item = try #require(await site.bench.run().only)
         #expect(item.state == .rewritten)
-        // The note that the sandbox puts behind what is no JPEG.
-        #expect(try site.bench.files() == ["2024/03/a.jpg": "as uploadedPhotoSync:\(item.id)"])
+        let content = try Data(contentsOf: URL(fileURLWithPath: site.bench.target + "/2024/03/a.jpg"))
+        // With the Exif segment, before all that was uploaded.
+        #expect(content.count > SmallPhoto.jpeg.count)
+        #expect(content.suffix(300) == Data(SmallPhoto.jpeg).suffix(300))
+        #expect(content.firstRange(of: Data(item.id.utf8)) != nil)
         #expect(await site.bench.run().items.isEmpty)
+    }
+
+    /// The server stamps every format that it takes.
+    @Test(arguments: [
+        "baseline-420.jpg", "progressive-420.jpg", "ffmpeg.png", "still.gif", "lossy.webp", "lossless.webp",
+        "still.heic",
+    ])
+    func rewrittenFilesOfAllFormatsAreVerified(name: String) async throws {
+        let site = try await Site(["--photosync-rewrite", "0"])
+        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "fixtures/media/photos/\(name)")
+        try await site.upload([UInt8](try Data(contentsOf: file)), name)
+        try await site.pull()
+        let item = try #require(await site.bench.run().only)
+        #expect(item.state == .rewritten, "\(item.error?.description ?? "")")
     }
 
     @Test func aFileThatIsRewrittenBetweenTwoTriesIsNotSpliced() async throws {
         let site = try await Site(["--photosync-rewrite", "600000"])
-        let text = filler(2 << 20)
-        try await site.upload(text, "a.jpg")
+        let photo = SmallPhoto.jpeg(filler(2 << 20))
+        try await site.upload(photo, "a.jpg")
         try await site.pull()
         try await site.sandbox.addFaults("photos-download:truncate=1500000,times=1")
         #expect(await site.bench.run().only?.error?.code == .transport)
         try await site.sandbox.photoSync("POST", "settle")
         let item = try #require(await site.bench.run().only)
         #expect(item.state == .rewritten)
-        #expect(try site.bench.files() == ["2024/03/a.jpg": text + "PhotoSync:\(item.id)"])
+        let content = try Data(contentsOf: URL(fileURLWithPath: site.bench.target + "/2024/03/a.jpg"))
+        #expect(content.suffix(photo.count - 20) == Data(photo).suffix(photo.count - 20))
     }
 
     @Test func aWrongByteIsNoticed() async throws {

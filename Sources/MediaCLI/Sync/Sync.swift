@@ -23,7 +23,7 @@ struct Sync: ParsableCommand {
             """,
         subcommands: [
             SyncPull.self, SyncStatusCommand.self, SyncList.self, SyncPush.self, SyncForget.self, SyncDownload.self,
-            SyncVerify.self,
+            SyncVerify.self, SyncRepair.self,
         ],
         defaultSubcommand: SyncPull.self
     )

@@ -150,7 +150,7 @@ struct DownloadRun: Sendable {
             isSaid ? TextRenderer.download(item, below: base, style: console.outputStyle) : []
         )
         guard let error = item.error else { return }
-        if item.state == .failed {
+        if item.state.isProblem {
             let diagnosis = ErrorCatalogue.diagnosis(of: error)
             let path = error.path == nil ? item.path : nil
             console.error(path.map { diagnosis.naming($0) } ?? diagnosis)
@@ -161,7 +161,8 @@ struct DownloadRun: Sendable {
 
     private func conclude(_ tally: ItemTally<DownloadItem.State>) {
         let words: [(state: DownloadItem.State, words: String)] = [
-            (.verified, "downloaded and verified"), (.rewritten, "rewritten by the server"),
+            (.verified, "downloaded and verified"), (.rewritten, "rewritten by the server and verified"),
+            (.unverified, "not verified"), (.undeliverable, "missing on the server"),
             (.planned, "to be downloaded"),
             (.present, "there already"), (.failed, "failed"), (.cancelled, "not done"),
         ]
@@ -169,9 +170,15 @@ struct DownloadRun: Sendable {
         console.note(counts.isEmpty ? "there is nothing to download" : counts)
         if tally.count(.rewritten) > 0 {
             console.note(
-                "the server changes the photos it stores: those it has rewritten cannot be compared with what was "
-                    + "uploaded, so only their length was checked"
+                "the server changes the photos it stores: of those it has rewritten, structure, dimensions, length and "
+                    + "ID were verified"
             )
+        }
+        if tally.count(.unverified) > 0 {
+            console.note("files that are not verified end in .unverified; the next run fetches them again")
+        }
+        if tally.count(.undeliverable) > 0 {
+            console.note("mediactl sync verify --server-files lists all photos that the server cannot deliver")
         }
     }
 
@@ -185,17 +192,24 @@ struct DownloadRun: Sendable {
         return [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun), "items": JSONValue(tally.total),
             "verified": count(.verified), "rewritten": count(.rewritten), "present": count(.present),
-            "planned": count(.planned), "failed": count(.failed), "cancelled": count(.cancelled),
+            "planned": count(.planned), "unverified": count(.unverified), "undeliverable": count(.undeliverable),
+            "failed": count(.failed), "cancelled": count(.cancelled),
             "bytes_received": .integer(bytesReceived ?? 0),
         ] + console.ending(code, after: run.display.elapsed)
     }
+}
+
+extension DownloadItem.State {
+    /// Whether the photo is not on this machine because something is wrong.
+    fileprivate var isProblem: Bool { [.failed, .unverified, .undeliverable].contains(self) }
 }
 
 extension DownloadItem {
     var exitCode: ExitCode {
         switch state {
         case .verified, .rewritten, .present, .planned: .success
-        case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+        case .failed, .unverified, .undeliverable:
+            error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
         case .cancelled: .interrupt
         }
     }
@@ -256,7 +270,7 @@ extension TextRenderer {
         case .planned: ["\(name): would be downloaded"]
         case .present: ["\(name): there already"]
         case .cancelled: ["\(name): not done"]
-        case .failed: []
+        case .failed, .unverified, .undeliverable: []
         }
     }
 }

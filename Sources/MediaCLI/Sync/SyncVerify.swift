@@ -10,16 +10,29 @@ struct SyncVerify: ContextCommand {
         commandName: "verify",
         abstract: "Compare server, index and local copies, and change none of them.",
         discussion: """
-            The server is listed anew. Ends with 3 when there are differences.
+            Lists the server anew. Without --server-files or --server-content, the files on the server are not checked. Exits with \
+            3 if there are differences.
 
             Examples:
               mediactl sync verify
               mediactl sync verify --read-content
+              mediactl sync verify --server-files
             """
     )
 
     @Flag(help: "Read local files also where their digests are known.")
     var readContent = false
+
+    @Flag(
+        help: """
+            Check that the server has a file of a plausible length for each photo; requests one byte of each. --server \
+            without an address is the same.
+            """
+    )
+    var serverFiles = false
+
+    @Flag(help: "Download each photo, and verify its content.")
+    var serverContent = false
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
     @OptionGroup(title: "Connection options") var connection: ServerConnectionOptions
@@ -33,9 +46,30 @@ struct SyncVerify: ContextCommand {
             account: account,
             hashes: session.settings.hashCache(),
             readsContent: readContent,
+            serverCheck: serverCheck(session.settings.locations.cacheDirectory),
             writesProgressRecords: global.progressEvents
         )
         return try await run.run()
+    }
+
+    /// `--server` without an address means `--server-files`: it is the name that people try, and an address never begins with a
+    /// hyphen.
+    static func namingServerFiles(in arguments: [String]) -> [String] {
+        guard let sync = arguments.firstIndex(of: "sync"), arguments.dropFirst(sync + 1).first == "verify" else {
+            return arguments
+        }
+        let end = arguments.firstIndex(of: "--") ?? arguments.count
+        var named = arguments
+        for index in sync..<max(sync, end) where arguments[index] == "--server" {
+            let isLast = index + 1 == arguments.count
+            if isLast || arguments[index + 1].hasPrefix("-") { named[index] = "--server-files" }
+        }
+        return named
+    }
+
+    private func serverCheck(_ cacheDirectory: String) -> ServerCheck {
+        if serverContent { return .contents(scratch: Array("\(cacheDirectory)/verify".utf8)) }
+        return serverFiles ? .lengths : .none
     }
 }
 
@@ -45,16 +79,28 @@ struct VerifyRun: Sendable {
     let account: SyncAccount
     let hashes: HashCache
     let readsContent: Bool
+    var serverCheck = ServerCheck.none
     let writesProgressRecords: Bool
 
     /// - Throws: `PhotoSyncError`, `Diagnosis`.
     func run() async throws -> ExitCode {
-        console.record(.start, ["server": .string(account.server), "read_content": .bool(readsContent)])
+        console.record(
+            .start,
+            [
+                "server": .string(account.server), "read_content": .bool(readsContent),
+                "server_check": .string(serverCheck.word),
+            ]
+        )
         try console.requireOutput()
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
         let tally = ItemTally<SyncDifference.Kind>()
         return try await console.context.interruption.handling({ _ in }) {
-            let verification = Verification(account, hashes: hashes, readsContent: readsContent)
+            let verification = Verification(
+                account,
+                hashes: hashes,
+                readsContent: readsContent,
+                serverCheck: serverCheck
+            )
             let result = try await run.run(telling: { tell($0, tally) }) { surroundings in
                 try await verification.run(control: surroundings.control, onDifference: surroundings.onItem) {
                     surroundings.progress(ListingReading(progress: $0))
@@ -67,6 +113,7 @@ struct VerifyRun: Sendable {
                         + "\(result.copies == 1 ? "1 copy" : "\(result.copies) copies") compared, "
                         + (tally.total == 0 ? "no differences" : Formats.count(tally.total, "difference"))
                 )
+                console.note(serverCheck.scope(of: result))
                 advise(tally)
             }
             console.summary(summary(result, tally, run, code))
@@ -80,8 +127,11 @@ struct VerifyRun: Sendable {
         if has(.notIndexed, .notOnServer, .changedOnServer, .originChanged) {
             console.note("mediactl sync --full brings the index up to date")
         }
-        if has(.copyMissing, .copyUnfinished) {
+        if has(.copyMissing, .copyUnfinished, .copyUnverified) {
             console.note("mediactl sync download --missing --output DIR fetches missing copies again")
+        }
+        if has(.serverMissing, .serverEmpty, .serverLength, .serverDamaged) {
+            console.note("keep the local copies of these photos; mediactl sync repair uploads local originals again")
         }
     }
 
@@ -101,12 +151,35 @@ struct VerifyRun: Sendable {
     ) -> JSONObject {
         var summary: JSONObject = [
             "server": .string(account.server), "complete": .bool(result != nil), "photos": JSONValue(result?.photos),
-            "copies": JSONValue(result?.copies), "items": JSONValue(tally.total),
+            "copies": JSONValue(result?.copies), "server_files": JSONValue(result?.serverFiles),
+            "items": JSONValue(tally.total),
         ]
         for kind in SyncDifference.Kind.allCases {
             summary[kind.rawValue] = JSONValue(tally.count(kind))
         }
         return summary + console.ending(code, after: run.display.elapsed)
+    }
+}
+
+extension ServerCheck {
+    fileprivate var word: String {
+        switch self {
+        case .none: "none"
+        case .lengths: "length"
+        case .contents: "content"
+        }
+    }
+
+    /// What was compared, so that no success says more than that.
+    fileprivate func scope(of result: VerificationResult) -> String {
+        switch self {
+        case .none:
+            "compared the listing, the index and local copies; to check the files on the server: "
+                + "mediactl sync verify --server-files"
+        case .lengths:
+            "checked existence and length of \(Formats.count(result.serverFiles, "file")) on the server, not the content"
+        case .contents: "downloaded and verified \(Formats.count(result.serverFiles, "file")) of the server"
+        }
     }
 }
 

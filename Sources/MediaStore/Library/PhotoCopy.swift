@@ -12,6 +12,8 @@ public struct PhotoCopy: Sendable, Equatable {
         case written
         /// Under its name.
         case present
+        /// Downloaded, but not verified: the file is stored under `temporaryName`, not under `path`.
+        case unverified
     }
 
     /// Where a copy came from.

@@ -50,7 +50,8 @@ public struct Download: Sendable {
     /// Downloads the selected photos to `YYYY/MM/` in a directory, by the day they were taken.
     ///
     /// Each file is written under a temporary name in its directory, verified, synced to disk, and renamed without
-    /// replacing anything. An interrupted download resumes where it stopped. A failed photo keeps its name for the next
+    /// replacing anything. A file that cannot be verified gets a name that ends in `.unverified`, and is downloaded again by the
+    /// next run, which replaces that file if it was not changed. An interrupted download resumes where it stopped. A failed photo keeps its name for the next
     /// run.
     ///
     /// A local copy that was modified is kept, and its photo is reported as `.present` with the error `.sourceChanged`;
@@ -92,8 +93,13 @@ public struct DownloadItem: Sendable {
     public enum State: String, Sendable, CaseIterable {
         /// Written; the bytes are those that were uploaded.
         case verified
-        /// Written; the server has rewritten its file since it was uploaded (contract section 6, rule 3).
+        /// Written; the server has rewritten its file since it was uploaded: structure, dimensions, length and the id that
+        /// the server writes into it were checked (contract, new fact 1).
         case rewritten
+        /// Written under a name that ends in `.unverified`, since nothing shows that it is the photo.
+        case unverified
+        /// The server lists the photo, but has no bytes of it.
+        case undeliverable
         /// A copy already existed.
         case present
         /// A dry run: it would be downloaded.
@@ -217,6 +223,8 @@ struct PlannedDownload: Sendable {
     var copy: PhotoCopy
     /// The temporary file of an earlier run whose name cannot be used any more.
     var abandoned: String?
+    /// The file that an earlier run could not verify.
+    var unverified: UnverifiedFile?
 
     var temporaryName: String { copy.temporaryName ?? "" }
 }

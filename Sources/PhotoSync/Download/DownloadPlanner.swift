@@ -53,7 +53,7 @@ actor DownloadPlanner {
             open.removeAll { !taken.contains(plans[$0].copy.path) }
         }
         if !isDryRun {
-            for plan in plans where plan.abandoned != nil {
+            for plan in plans where plan.abandoned != nil || plan.unverified != nil {
                 try account.library.remove(staleNames(of: plan, in: wanted))
             }
             try await account.library.keep(plans.map(\.copy))
@@ -99,13 +99,14 @@ actor DownloadPlanner {
         )
         for known in names.sorted(by: { $0.path.lexicographicallyPrecedes($1.path) }) {
             guard let name = nameInPlace(known.path, plan.place) else { continue }
+            if known.state == .unverified { plan.unverified = UnverifiedFile(known) }
             guard isFree(known) else {
-                plan.abandoned = known.temporaryName
+                if known.state != .unverified { plan.abandoned = known.temporaryName }
                 continue
             }
             plan.place.name = name
             reserve(plan.place)
-            if known.state == .present {
+            if known.state == .present || known.state == .unverified {
                 plan.copy.path = known.path
                 plan.copy.temporaryName = SafeFileName.temporary(for: name)
             } else {

@@ -47,7 +47,12 @@ struct PhotoDownload {
         do {
             try await fetch()
         } catch {
-            item.state = error.code == .cancelled ? .cancelled : .failed
+            item.state =
+                switch error.code {
+                case .cancelled: .cancelled
+                case .undeliverable: .undeliverable
+                default: .failed
+                }
             item.error = error.code == .cancelled ? nil : error
             obstacle = error.endsDownloads ? error : nil
         }
@@ -78,7 +83,7 @@ struct PhotoDownload {
 
     // MARK: Before the first byte
 
-    private func openDirectory() throws(PhotoSyncError) -> TargetDirectory {
+    func openDirectory() throws(PhotoSyncError) -> TargetDirectory {
         let month: TargetDirectory?
         do throws(FileWriteError) {
             let year = try context.target.subdirectory(plan.place.year, creating: true)
@@ -168,7 +173,7 @@ struct PhotoDownload {
             if offset > 0, state.head?.status == 206 { item.isResumed = true }
 
             if case .failure(let error) = outcome, !state.mustStartOver, !error.isStaleRange {
-                guard error.isRetryable, let wait = backoff.next() else { throw error }
+                guard error.isRetryable, let wait = backoff.next() else { throw await explained(error) }
                 if await context.control.waitForStop(upTo: wait) { throw PhotoSyncError(.cancelled) }
                 continue
             }
@@ -178,11 +183,15 @@ struct PhotoDownload {
                 forget()
                 continue
             }
-            if let digest = try await judge(state, pipeline) {
+            switch try await judge(state, pipeline, file) {
+            case .photo(let digest):
                 try await finish(file, digest: digest)
                 return
+            case .unverified(let digest, let reason):
+                try await finishUnverified(file, digest: digest, reason: reason)
+                return
+            case .corrupt: forget()
             }
-            forget()
             guard !isSecondChance else {
                 throw PhotoSyncError(
                     .checksumMismatch,
@@ -298,10 +307,22 @@ extension PhotoSyncError {
 extension PhotoDownload {
     // MARK: Judging
 
-    /// Applies the four rules of contract section 6.
-    ///
-    /// - Returns: The digest of the photo, as uploaded or as rewritten by the server; nil for corrupt bytes.
-    func judge(_ state: DownloadReceiver.State, _ pipeline: HashPipeline) async throws(PhotoSyncError) -> String? {
+    enum Judgment {
+        /// The photo, as uploaded or as rewritten by the server.
+        case photo(digest: String)
+        /// Nothing shows that the file is the photo.
+        case unverified(digest: String, reason: String)
+        /// As long as the uploaded bytes, but not those.
+        case corrupt
+    }
+
+    /// Applies the rules of contract section 6 and its new fact 1. The hash is compared first: a file with the right hash is
+    /// right whatever ID its camera wrote.
+    func judge(
+        _ state: DownloadReceiver.State,
+        _ pipeline: HashPipeline,
+        _ file: PartialFile
+    ) async throws(PhotoSyncError) -> Judgment {
         guard let total = state.head?.totalBytes, state.position == total else {
             throw PhotoSyncError(
                 .lengthMismatch,
@@ -315,17 +336,48 @@ extension PhotoDownload {
         } catch {
             throw PhotoSyncError(.internalError, detail: "\(error)")
         }
-        if digest == photo.sha256 { return digest }
-        // The server stamps every download. The page of a proxy or captive portal is not a rewritten photo.
-        guard state.isGenuine, total > 0 else {
+        if digest == photo.sha256 { return .photo(digest: digest) }
+        // The server sends the header with every download. The page of a proxy or captive portal is not a photo.
+        guard state.isGenuine else {
             throw PhotoSyncError(
                 .unexpectedAnswer,
-                detail: total == 0 ? "an empty file" : "an answer without X-PhotoSync-Hash",
+                detail: "an answer without X-PhotoSync-Hash",
                 httpStatus: state.head?.status,
                 photoID: photo.id
             )
         }
-        return total == photo.fileSize ? nil : digest
+        guard total > 0 else {
+            throw PhotoSyncError(
+                .undeliverable,
+                detail: "it is empty",
+                httpStatus: state.head?.status,
+                photoID: photo.id
+            )
+        }
+        switch try await PhotoEvidence.of(file, photo) {
+        case .photo: return .photo(digest: digest)
+        case .otherPhoto(let stamp):
+            throw PhotoSyncError(
+                .wrongPhoto,
+                detail: "the file carries the ID \(stamp)",
+                value: stamp,
+                photoID: photo.id
+            )
+        case .unverified(let reason):
+            return total == photo.fileSize ? .corrupt : .unverified(digest: digest, reason: reason)
+        }
+    }
+
+    /// A 404 for a photo that the server still has in its database: the file is gone (contract, new fact 2).
+    func explained(_ error: PhotoSyncError) async -> PhotoSyncError {
+        guard error.code == .notFound else { return error }
+        guard (try? await context.account.client.isListed(photo.id, control: context.control.linked())) == true else {
+            return error
+        }
+        var explained = error
+        explained.code = .undeliverable
+        explained.detail = ""
+        return explained
     }
 
     // MARK: The end
@@ -366,6 +418,7 @@ extension PhotoDownload {
 
     mutating func becomePresent(_ digest: String, identity: FileIdentity) async throws(PhotoSyncError) {
         forget()
+        removeUnverified()
         plan.copy.state = .present
         plan.copy.temporaryName = nil
         plan.copy.sha256 = digest
@@ -379,10 +432,12 @@ extension PhotoDownload {
 
     /// Keeps the partial file if a later attempt can resume it, otherwise deletes it.
     mutating func keepPart(of file: PartialFile, after error: PhotoSyncError) async throws(PhotoSyncError) {
-        if plan.copy.state == .written { return }
+        if plan.copy.state == .written || plan.copy.state == .unverified { return }
         let isUseful =
             switch error.code {
-            case .notFound, .forbidden, .checksumMismatch, .unexpectedAnswer, .storeUnusable: false
+            case .notFound, .forbidden, .checksumMismatch, .unexpectedAnswer, .storeUnusable, .wrongPhoto,
+                .undeliverable:
+                false
             default: (try? resumable(file)).map { $0 > 0 } ?? false
             }
         if isUseful {
@@ -401,7 +456,7 @@ extension PhotoDownload {
         try? file.discard()
     }
 
-    private func keep(_ copy: PhotoCopy) async throws(PhotoSyncError) {
+    func keep(_ copy: PhotoCopy) async throws(PhotoSyncError) {
         do {
             try await library.keep([copy])
         } catch {
@@ -417,7 +472,7 @@ extension PhotoDownload {
         }
     }
 
-    private func onDisk<Value: Sendable>(
+    func onDisk<Value: Sendable>(
         _ work: @escaping @Sendable () throws(FileWriteError) -> Value
     ) async throws(PhotoSyncError) -> Value {
         do {

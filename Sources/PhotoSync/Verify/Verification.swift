@@ -11,6 +11,7 @@ internal import Synchronization
 public struct Verification: Sendable {
     let account: SyncAccount
     let check: CopyCheck
+    let serverCheck: ServerCheck
     private let queue = StoreQueue()
 
     /// Prepares a comparison.
@@ -19,12 +20,19 @@ public struct Verification: Sendable {
     ///   - account: The account whose photos are compared.
     ///   - hashes: Cached digests; unchanged files are not read again.
     ///   - readsContent: Whether local files are read even if the cache has their digest.
-    public init(_ account: SyncAccount, hashes: HashCache, readsContent: Bool = false) {
+    ///   - serverCheck: What is checked of the server's files.
+    public init(
+        _ account: SyncAccount,
+        hashes: HashCache,
+        readsContent: Bool = false,
+        serverCheck: ServerCheck = .none
+    ) {
         self.account = account
         check = CopyCheck(hashes: hashes, readsContent: readsContent)
+        self.serverCheck = serverCheck
     }
 
-    /// Lists the server's photos anew and checks every copy.
+    /// Lists the server's photos anew, and checks every copy and, if wanted, every file of the server.
     ///
     /// - Parameters:
     ///   - control: Cancels the comparison.
@@ -49,6 +57,16 @@ public struct Verification: Sendable {
                 try await queue.run {
                     try compare(live, stop, tally)
                     try compareCopies(live, stop, tally)
+                }
+                guard serverCheck != .none else { return }
+                let files = ServerFiles(account: account, extent: serverCheck, control: stop)
+                let total = tally.result.photos
+                try await queue.run {
+                    try files.check(live.index) { photos, differences in
+                        tally.note(differences)
+                        tally.addServerFiles(photos)
+                        progress?(PullProgress(photos: tally.result.serverFiles, pages: 0, expected: total, attempt: 1))
+                    }
                 }
             }
         } onCancel: {
@@ -142,6 +160,10 @@ public struct Verification: Sendable {
             counted.withLock { $0.photos += Int64(count) }
         }
 
+        func addServerFiles(_ count: Int) {
+            counted.withLock { $0.serverFiles += Int64(count) }
+        }
+
         func addCopies(_ count: Int) {
             counted.withLock { $0.copies += Int64(count) }
         }
@@ -192,7 +214,7 @@ extension PhotoRecord {
 }
 
 extension SyncDifference {
-    fileprivate var isOfAbsence: Bool { kind == .copyMissing || kind == .copyUnfinished }
+    fileprivate var isOfAbsence: Bool { [.copyMissing, .copyUnfinished, .copyUnverified].contains(kind) }
 }
 
 struct CopyCheck: Sendable {
@@ -203,7 +225,7 @@ struct CopyCheck: Sendable {
     func difference(of copy: PhotoCopy) async -> SyncDifference? {
         guard copy.state == .present else {
             return SyncDifference(
-                kind: .copyUnfinished,
+                kind: copy.state == .unverified ? .copyUnverified : .copyUnfinished,
                 photoID: copy.photoID,
                 path: copy.path,
                 found: copy.state.rawValue
@@ -285,6 +307,16 @@ public struct SyncDifference: Sendable, Equatable {
         case copyOrphaned = "copy_orphaned"
         /// An unfinished download.
         case copyUnfinished = "copy_unfinished"
+        /// A download that could not be verified, stored under a name that ends in `.unverified`.
+        case copyUnverified = "copy_unverified"
+        /// The server lists the photo, but has no file of it.
+        case serverMissing = "server_missing"
+        /// The server's file of the photo is empty.
+        case serverEmpty = "server_empty"
+        /// The server's file has a length that the photo cannot have.
+        case serverLength = "server_length"
+        /// The server's file is not the photo, or nothing shows that it is (`ServerCheck.contents`).
+        case serverDamaged = "server_damaged"
     }
 
     /// What differs.
@@ -305,6 +337,8 @@ public struct VerificationResult: Sendable, Equatable {
     public var photos: Int64 = 0
     /// Copies on this machine.
     public var copies: Int64 = 0
+    /// Files of the server that were checked.
+    public var serverFiles: Int64 = 0
     /// Differences by kind.
     public var counts: [SyncDifference.Kind: Int] = [:]
 

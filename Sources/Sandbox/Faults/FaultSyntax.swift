@@ -197,6 +197,10 @@ extension FaultSyntax {
           PATCH photosync/photos/ID    change a row: the same names; "" for user
                                        or device takes them away
           DELETE photosync/photos/ID   remove row and file
+          POST photosync/photos/ID/file  damage the file, keep the row:
+                                       {"action":"remove"}, "empty", "truncate"
+                                       with "bytes":N, "swap" with "with":ID,
+                                       "replace" with "base64":BYTES
           POST photosync/purge         remove up to 100 photos without an owner
           POST photosync/settle        rewrite now what waits to be rewritten
           PATCH photosync/users/EMAIL  {"isActive":BOOL, "apiKey":HEX}

@@ -18,6 +18,7 @@ struct PhotoControl {
             case (.get, "photos", 1): return .json(.ok, .array(try allPhotos()))
             case (.post, "photos", 1): return try add(body)
             case (.patch, "photos", 2): return try change(path[1], body)
+            case (.post, "photos", 3) where path[2] == "file": return try damage(path[1], body)
             case (.delete, "photos", 2): return Self.changed(try catalog.delete(path[1]))
             case (.post, "purge", 1): return .json(.ok, ["deleted": .int(try catalog.purge())])
             case (.post, "settle", 1): return .json(.ok, ["rewritten": .int(await rewriter.settle())])
@@ -39,7 +40,7 @@ struct PhotoControl {
         }
     }
 
-    private static func changed(_ isDone: Bool) -> Reply {
+    static func changed(_ isDone: Bool) -> Reply {
         isDone ? .json(.ok, ["changed": 1]) : .webServerError(.notFound)
     }
 

@@ -213,16 +213,10 @@ actor PhotoRewriter {
 
     /// Puts a new file in the old one's place: who has the old one open reads it to its end.
     private static func embed(_ id: String, in path: String) throws {
-        var content = try Data(contentsOf: URL(fileURLWithPath: path))
-        let note = Data("PhotoSync:\(id)".utf8)
-        if content.starts(with: [0xFF, 0xD8]) {
-            // A comment segment after the start of the image (ITU-T T.81 B.2.4.5).
-            let length = note.count + 2
-            content.insert(contentsOf: [0xFF, 0xFE, UInt8(length >> 8), UInt8(length & 255)] + note, at: 2)
-        } else {
-            content += note
-        }
-        try content.write(to: URL(fileURLWithPath: path), options: .atomic)
+        let content = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        // exiftool leaves alone what it cannot write.
+        guard let stamped = PhotoStamper.stamped(content, with: id) else { return }
+        try Data(stamped).write(to: URL(fileURLWithPath: path), options: .atomic)
     }
 }
 

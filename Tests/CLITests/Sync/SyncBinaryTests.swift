@@ -224,11 +224,8 @@ import Testing
     // Trap 12: the server changes what it stores.
     @Test func rewrittenPhotosAreANotice() async throws {
         let stage = try await SyncStage.loggedIn()
-        // The smallest that the sandbox rewrites is a JPEG: SOI, APP0, EOI.
         let directory = try stage.photos("a.jpg")
-        let jpeg: [UInt8] =
-            [0xff, 0xd8, 0xff, 0xe0, 0, 16] + Array("JFIF\0".utf8) + [1, 1, 0, 0, 1, 0, 1, 0, 0, 0xff, 0xd9]
-        try Data(jpeg).write(to: URL(fileURLWithPath: directory + "/a.jpg"))
+        try Data(SmallPhoto.jpeg).write(to: URL(fileURLWithPath: directory + "/a.jpg"))
         _ = try await stage.run("sync", "push", directory)
         try await stage.sandbox.photoSync("POST", "settle")
         _ = try await stage.run("sync")

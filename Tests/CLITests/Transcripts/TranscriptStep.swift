@@ -30,7 +30,8 @@ struct TranscriptStep: Sendable {
     /// Whether it may take long enough to tell where it stands.
     var isLong: Bool {
         [
-            "upload ", "uploads resume ", "sync pull", "sync push ", "sync download ", "sync verify", "hash-only send ",
+            "upload ", "uploads resume ", "sync pull", "sync push ", "sync download ", "sync verify", "sync repair",
+            "hash-only send ",
             "tapes add ", "tapes insert ",
         ].contains(where: line.hasPrefix)
     }
@@ -142,6 +143,9 @@ enum TranscriptScript {
         .look("sync download --missing --output copies --dry-run --json"),
         .no("sync download nothing --output copies"), .ok("sync download --missing --output copies --jobs 1"),
         .ok("sync verify"), .no("sync verify --server http://127.0.0.1:1"), .look("sync verify --json"),
+        .ok("sync verify --server-files"),
+        .look("sync repair --dry-run"), .look("sync repair --dry-run --json"), .no("sync repair"),
+        .ok("sync repair --yes"),
         .look("claim-legacy --list"), .look("claim-legacy --list --json"), .look("claim-legacy --all --dry-run"),
         .no("claim-legacy"),
         .no("claim-legacy --all"), .asked("claim-legacy --all", "Claim them?"),

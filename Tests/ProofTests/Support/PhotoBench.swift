@@ -92,9 +92,8 @@ struct PhotoBench {
         for name in names { try picture(name, Array("a photo called \(name)".utf8)) }
     }
 
-    /// The smallest that the sandbox rewrites: start of image, APP0, end of image (ITU-T T.81 B.1.1.3).
-    static let jpeg: [UInt8] =
-        [0xff, 0xd8, 0xff, 0xe0, 0, 16] + Array("JFIF\0".utf8) + [1, 1, 0, 0, 1, 0, 1, 0, 0, 0xff, 0xd9]
+    /// One that the sandbox rewrites.
+    static let jpeg = SmallPhoto.jpeg
 
     // MARK: What is left
 

@@ -94,15 +94,22 @@ import Testing
         let rewritten = try await fixture.get(url)
         #expect(rewritten.body.count > content.count)
         #expect(rewritten.text.contains(id))
-        #expect(rewritten.body.prefix(4) == Data([0xFF, 0xD8, 0xFF, 0xFE]))
+        #expect(rewritten.body.prefix(4) == Data([0xFF, 0xD8, 0xFF, 0xE1]))
         #expect(try await fixture.list().photos.map(\.fileSize) == [content.count])
         #expect(try await fixture.sandbox.photoSync("POST", "settle") == #"{"rewritten":0}"#)
     }
 
     @Test func withoutADelayTheRewritingIsDoneBeforeTheReply() async throws {
         let fixture = try await PhotoFixture()
-        let id = try await fixture.uploadNew("a.png")
-        let reply = try await fixture.get("/api/photos/\(id)/download")
-        #expect(reply.text.hasSuffix("PhotoSync:" + id))
+        let path = try fixture.file("a.jpg", jpeg(width: 1, height: 1))
+        let id = try #require(try await fixture.upload(path).string("id"))
+        #expect(try await fixture.get("/api/photos/\(id)/download").text.contains(id))
+    }
+
+    /// exiftool, which the real server runs, leaves such files alone.
+    @Test func whatIsNoImageIsNotRewritten() async throws {
+        let fixture = try await PhotoFixture()
+        let id = try #require(try await fixture.upload(try fixture.file("a.jpg", "text".utf8)).string("id"))
+        #expect(try await fixture.get("/api/photos/\(id)/download").text == "text")
     }
 }

@@ -13,7 +13,8 @@ extension ErrorCatalogue {
         }
         // The message of the table, unless the error has more information than its code.
         let words =
-            accountWords(for: error) ?? fileWords(for: error) ?? copyWords(for: error) ?? answerWords(for: error)
+            accountWords(for: error) ?? fileWords(for: error) ?? copyWords(for: error)
+            ?? damageWords(for: error) ?? answerWords(for: error)
         return Diagnosis(error, words ?? Words(error))
     }
 
@@ -92,6 +93,19 @@ extension ErrorCatalogue {
                     ?? "another mediactl process is using this server's index\(error.said)",
                 hint: "retry when it has finished"
             )
+        default: nil
+        }
+    }
+
+    /// The hint leads on: to a local original, if there is one.
+    private static func damageWords(for error: PhotoSyncError) -> Words? {
+        switch error.code {
+        case .wrongPhoto:
+            .table(error, message: "the server sent another photo in place of \(photo(error))\(error.said)")
+        case .unverifiedPhoto:
+            .table(error, message: "\(photo(error)) cannot be verified\(error.said); stored as \(error.file)")
+        case .undeliverable:
+            .table(error, message: "the server lists \(photo(error)), but has no file of it\(error.said)")
         default: nil
         }
     }

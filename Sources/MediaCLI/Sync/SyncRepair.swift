@@ -1,0 +1,167 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+internal import PhotoSync
+
+struct SyncRepair: ContextCommand {
+    static let schema = "mediactl.sync-repair/1"
+    static let configuration = CommandConfiguration(
+        commandName: "repair",
+        abstract: "Upload photos again whose files the server lost.",
+        discussion: """
+            Checks every file on the server, as sync verify --server-files does. Each missing, empty or cut file is replaced \
+            from a local original with the uploaded bytes: the photo is deleted on the server and uploaded again, with its name, date \
+            and device. It gets a new ID, and albums of the server lose it. Photos without a local original are listed and left \
+            alone.
+
+            Examples:
+              mediactl sync repair --dry-run
+              mediactl sync repair --yes
+            """
+    )
+
+    @Flag(name: .shortAndLong, help: "Repair without confirmation.")
+    var yes = false
+
+    @Flag(name: .dryRun, help: "Show what would be repaired, without repairing it.")
+    var dryRun = false
+
+    @OptionGroup(title: "Credentials") var key: KeyOptions
+    @OptionGroup(title: "Connection options") var connection: ServerConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await SyncSession.open(console, global, connection)
+        let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
+        if !dryRun { try confirmation.requireSomebody(for: RepairRun.question) }
+        let run = RepairRun(
+            console: console,
+            account: try await session.account(key),
+            retry: session.settings.retryPolicy,
+            confirmation: confirmation,
+            isDryRun: dryRun,
+            writesProgressRecords: global.progressEvents
+        )
+        return try await run.run()
+    }
+}
+
+/// Finds the photos that the server cannot deliver, prompts, and uploads their originals again.
+struct RepairRun: Sendable {
+    let console: Console
+    let account: SyncAccount
+    let retry: RetryPolicy
+    let confirmation: Confirmation
+    let isDryRun: Bool
+    let writesProgressRecords: Bool
+
+    static let question = "Repair them?"
+
+    /// - Throws: `PhotoSyncError`; `Diagnosis` if no prompt is possible.
+    func run() async throws -> ExitCode {
+        console.record(.start, ["server": .string(account.server), "dry_run": .bool(isDryRun)])
+        try console.requireOutput()
+        let repair = Repair(account, retry: retry)
+        let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
+        let tally = ItemTally<Repair.Item.State>()
+        let plan = try await console.context.interruption.handling({ _ in }) {
+            try await run.run(telling: { (_: Repair.Item) in }) { surroundings in
+                try await repair.plan(control: surroundings.control) {
+                    surroundings.progress(ListingReading(progress: $0))
+                }
+            }
+        }
+        guard let plan else { return finish(tally, run, isStopped: true) }
+        let planned = plan.count { $0.state == .planned }
+        if isDryRun || planned == 0 {
+            for item in plan { tell(item, tally) }
+            if plan.isEmpty { console.note("the server has a file for every photo; there is nothing to repair") }
+            return finish(tally, run)
+        }
+        let lines = [
+            "This deletes \(Formats.count(planned, "damaged photo")) on \(ErrorCatalogue.clean(account.server)), and uploads "
+                + "the local originals again.",
+            "The photos get new IDs; albums of the server lose them.",
+        ]
+        guard try await confirmation.ask(lines, Self.question, on: console) else {
+            console.text(["nothing was repaired"])
+            return finish(tally, run, code: .failure)
+        }
+        let control = TransferControl()
+        try await console.context.interruption.handling({ control.heed($0) }) {
+            try await repair.run(plan, control: control) { tell($0, tally) }
+        }
+        if tally.count(.repaired) > 0 { console.note("mediactl sync --full brings the index up to date") }
+        return finish(tally, run, isStopped: tally.count(.cancelled) > 0)
+    }
+
+    private func tell(_ item: Repair.Item, _ tally: ItemTally<Repair.Item.State>) {
+        tally.add(item.state, item.exitCode)
+        console.result(JSONRenderer.repair(item), TextRenderer.repair(item, style: console.outputStyle))
+        guard let error = item.error else { return }
+        console.error(ErrorCatalogue.diagnosis(of: error))
+        if item.isDeleted, item.newID == nil, let path = item.path {
+            let file = ErrorCatalogue.quoted(path)
+            console.warning("\(file) is not on the server any more; upload it with: mediactl sync push --restore")
+        }
+    }
+
+    private func finish(
+        _ tally: ItemTally<Repair.Item.State>,
+        _ run: LongRun<ListingReading>,
+        isStopped: Bool = false,
+        code: ExitCode? = nil
+    ) -> ExitCode {
+        let code = console.exitCode(code ?? tally.exitCode(isStopped: isStopped))
+        let counts = tally.words([
+            (.repaired, "repaired"), (.planned, "to be repaired"), (.noOriginal, "without a local original"),
+            (.failed, "failed"), (.cancelled, "not done"),
+        ])
+        if !counts.isEmpty { console.note(counts) }
+        var summary: JSONObject = [
+            "server": .string(account.server), "dry_run": .bool(isDryRun), "items": JSONValue(tally.total),
+        ]
+        for state in Repair.Item.State.allCases { summary[state.rawValue] = JSONValue(tally.count(state)) }
+        console.summary(summary + console.ending(code, after: run.display.elapsed))
+        return code
+    }
+}
+
+extension Repair.Item {
+    var exitCode: ExitCode {
+        switch state {
+        case .planned, .repaired: .success
+        case .noOriginal: ExitCode(.undeliverable)
+        case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+        case .cancelled: .interrupt
+        }
+    }
+}
+
+extension JSONRenderer {
+    static func repair(_ item: Repair.Item) -> JSONObject {
+        [
+            "photo_id": .string(item.photo.id), "file_name": .string(item.photo.originalFilename),
+            "state": .string(item.state.rawValue), "problem": .string(item.problem.rawValue), "path": path(item.path),
+            "new_photo_id": JSONValue(item.newID), "exit_code": exitCode(item.exitCode), "error": error(item.error),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func repair(_ item: Repair.Item, style: Style) -> [String] {
+        let name = TerminalText.escaped(item.photo.originalFilename)
+        let problem = item.problem.rawValue.replacing("_", with: " ")
+        let original = item.path.map { TerminalText.escaped($0) } ?? ""
+        return switch item.state {
+        case .planned: ["\(name) (\(problem)): would be uploaded again from \(original)"]
+        case .repaired: ["\(style.green("repaired")) \(name) (\(problem)) from \(original)"]
+        case .noOriginal: ["\(style.yellow("no original")) \(name) (\(problem)): no local file has the uploaded bytes"]
+        case .cancelled: ["\(name): not done"]
+        case .failed: []
+        }
+    }
+}

@@ -1,0 +1,71 @@
+internal import MediaFiles
+internal import MediaStore
+internal import MediaSystem
+
+/// What shows that a file is a photo that the server has rewritten: intact structure, dimensions, a plausible length, and the
+/// photo's id, which the server writes into the file (photosync contract, new fact 1).
+///
+/// Only for a file whose hash is not the listed one: cameras write `ImageUniqueID` as well.
+enum PhotoEvidence: Equatable {
+    /// The file is the photo.
+    case photo
+    /// The file carries the id of another photo.
+    case otherPhoto(stamp: String)
+    /// The reason why it cannot be verified.
+    case unverified(String)
+
+    /// The metadata that the server adds take less than 4 KiB; other metadata that it rewrites may grow or shrink by more.
+    private static let plausibleDifference: Int64 = 128 << 10
+
+    /// Examines a file. Blocks; reads all of it for some formats.
+    init(_ file: SourceFile, of photo: PhotoRecord) {
+        let stamp = PhotoStamp.read(from: file)
+        if let stamp, Self.isPhotoID(stamp), stamp.lowercased() != photo.id.lowercased() {
+            self = .otherPhoto(stamp: stamp)
+            return
+        }
+        let structure = PhotoStructure(of: file)
+        switch structure.integrity {
+        case .damaged(let reason): self = .unverified(reason)
+        case .unchecked(let reason): self = .unverified("\(reason), which is not verified")
+        case .intact:
+            if let reason = Self.difference(structure.dimensions, of: photo) {
+                self = .unverified(reason)
+            } else if stamp?.lowercased() != photo.id.lowercased() {
+                self = .unverified("it does not carry the ID of the photo")
+            } else if !Self.isPlausible(file.status.size, for: photo) {
+                self = .unverified("\(file.status.size) bytes, uploaded as \(photo.fileSize)")
+            } else {
+                self = .photo
+            }
+        }
+    }
+
+    /// Examines a downloaded file on a thread for blocking work.
+    static func of(_ file: PartialFile, _ photo: PhotoRecord) async throws(PhotoSyncError) -> PhotoEvidence {
+        let path = file.path
+        let result = await BlockingWork.run { () -> Result<PhotoEvidence, SourceFileError> in
+            Result { () throws(SourceFileError) in PhotoEvidence(try SourceFile(path: path), of: photo) }
+        }
+        return try result.mapError(PhotoSyncError.source).get()
+    }
+
+    /// Whether the server may have stored a photo in this many bytes.
+    static func isPlausible(_ byteCount: Int64, for photo: PhotoRecord) -> Bool {
+        let shrinkage = min(plausibleDifference, photo.fileSize / 4)
+        return byteCount > 0 && byteCount >= photo.fileSize - shrinkage
+            && byteCount - plausibleDifference <= photo.fileSize
+    }
+
+    private static func difference(_ dimensions: PhotoStructure.Dimensions?, of photo: PhotoRecord) -> String? {
+        guard let dimensions, let width = photo.width, let height = photo.height,
+            !dimensions.match(width: width, height: height)
+        else { return nil }
+        return "\(dimensions.width)×\(dimensions.height) pixels, listed with \(width)×\(height)"
+    }
+
+    /// IDs of photos are UUIDs (photosync contract section 0). Cameras write 32 digits without hyphens, or serial numbers.
+    private static func isPhotoID(_ stamp: String) -> Bool {
+        stamp.wholeMatch(of: /[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}/) != nil
+    }
+}

@@ -1,0 +1,74 @@
+internal import MediaFiles
+internal import MediaStore
+internal import MediaSystem
+
+/// A downloaded file that could not be verified, beside the place of its photo.
+struct UnverifiedFile: Sendable {
+    private static let suffix = ".unverified"
+
+    let name: String
+    let identity: FileIdentity
+
+    /// Nil for a copy of another state.
+    init?(_ copy: PhotoCopy) {
+        guard copy.state == .unverified, let name = copy.temporaryName, let identity = copy.identity else { return nil }
+        self.name = name
+        self.identity = identity
+    }
+
+    /// The first name has no number.
+    static func name(for photo: String, number: Int) -> String {
+        number == 1 ? photo + suffix : "\(photo).\(number)\(suffix)"
+    }
+}
+
+extension PhotoDownload {
+    /// More files of one photo that somebody keeps are hardly possible.
+    private static let mostUnverified = 1_000
+
+    /// Stores the file under a name that no program takes for a photo; the next run downloads the photo again.
+    mutating func finishUnverified(
+        _ file: PartialFile,
+        digest: String,
+        reason: String
+    ) async throws(PhotoSyncError) {
+        let time = photo.takenAt.microseconds
+        _ = try await onDisk { () throws(FileWriteError) in try file.seal(modificationMicroseconds: time) }
+        removeUnverified(in: file.directory)
+        var number = 1
+        var published: FileIdentity?
+        var name = ""
+        while published == nil {
+            name = UnverifiedFile.name(for: plan.place.name, number: number)
+            do {
+                let name = name
+                published = try await onDisk { () throws(FileWriteError) in try file.publish(as: name) }
+            } catch {
+                guard error.code == .targetExists, number < Self.mostUnverified else { throw error }
+                number += 1
+            }
+        }
+        forget()
+        plan.copy.state = .unverified
+        plan.copy.temporaryName = name
+        plan.copy.sha256 = digest
+        plan.copy.identity = published
+        try await keep(plan.copy)
+        item.state = .unverified
+        item.path = file.directory.path(of: Array(name.utf8))
+        item.sizeBytes = published?.size
+        item.sha256 = digest
+        item.error = PhotoSyncError(.unverifiedPhoto, detail: reason, path: item.path, photoID: photo.id)
+    }
+
+    /// Removes the file that an earlier run could not verify, unless it was changed since.
+    func removeUnverified(in directory: TargetDirectory? = nil) {
+        guard let earlier = plan.unverified else { return }
+        let name = Array(earlier.name.utf8)
+        guard let directory = directory ?? (try? openDirectory()),
+            (try? directory.status(of: name))?.isSameContent(as: earlier.identity) == true
+        else { return }
+        // A file that cannot be removed stays.
+        try? directory.remove(name)
+    }
+}

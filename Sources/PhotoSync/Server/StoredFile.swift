@@ -1,0 +1,117 @@
+internal import MediaCore
+public import MediaTransport
+internal import Synchronization
+
+/// The file that the server stores for a photo, as a request for one byte shows it (photosync contract, new fact 2).
+public enum StoredFile: Sendable, Equatable {
+    /// A file of this many bytes, also of none.
+    case present(byteCount: Int64)
+    /// The server answers 404.
+    case missing
+}
+
+extension PhotoSyncClient {
+    /// `GET /api/photos/{id}/download` with `Range: bytes=0-0`: whether the server has the file, and its length. A server that
+    /// ignores the range is stopped after the head of its response.
+    ///
+    /// - Throws: `PhotoSyncError`, with the photo's id; `.unexpectedAnswer` for a response without a length.
+    public func storedFile(
+        of id: String,
+        control: TransferControl = TransferControl()
+    ) async throws(PhotoSyncError) -> StoredFile {
+        guard !["", ".", ".."].contains(id) else { throw PhotoSyncError(.unknownPhoto, detail: "no id of a photo") }
+        let probe = LengthProbe()
+        var request = try request(
+            .get,
+            "/api/photos/\(PercentEncoding.encode(id))/download",
+            headers: [HTTPHeader("Range", "bytes=0-0")]
+        )
+        request.destination = .receiver(probe)
+        request.verdict = { ServerRefusal.verdict(probe.completed($0)) }
+        do throws(PhotoSyncError) {
+            let response = probe.completed(try await answer(to: request, control: control))
+            if let head = probe.head { return try Self.storedFile(head) }
+            if response.status == 404 { return .missing }
+            throw ServerRefusal(response).error()
+        } catch {
+            // The probe ends the transfer of a whole file.
+            if error.code != .cancelled, let head = probe.head { return try Self.storedFile(head) }
+            var error = error
+            error.photoID = id
+            throw error
+        }
+    }
+
+    private static func storedFile(_ head: DownloadHead) throws(PhotoSyncError) -> StoredFile {
+        guard let total = head.totalBytes else {
+            throw PhotoSyncError(.unexpectedAnswer, detail: "no length", httpStatus: head.status)
+        }
+        return .present(byteCount: total)
+    }
+
+    /// `GET /api/photos/{id}`: whether the server's database has the photo, with or without its file (contract section 8).
+    ///
+    /// - Throws: `PhotoSyncError`.
+    func isListed(_ id: String, control: TransferControl) async throws(PhotoSyncError) -> Bool {
+        guard !["", ".", ".."].contains(id) else { return false }
+        let response = try await answer(
+            to: request(.get, "/api/photos/\(PercentEncoding.encode(id))"),
+            control: control
+        )
+        switch response.status {
+        case 200: return response.head.mediaType == "application/json"
+        case 404: return false
+        default: throw ServerRefusal(response).error()
+        }
+    }
+}
+
+extension PhotoSyncClient {
+    /// `DELETE /api/photos/{id}`: removes the photo and its file, at once and for every user, whoever owns it (contract
+    /// section 8). Only for photos of the user's own listing.
+    ///
+    /// - Throws: `PhotoSyncError`. A photo that is gone already is no error.
+    func delete(_ id: String, control: TransferControl) async throws(PhotoSyncError) {
+        guard !["", ".", ".."].contains(id) else { throw PhotoSyncError(.unknownPhoto, detail: "no id of a photo") }
+        let response = try await answer(
+            to: request(.delete, "/api/photos/\(PercentEncoding.encode(id))"),
+            control: control
+        )
+        guard [200, 204, 404].contains(response.status) else { throw ServerRefusal(response).error() }
+    }
+}
+
+/// Takes the head of a download, and no more than a few bytes of it.
+private final class LengthProbe: ResponseReceiver {
+    private struct Whole: Error {}
+
+    private struct State {
+        var head: DownloadHead?
+        var refusal: [UInt8] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Nil when the download was refused.
+    var head: DownloadHead? { state.withLock { $0.head } }
+
+    /// The response with the error body.
+    func completed(_ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        response.body = state.withLock { $0.refusal }
+        return response
+    }
+
+    func begin(_ head: HTTPResponseHead) throws {
+        guard [200, 206, 416].contains(head.status), let found = DownloadHead(head) else { return }
+        state.withLock { $0.head = found }
+        if head.status == 200, (found.byteCount ?? .max) > 1 { throw Whole() }
+    }
+
+    func receive(_ bytes: UnsafeRawBufferPointer) throws {
+        state.withLock { state in
+            guard state.head == nil else { return }
+            state.refusal += bytes.prefix(ServerRefusal.longestBody - state.refusal.count)
+        }
+    }
+}

@@ -1,0 +1,272 @@
+internal import MediaCrypto
+internal import MediaFiles
+public import MediaStore
+internal import MediaSystem
+public import MediaTransport
+internal import Synchronization
+
+/// Uploads photos again whose files the server lost, from local originals with the uploaded bytes.
+///
+/// The server recognizes the bytes of a photo by their hash in its database, and would store nothing while the damaged photo is
+/// listed (photosync contract 3.3). So each photo is deleted there first, and gets a new id.
+public struct Repair: Sendable {
+    /// A photo that the server cannot deliver.
+    public struct Item: Sendable {
+        /// The state of a photo.
+        public enum State: String, Sendable, CaseIterable {
+            /// Would be uploaded again.
+            case planned
+            /// Uploaded again, and listed as the user's own.
+            case repaired
+            /// No copy on this machine has the uploaded bytes.
+            case noOriginal = "no_original"
+            /// Failed.
+            case failed
+            /// Not started when the run was stopped.
+            case cancelled
+        }
+
+        /// The photo as listed.
+        public var photo: PhotoRecord
+        /// What is wrong with the server's file.
+        public var problem: SyncDifference.Kind
+        /// The state of the photo.
+        public var state: State
+        /// The local original.
+        public var path: [UInt8]?
+        /// The id after the repair.
+        public var newID: String?
+        /// Whether it was deleted on the server; if it then failed, only the local original is left.
+        public var isDeleted = false
+        /// Why it failed.
+        public var error: PhotoSyncError?
+    }
+
+    let account: SyncAccount
+    let retry: RetryPolicy
+    private let queue = StoreQueue()
+
+    /// Prepares a repair.
+    ///
+    /// - Parameters:
+    ///   - account: The user and the server.
+    ///   - retry: When a failed upload is retried.
+    public init(_ account: SyncAccount, retry: RetryPolicy = RetryPolicy()) {
+        self.account = account
+        self.retry = retry
+    }
+
+    // MARK: Planning
+
+    /// Lists the server's photos anew, requests one byte of each file, and looks for originals of those that are missing, empty,
+    /// or of a wrong length. Changes nothing.
+    ///
+    /// - Parameters:
+    ///   - control: Cancels the requests.
+    ///   - progress: Photos checked.
+    /// - Returns: The damaged photos, with an original or without.
+    /// - Throws: `PhotoSyncError`: what `Verification.run` throws; `.ownershipDefect` for a server that would not list the
+    ///   photos as the user's own.
+    public func plan(
+        control: TransferControl = TransferControl(),
+        progress: (@Sendable (PullProgress) -> Void)? = nil
+    ) async throws(PhotoSyncError) -> [Item] {
+        let (index, server) = (account.index, account.server)
+        guard try await queue.run({ try index.ownsUploads(at: server) }) != false else {
+            throw PhotoSyncError(.ownershipDefect)
+        }
+        let live = try await LiveListing.make(of: account, LiveListing.Request(control: control), queue: queue)
+        let files = ServerFiles(account: account, extent: .lengths, control: control)
+        let found = Found()
+        try await queue.run { [account] in
+            let total = try live.index.counts(of: server, device: nil).total
+            try files.check(live.index) { count, differences in
+                progress?(found.add(count, differences, of: total))
+            }
+            let photos = try live.photos(found.differences.map(\.photoID))
+            let copies = try account.library.copies(withDigests: photos.values.map(\.sha256), server: server)
+            for difference in found.differences {
+                guard let photo = photos[difference.photoID] else { continue }
+                let original = copies.first {
+                    $0.state == .present && $0.sha256 == photo.sha256 && Self.isReadable($0)
+                }
+                found.items.append(
+                    Item(
+                        photo: photo,
+                        problem: difference.kind,
+                        state: original == nil ? .noOriginal : .planned,
+                        path: original?.path
+                    )
+                )
+            }
+        }
+        return found.items
+    }
+
+    private static func isReadable(_ copy: PhotoCopy) -> Bool { (try? SourceFile(path: copy.path)) != nil }
+
+    /// What the store's queue has found; used by it alone, then by the caller.
+    private final class Found: Sendable {
+        private let state = Mutex<(photos: Int64, differences: [SyncDifference], items: [Item])>((0, [], []))
+
+        var differences: [SyncDifference] { state.withLock { $0.differences } }
+        var items: [Item] {
+            get { state.withLock { $0.items } }
+            set { state.withLock { $0.items = newValue } }
+        }
+
+        func add(_ count: Int, _ differences: [SyncDifference], of total: Int64) -> PullProgress {
+            state.withLock { state in
+                state.photos += Int64(count)
+                state.differences += differences
+                return PullProgress(photos: state.photos, pages: 0, expected: total, attempt: 1)
+            }
+        }
+    }
+
+    // MARK: Repairing
+
+    /// Repairs the planned photos, one after the other. Stopping it waits for the photo that is being repaired.
+    ///
+    /// - Parameters:
+    ///   - plan: The result of `plan`.
+    ///   - control: Starts no further photo.
+    ///   - onItem: Called with the result of each photo.
+    /// - Throws: `PhotoSyncError` for errors that would fail all photos, such as `.unauthorized`; `.ownershipDefect` after the
+    ///   first photo, if it is not listed as the user's own.
+    public func run(
+        _ plan: [Item],
+        control: TransferControl = TransferControl(),
+        onItem: (Item) -> Void
+    ) async throws(PhotoSyncError) {
+        var isOwnershipKnown = false
+        for var item in plan {
+            if item.state == .planned {
+                guard !control.isStopRequested, !Task.isCancelled else {
+                    item.state = .cancelled
+                    onItem(item)
+                    continue
+                }
+                do throws(PhotoSyncError) {
+                    item.newID = try await repair(&item)
+                    item.state = .repaired
+                    if !isOwnershipKnown {
+                        try await confirm(item)
+                        isOwnershipKnown = true
+                    }
+                } catch {
+                    item.state = .failed
+                    item.error = error
+                    onItem(item)
+                    if [.unauthorized, .notLoggedIn, .setupRequired, .ownershipDefect, .storeUnusable].contains(
+                        error.code
+                    ) {
+                        throw error
+                    }
+                    continue
+                }
+            }
+            onItem(item)
+        }
+    }
+
+    /// - Returns: The new id.
+    private func repair(_ item: inout Item) async throws(PhotoSyncError) -> String {
+        guard let path = item.path else { throw PhotoSyncError(.fileNotFound) }
+        let file: SourceFile
+        do { file = try SourceFile(path: path) } catch { throw PhotoSyncError.source(error) }
+        try await check(file, of: item.photo)
+        // Between deletion and upload nothing stops but a failure.
+        let uninterrupted = TransferControl()
+        let files = ServerFiles(account: account, extent: .lengths, control: uninterrupted)
+        let copies = try await copies(of: item.photo.id)
+        guard try await files.difference(of: item.photo, copies) != nil else {
+            // Repaired meanwhile, by another machine.
+            return item.photo.id
+        }
+        try await account.client.delete(item.photo.id, control: uninterrupted)
+        item.isDeleted = true
+        let receipt = try await upload(file, as: item.photo, uninterrupted)
+        guard case .present(let byteCount) = try await account.client.storedFile(of: receipt.id), byteCount > 0 else {
+            throw PhotoSyncError(.undeliverable, detail: "also after the upload", photoID: receipt.id)
+        }
+        try await record(copies, as: receipt.id)
+        return receipt.id
+    }
+
+    /// The bytes must be those that were uploaded.
+    private func check(_ file: SourceFile, of photo: PhotoRecord) async throws(PhotoSyncError) {
+        let digest: String
+        do {
+            digest = try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size).hex
+        } catch {
+            throw PhotoSyncError(.fileUnreadable, detail: "\(error)", path: file.path)
+        }
+        guard digest == photo.sha256 else {
+            throw PhotoSyncError(.checksumMismatch, detail: "the local original was changed", path: file.path)
+        }
+    }
+
+    private func upload(
+        _ file: SourceFile,
+        as photo: PhotoRecord,
+        _ control: TransferControl
+    ) async throws(PhotoSyncError) -> PhotoReceipt {
+        var backoff = Backoff(retry)
+        return try await backoff.run(
+            pausing: control.waitForStop(upTo:),
+            canceled: PhotoSyncError(.cancelled, path: file.path),
+            retryAfter: { $0.isRetryable ? .zero : nil }
+        ) { () async throws(PhotoSyncError) in
+            let descriptor = try Self.duplicate(file)
+            let upload = PhotoUpload(
+                content: FileContent(owning: descriptor, byteCount: file.status.size),
+                fileName: photo.originalFilename,
+                takenAt: photo.takenAt,
+                deviceID: photo.originDevice?.id
+            )
+            do throws(PhotoSyncError) {
+                return try await account.client.upload(upload, control: control)
+            } catch {
+                throw error.at(file.path)
+            }
+        }
+    }
+
+    private static func duplicate(_ file: SourceFile) throws(PhotoSyncError) -> Int32 {
+        do {
+            return try file.duplicateDescriptor()
+        } catch {
+            throw PhotoSyncError.source(error)
+        }
+    }
+
+    private func copies(of id: String) async throws(PhotoSyncError) -> [PhotoCopy] {
+        let (library, server) = (account.library, account.server)
+        return try await queue.run { try library.copies(ofPhotos: [id], server: server) }
+    }
+
+    /// The copies are copies of the new photo. A downloaded copy that the server had rewritten carries the old ID, and is not.
+    private func record(_ copies: [PhotoCopy], as id: String) async throws(PhotoSyncError) {
+        let moved = copies.filter { $0.state == .present && $0.sha256 == $0.serverSHA256 }.map { copy in
+            var copy = copy
+            copy.photoID = id
+            return copy
+        }
+        let library = account.library
+        do {
+            try await library.keep(moved)
+        } catch {
+            throw PhotoSyncError(error)
+        }
+        guard copies.allSatisfy({ $0.photoID != id }) else { return }
+        let old = copies.filter { $0.state == .present && $0.sha256 == $0.serverSHA256 }
+        try await queue.run { try library.remove(old) }
+    }
+
+    /// An upload to a server with the ownership defect is not listed (photosync contract 3.5).
+    private func confirm(_ item: Item) async throws(PhotoSyncError) {
+        let listed = try await OwnPhotos(account).listed([item.photo.sha256], control: TransferControl())
+        guard listed[item.photo.sha256] != nil else { throw PhotoSyncError(.ownershipDefect, photoID: item.newID) }
+    }
+}

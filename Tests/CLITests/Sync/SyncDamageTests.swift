@@ -1,0 +1,145 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Files that a server lost or damaged while it lists their photos (photosync contract, new facts 1 and 2).
+@Suite struct SyncDamageTests {
+    /// Three pushed photos, rewritten by the server and in the index; the originals are in a directory.
+    private func pushed() async throws -> (stage: SyncStage, directory: String, ids: [String]) {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg", "b.jpg", "c.jpg")
+        for name in ["a", "b", "c"] {
+            try Data(SmallPhoto.jpeg("photo \(name)")).write(to: URL(fileURLWithPath: "\(directory)/\(name).jpg"))
+        }
+        let push = try await stage.run("sync", "push", directory)
+        try #require(push.exitCode == 0, "\(push.errors)")
+        try await stage.sandbox.photoSync("POST", "settle")
+        _ = try await stage.run("sync", "--full")
+        let photos = try await stage.sandbox.photos().sorted { $0.originalFilename < $1.originalFilename }
+        return (stage, directory, photos.map(\.id))
+    }
+
+    private func damage(_ stage: SyncStage, _ id: String, _ action: String) async throws {
+        try await stage.sandbox.photoSync("POST", "photos/\(id)/file", action)
+    }
+
+    private static let html = Data("<html><body>Not found</body></html>".utf8).base64EncodedString()
+    private static let random = Data((0..<2_000).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+
+    /// Each was accepted as "rewritten by the server", with exit code 0, and never fetched again.
+    @Test(arguments: [
+        #"{"action":"replace","base64":"eA=="}"#, #"{"action":"replace","base64":"\#(html)"}"#,
+        #"{"action":"replace","base64":"\#(random)"}"#, #"{"action":"truncate","bytes":300}"#,
+    ])
+    func aDamagedFileIsNeverADownload(action: String) async throws {
+        let (stage, directory, ids) = try await pushed()
+        try FileManager.default.removeItem(atPath: directory)
+        try await damage(stage, ids[0], action)
+        let target = stage.runner.home.file("out")
+        for _ in 1...2 {
+            let report = try await stage.json("sync", "download", ids[0], "--output", target)
+            #expect(report.result.exitCode == 8)
+            #expect(report.states == ["unverified"] && report.count("unverified") == 1)
+            #expect((report.items.first?["path"] as? String)?.hasSuffix("a.jpg.unverified") == true)
+        }
+        let missing = try await stage.json("sync", "download", "--missing", "--output", target)
+        #expect(missing.result.exitCode == 3)
+        #expect(missing.states == ["rewritten", "rewritten", "unverified"])
+    }
+
+    @Test func anotherPhotosFileIsAnotherPhoto() async throws {
+        let (stage, directory, ids) = try await pushed()
+        try FileManager.default.removeItem(atPath: directory)
+        try await damage(stage, ids[0], #"{"action":"swap","with":"\#(ids[1])"}"#)
+        let target = stage.runner.home.file("out")
+        let report = try await stage.json("sync", "download", ids[0], "--output", target)
+        #expect(report.result.exitCode == 8 && report.states == ["failed"])
+        let error = report.items.first?["error"] as? [String: Any]
+        #expect(error?["code"] as? String == "wrong_photo")
+    }
+
+    @Test(arguments: [#"{"action":"remove"}"#, #"{"action":"empty"}"#])
+    func aListedPhotoWithoutBytesIsUndeliverable(action: String) async throws {
+        let (stage, directory, ids) = try await pushed()
+        try FileManager.default.removeItem(atPath: directory)
+        try await damage(stage, ids[0], action)
+        let report = try await stage.json("sync", "download", ids[0], "--output", stage.runner.home.file("out"))
+        #expect(report.result.exitCode == 5 && report.states == ["undeliverable"])
+        let error = report.items.first?["error"] as? [String: Any]
+        #expect(error?["code"] as? String == "photo_undeliverable")
+        #expect((error?["hint"] as? String)?.contains("mediactl sync repair") == true)
+    }
+
+    @Test func verifyChecksTheFilesOnTheServerWhenAsked() async throws {
+        let (stage, _, ids) = try await pushed()
+        let same = try await stage.json("sync", "verify", "--server")
+        #expect(same.result.exitCode == 0 && same.count("server_files") == 3 && same.count("items") == 0)
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        try await damage(stage, ids[1], #"{"action":"empty"}"#)
+        let big = Data(SmallPhoto.jpeg(String(repeating: "x", count: 300_000))).base64EncodedString()
+        try await damage(stage, ids[2], #"{"action":"replace","base64":"\#(big)"}"#)
+
+        let blind = try await stage.run("sync", "verify")
+        #expect(blind.exitCode == 0)
+        #expect(blind.errors.contains("compared the listing, the index and local copies"))
+
+        let verify = try await stage.json("sync", "verify", "--server")
+        #expect(verify.result.exitCode == 3)
+        let kinds = verify.items.compactMap { $0["kind"] as? String }
+        #expect(kinds.sorted() == ["server_empty", "server_length", "server_missing"])
+        #expect(verify.count("server_missing") == 1 && verify.count("copy_missing") == 0)
+        #expect(try await stage.run("sync", "verify", "--server-files").exitCode == 3)
+    }
+
+    /// A file of the right length: only reading it tells.
+    @Test func verifyReadsTheFilesOnTheServerWhenAsked() async throws {
+        let (stage, _, ids) = try await pushed()
+        #expect(try await stage.json("sync", "verify", "--server-content").result.exitCode == 0)
+        try await damage(stage, ids[0], #"{"action":"swap","with":"\#(ids[1])"}"#)
+        try await damage(stage, ids[2], #"{"action":"truncate","bytes":300}"#)
+        #expect(try await stage.json("sync", "verify", "--server").result.exitCode == 0)
+        let verify = try await stage.json("sync", "verify", "--server-content")
+        #expect(verify.result.exitCode == 3)
+        #expect(verify.count("server_damaged") == 3 && verify.count("server_files") == 3)
+    }
+
+    @Test func repairUploadsTheOriginalsAgain() async throws {
+        let (stage, directory, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        try await damage(stage, ids[1], #"{"action":"empty"}"#)
+        try FileManager.default.removeItem(atPath: "\(directory)/b.jpg")
+        let before = try await stage.sandbox.photos()
+
+        let plan = try await stage.json("sync", "repair", "--dry-run")
+        #expect(plan.states == ["no_original", "planned"])
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
+        #expect(try await stage.run("sync", "repair").exitCode == 2)
+
+        let repair = try await stage.json("sync", "repair", "--yes")
+        #expect(repair.result.exitCode == 3)
+        #expect(repair.states == ["no_original", "repaired"])
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 1)
+        let after = try await stage.sandbox.photos()
+        #expect(after.count == 3)
+        let old = try #require(before.first { $0.id == ids[0] })
+        let new = try #require(after.first { $0.originalFilename == "a.jpg" })
+        #expect(new.id != old.id && new.fileHash == old.fileHash && new.dateTaken == old.dateTaken)
+        #expect(new.device == old.device && new.user == old.user)
+
+        _ = try await stage.run("sync", "--full")
+        let verify = try await stage.json("sync", "verify", "--server")
+        #expect(verify.count("server_missing") == 0 && verify.count("copy_orphaned") == 0)
+        // The repaired photo is known, and not pushed again.
+        let push = try await stage.json("sync", "push", "\(directory)/a.jpg")
+        #expect(push.states == ["present"])
+    }
+
+    @Test func repairNeedsTheUploadedBytes() async throws {
+        let (stage, directory, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        try Data(SmallPhoto.jpeg("edited")).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
+        let repair = try await stage.json("sync", "repair", "--yes")
+        #expect(repair.states == ["failed"] && repair.result.exitCode == 8)
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
+    }
+}
