@@ -224,7 +224,9 @@ struct PushCandidate: Sendable {
     }
 
     func refused(_ error: PhotoSyncError, sizeBytes: Int64? = nil) -> PushItem {
-        PushItem(path: path, state: isNamed ? .failed : .skipped, sizeBytes: sizeBytes, error: error)
+        // A photo that is too large is not backed up, wherever it was found.
+        let isFailure = isNamed || error.code == .fileTooLarge
+        return PushItem(path: path, state: isFailure ? .failed : .skipped, sizeBytes: sizeBytes, error: error)
     }
 
     /// The absolute path, without `.` and empty components; `..` stays, since the component before it may be a link.

@@ -118,10 +118,7 @@ extension ErrorCatalogue {
                 hint: "run mediactl sync --full"
             )
         case .notFound:
-            Words(
-                "no such address or photo on the server\(status)\(error.said)",
-                hint: "check --server, or run mediactl sync --full"
-            )
+            .table(error, message: "no such address on the server\(status)\(error.said)")
         case .setupRequired:
             Words(
                 "the server has not been set up yet\(status)",
