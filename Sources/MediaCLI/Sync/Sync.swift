@@ -55,6 +55,8 @@ struct SyncSession: Sendable {
     let index: SyncIndex
     /// The stored login; nil without one.
     let login: Login?
+    /// Shows the waits of a command that survives an outage of the server; nil for one that reports it at once.
+    var outage: OutageNotice?
 
     var console: Console { settings.console }
 
@@ -98,7 +100,7 @@ struct SyncSession: Sendable {
         }
         return PhotoSyncClient(
             server: server,
-            http: try settings.httpClient(for: .syncURL),
+            http: try settings.httpClient(for: .syncURL, surviving: outage),
             authorization: key.map { .apiKey($0, for: server.origin) },
             timeouts: settings.timeouts
         )

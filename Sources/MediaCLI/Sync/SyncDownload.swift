@@ -77,13 +77,13 @@ struct SyncDownload: ContextCommand {
         // The setting of the same name is for uploads.
         let jobs = try FlagValue.read(jobs, "--jobs", SettingValue.jobs) ?? 4
         if to != nil { console.note(Deprecated.note("--to", use: "--output")) }
-        let session = try await SyncSession.open(console, global, connection)
+        let session = try await SyncSession.open(console, global, connection).waiting()
         let account = try await session.account(key)
         let run = DownloadRun(
             console: console,
             account: account,
             hashes: session.settings.hashCache(),
-            options: Download.Options(jobs: jobs, isDryRun: dryRun, retry: session.settings.retryPolicy),
+            options: Download.Options(jobs: jobs, isDryRun: dryRun, retry: session.retryPolicy),
             writesProgressRecords: global.progressEvents,
             base: base(in: console.context)
         )

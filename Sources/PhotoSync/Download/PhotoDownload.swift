@@ -49,7 +49,9 @@ struct PhotoDownload {
         } catch {
             item.state = error.code == .cancelled ? .cancelled : .failed
             item.error = error.code == .cancelled ? nil : error
-            obstacle = error.endsDownloads ? error : nil
+            // After the time limit of an outage, the next photo would only wait as long again.
+            let isOutage = error.code == .serverError && error.isRetryable && context.options.retry.timeLimit != nil
+            obstacle = error.endsDownloads || isOutage ? error : nil
         }
         context.teller.ended(item, isCounted: true)
         return obstacle
@@ -169,6 +171,7 @@ struct PhotoDownload {
 
             if case .failure(let error) = outcome, !state.mustStartOver, !error.isStaleRange {
                 guard error.isRetryable, let wait = backoff.next() else { throw error }
+                context.account.client.noteRetry(after: error, delay: wait)
                 if await context.control.waitForStop(upTo: wait) { throw PhotoSyncError(.cancelled) }
                 continue
             }
