@@ -33,6 +33,9 @@ struct SyncPush: ContextCommand {
     )
     var exclude: [String] = []
 
+    @Flag(help: "Upload one photo to test a server again that did not record earlier uploads as yours.")
+    var testOwnership = false
+
     @Flag(name: .dryRun, help: "Show what would be uploaded, without uploading it. The server is queried.")
     var dryRun = false
 
@@ -54,13 +57,16 @@ struct SyncPush: ContextCommand {
         let filter = try PathFilter.reading(includes: include, excludes: exclude)
         // The setting of the same name is for uploads.
         let jobs = try FlagValue.read(jobs, "--jobs", SettingValue.jobs) ?? 2
-        let session = try await SyncSession.open(console, global, connection)
+        let session = try await SyncSession.open(console, global, connection).waiting()
         let account = try await session.account(key)
+        let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: testOwnership)
+        let gate = OwnershipGate(console: console, account: account, confirmation: confirmation)
+        if !dryRun { try await gate.pass() }
         let run = PushRun(
             console: console,
             account: account,
             hashes: session.settings.hashCache(),
-            options: Push.Options(filter: filter, jobs: jobs, isDryRun: dryRun, retry: session.settings.retryPolicy),
+            options: Push.Options(filter: filter, jobs: jobs, isDryRun: dryRun, retry: session.retryPolicy),
             writesProgressRecords: global.progressEvents
         )
         return try await run.run(paths.map { RawArguments.bytes(of: $0) })
