@@ -28,6 +28,8 @@ extension ErrorCatalogue {
             )
         case .busy:
             Words(busyMessage(error), hint: "retry when it has finished")
+        case .neverSynchronized where error.value != nil:
+            Words(unfinishedListing(error), hint: "finish it with: mediactl sync")
         default: Words(error)
         }
     }
@@ -35,6 +37,10 @@ extension ErrorCatalogue {
     private static func busyMessage(_ error: PhotoSyncError) -> String {
         error.path.map { "another mediactl process is writing to \(quoted($0))" }
             ?? "another mediactl process is using this server's index\(error.said)"
+    }
+
+    private static func unfinishedListing(_ error: PhotoSyncError) -> String {
+        "the first listing of this server is unfinished: \(clean(error.value ?? "0")) photos so far"
     }
 
     // MARK: Keys and devices
