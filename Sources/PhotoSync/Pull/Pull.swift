@@ -24,6 +24,11 @@ public struct Pull: Sendable {
         public var restarts: Int
         /// Whether to only count changes and store nothing.
         public var isDryRun: Bool
+        /// How old the last full listing may be before everything is listed again; nil for any age. A late row and a
+        /// deletion can cancel each other in the counts, and only a full listing finds both (contract, new facts 4).
+        public var fullInterval: Duration?
+        /// How long to wait while another process lists the photos of this server.
+        public var turnLimit: Duration = .seconds(600)
 
         /// Makes options.
         public init(
@@ -31,13 +36,15 @@ public struct Pull: Sendable {
             pageSize: Int = 500,
             overlap: Duration = .seconds(300),
             restarts: Int = 3,
-            isDryRun: Bool = false
+            isDryRun: Bool = false,
+            fullInterval: Duration? = nil
         ) {
             self.isFull = isFull
             self.pageSize = pageSize
             self.overlap = overlap
             self.restarts = restarts
             self.isDryRun = isDryRun
+            self.fullInterval = fullInterval
         }
     }
 
@@ -45,7 +52,7 @@ public struct Pull: Sendable {
     let options: Options
     private let source: Listing.Source
     private let status: @Sendable () async throws(PhotoSyncError) -> SyncStatus
-    private let queue = StoreQueue()
+    let queue = StoreQueue()
 
     /// Prepares a pull.
     public init(_ account: SyncAccount, options: Options = Options()) {
@@ -78,16 +85,20 @@ public struct Pull: Sendable {
     ///   - progress: Called after each page.
     /// - Returns: The result of a complete listing; an incomplete one is an error.
     /// - Throws: `PhotoSyncError`: `.stubServer`, `.listingIncomplete`, `.repeatedCursor`, `.cancelled`; `.busy` when
-    ///   another process has started a pull meanwhile …
+    ///   another process lists this server for longer than `turnLimit` …
     public func run(
         control: TransferControl = TransferControl(),
         progress: (@Sendable (PullProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> PullResult {
-        let state = try await queue.run { [account] in try account.state() }
-        let kind = options.isFull ? .full : SyncRun.Kind(after: state, overlap: options.overlap)
-        if options.isDryRun { return try await dryRun(kind, control, progress) }
+        if options.isDryRun { return try await dryRun(nextKind(), control, progress) }
+        let turn = try await turn(control, progress)
+        defer { turn.release() }
+        return try await counted(pull(nextKind(), control, progress))
+    }
 
-        return try await counted(pull(kind, control, progress))
+    private func nextKind() async throws(PhotoSyncError) -> SyncRun.Kind {
+        let state = try await queue.run { [account] in try account.state() }
+        return options.isFull || isFullDue(after: state) ? .full : SyncRun.Kind(after: state, overlap: options.overlap)
     }
 
     /// Adds the counts of index and server. The server's may fail: the listing is complete without them.
@@ -227,6 +238,8 @@ public struct PullProgress: Sendable, Equatable {
     public var expected: Int64?
     /// Number of the attempt, from 1.
     public var attempt: Int
+    /// Id of the process that lists the photos of this server at the moment, 0 if unknown; nil when it is not waited for.
+    public var waitsForProcess: Int32?
 }
 
 /// The result of a complete pull.
