@@ -329,6 +329,10 @@ public struct SyncReport: Sendable {
     public var health: ServerHealth?
     /// The server's own counts; nil when the request failed.
     public var status: SyncStatus?
+    /// The server's version; nil when the request failed.
+    public var version: ServerVersion?
+    /// The devices in the index, and the registered devices without a photo in it, by number of photos.
+    public var devices: [DevicePhotos] = []
     /// Why a request failed.
     public var failure: PhotoSyncError?
     /// State of the index; nil before the first pull, and when it has another user's photos.
@@ -346,18 +350,26 @@ public struct SyncReport: Sendable {
         async let status = Result.awaiting { () async throws(PhotoSyncError) in
             try await account.client.status(device: account.deviceID)
         }
-        let (state, counts, ownsUploads) = try await StoreQueue().run {
+        async let version = Result.awaiting { () async throws(PhotoSyncError) in try await account.client.version() }
+        async let registered = Result.awaiting { () async throws(PhotoSyncError) in try await account.client.devices() }
+        let (state, counts, ownsUploads, devices) = try await StoreQueue().run {
             let state = try account.state()
             return (
                 state,
                 state == nil ? PhotoCounts() : try account.index.counts(of: account.server, device: account.deviceID),
-                try account.index.ownsUploads(at: account.server)
+                try account.index.ownsUploads(at: account.server),
+                state == nil ? [] : try account.index.devices(of: account.server)
             )
         }
-        let (healthAnswer, statusAnswer) = await (health, status)
+        let (healthAnswer, statusAnswer, versionAnswer) = await (health, status, version)
+        let known = Set(devices.map(\.device.id))
+        let others = ((try? await registered.get()) ?? []).filter { !known.contains($0.id) }
         return SyncReport(
             health: try? healthAnswer.get(),
             status: try? statusAnswer.get(),
+            version: try? versionAnswer.get(),
+            devices: devices
+                + others.map { DevicePhotos(device: PhotoDevice(id: $0.id, name: $0.name, platform: $0.platform)) },
             failure: statusAnswer.failure ?? healthAnswer.failure,
             state: state,
             counts: counts,
