@@ -110,6 +110,8 @@ struct DownloadRun: Sendable {
     let writesProgressRecords: Bool
     /// The absolute path of the working directory if the target is relative to it: text output then shows relative paths.
     var base: [UInt8] = []
+    /// Photos that are not reported as planned.
+    var isOmitted: @Sendable (String) -> Bool = { _ in false }
 
     /// - Throws: `PhotoSyncError` for what ends the whole run, `Diagnosis`.
     func run(_ selection: Download.Selection, to directory: [UInt8]) async throws -> ExitCode {
@@ -143,6 +145,7 @@ struct DownloadRun: Sendable {
     }
 
     private func tell(_ item: DownloadItem, _ tally: ItemTally<DownloadItem.State>) {
+        if item.state == .planned, isOmitted(item.id) { return }
         tally.add(item.state, item.exitCode)
         let isSaid = item.state != .present || console.verbosity > 0
         console.result(

@@ -80,6 +80,8 @@ struct PushRun: Sendable {
     let hashes: HashCache
     let options: Push.Options
     let writesProgressRecords: Bool
+    /// Also gets each result.
+    var onItem: @Sendable (PushItem) -> Void = { _ in }
 
     /// - Throws: `PhotoSyncError` for what ends the whole run, `Diagnosis`.
     func run(_ paths: [[UInt8]]) async throws -> ExitCode {
@@ -110,6 +112,7 @@ struct PushRun: Sendable {
 
     private func tell(_ item: PushItem, _ tally: ItemTally<PushItem.State>) {
         tally.add(item.state, item.exitCode)
+        onItem(item)
         let isSaid = ![.present, .skipped].contains(item.state) || console.verbosity > 0
         let lines = isSaid ? TextRenderer.push(item, style: console.outputStyle) : []
         console.result(JSONRenderer.push(item), lines)
