@@ -38,8 +38,15 @@ struct CommandContext: Sendable {
 protocol ContextCommand: ParsableCommand {
     static var schema: String { get }
 
+    /// The schema of the records of this run; `schema` unless the command has several forms.
+    var recordSchema: String { get }
+
     var global: GlobalOptions { get }
 
     /// A thrown error ends the whole command.
     func run(in console: Console) async throws -> ExitCode
+}
+
+extension ContextCommand {
+    var recordSchema: String { Self.schema }
 }

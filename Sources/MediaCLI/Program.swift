@@ -64,7 +64,7 @@ public enum Program {
     }
 
     private static func run(_ command: inout any ContextCommand, in context: CommandContext) async -> ExitCode {
-        let console = Console(context, schema: type(of: command).schema, preferences: command.global.outputPreferences)
+        let console = Console(context, schema: command.recordSchema, preferences: command.global.outputPreferences)
         context.interruption.onEnd { request, isHandled in
             end(request, afterGrace: isHandled, console)
         }

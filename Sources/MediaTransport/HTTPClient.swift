@@ -53,6 +53,7 @@ public final class HTTPClient: Sendable {
             guard request.repeatability == .safe, !control.isStopRequested, request.isPassing(result),
                 let wait = backoff.next(retryAfter: try? result.get().head.retryAfter)
             else { return try result.get(attempts: attempt, duration: started.duration(to: .now)) }
+            configuration.onRetry?(RetryNotice(outcome: result.map(\.status), delay: wait))
             try await rest(wait, before: attempt + 1, control: control, progress: progress, started: started)
         }
     }
@@ -244,6 +245,8 @@ public struct HTTPClientConfiguration: Sendable {
     public var loginRequirements = LoginRequirements()
     /// Called after every exchange, for `-v`. Gets no header fields, credentials or content.
     public var observer: (@Sendable (ExchangeRecord) -> Void)?
+    /// Called before the wait for a retry; must return quickly.
+    public var onRetry: (@Sendable (RetryNotice) -> Void)?
 
     /// Makes a configuration.
     public init(
@@ -269,6 +272,19 @@ public struct HTTPClientConfiguration: Sendable {
 
 extension HTTPClientConfiguration {
     package func trust(for origin: Origin) -> ServerTrust { trustByOrigin?(origin) ?? trust }
+}
+
+/// A retry that is about to wait.
+public struct RetryNotice: Sendable {
+    /// The status of the failed response, or why there was none.
+    public var outcome: Result<Int, TransportError>
+    /// How long it waits.
+    public var delay: Duration
+
+    package init(outcome: Result<Int, TransportError>, delay: Duration) {
+        self.outcome = outcome
+        self.delay = delay
+    }
 }
 
 /// One attempt of a request, for a log line.

@@ -76,6 +76,13 @@ extension RetryPolicy {
     package static let outcomeQuery = RetryPolicy(delays: [1, 2, 5, 10, 20, 30].map { .seconds($0) })
     /// A query in an outage (503) that an upload can do without: the upload itself waits for the server visibly.
     package static let briefOutage = RetryPolicy(delays: [.seconds(1)])
+    /// A photo server that restarts, or whose database is down (photosync contract, new facts 5).
+    public static let photoOutage = RetryPolicy(
+        retries: 1000,
+        base: .milliseconds(500),
+        cap: .seconds(10),
+        timeLimit: .seconds(120)
+    )
     /// A photo whose body was too slow for the server (photosync contract 3.4); seldom faster the next time.
     package static let slowPhoto = RetryPolicy(retries: 1)
     /// A clip that could not be added to its album (tapes contract R9): over hours, in later runs.

@@ -143,6 +143,14 @@ extension OutcomeTable {
         // A database failure may be temporary; another 500 has the same result however often the request is sent.
         Refinement(.photoSync, 500...500, .text("Database error"), "photosync 10", .serverError, isRetryable: true),
         Refinement(.photoSync, 500...500, .text("Database error."), "photosync 10", .serverError, isRetryable: true),
+        Refinement(
+            .photoSync,
+            500...500,
+            .text("Internal server error."),
+            "photosync 1.1",
+            .serverError,
+            isRetryable: true
+        ),
         Refinement(.photoSync, 500...501, .any, "photosync 10", .serverError, isRetryable: false),
         Refinement(.photoSync, 505...599, .any, "photosync 10", .serverError, isRetryable: false),
     ]

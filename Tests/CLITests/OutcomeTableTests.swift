@@ -204,6 +204,7 @@ import Testing
         Marked(.photoSync, 500, "Failed to save photo record.", "invalid_device", to: .photo(namesDevice: true)),
         Marked(.photoSync, 500, "Database error", "server_error", true),
         Marked(.photoSync, 500, "Database error.", "server_error", true),
+        Marked(.photoSync, 500, "Internal server error.", "server_error", true),
         Marked(.photoSync, 500, nil, "server_error"), Marked(.photoSync, 507, nil, "server_error"),
         Marked(.captures, 401, "TIMESTAMP_EXPIRED", "clock_wrong"),
         Marked(.captures, 401, "TIMESTAMP_INVALID", "clock_wrong"),

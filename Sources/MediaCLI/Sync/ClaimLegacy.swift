@@ -62,7 +62,7 @@ struct ClaimLegacy: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let session = try await SyncSession.open(console, global, connection)
+        let session = try await SyncSession.open(console, global, connection).waiting()
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
         if !list, !dryRun {
             try confirmation.requireSomebody(for: ClaimRun.question)
@@ -98,6 +98,14 @@ struct ClaimRun: Sendable {
 
     static let question = "Claim them?"
 
+    static func explanation(_ count: Int64, _ account: SyncAccount) -> [String] {
+        [
+            "This makes \(Formats.count(count, "photo")) without a device photos of this machine, for everybody who uses "
+                + "\(ErrorCatalogue.clean(account.server)).",
+            "Only deleting this device at the server takes it back.",
+        ]
+    }
+
     // MARK: Listing
 
     /// Lists the photos without a device. Changes nothing.
@@ -108,10 +116,19 @@ struct ClaimRun: Sendable {
         let pages = PhotoTable(console, device: account.deviceID)
         let run = LongRun<ListingReading>(console, writesRecords: false)
         return try await console.context.interruption.handling({ _ in }) {
-            let count = try await run.run(telling: { pages.show($0) }) { surroundings in
-                try await LegacyClaim(account).list(control: surroundings.control) { surroundings.onItem($0) }
+            // Blocks are printed where they are read, one after the other: a queue of them would hold all photos.
+            let count = try await run.run(telling: { (_: Never) in }) { surroundings in
+                try await LegacyClaim(account).list(control: surroundings.control) { photos in
+                    pages.show(photos)
+                    console.context.output.noticeClosedPipe()
+                    if surroundings.control.isStopRequested || console.context.output.failure != nil {
+                        throw PhotoSyncError(.cancelled)
+                    }
+                }
             }
-            let code = console.exitCode(count == nil ? .partly : .success)
+            // A reader that closed standard output wants no more.
+            let isStopped = count == nil && console.context.output.failure == nil
+            let code = console.exitCode(isStopped ? .partly : .success)
             if count == 0 { console.note("every photo belongs to a device; there is nothing to claim") }
             if let count, count > 0 {
                 console.note(
@@ -147,11 +164,7 @@ struct ClaimRun: Sendable {
             console.text(["there is nothing to claim"])
             return finish(plan, code: plan.unclaimableCode)
         }
-        let lines = [
-            "This makes \(Formats.count(plan.count, "photo")) without a device photos of this machine, for everybody who uses "
-                + "\(ErrorCatalogue.clean(account.server)).",
-            "Only deleting this device at the server takes it back.",
-        ]
+        let lines = Self.explanation(plan.count, account)
         guard try await confirmation.ask(lines, Self.question, on: console) else {
             console.text(["nothing was claimed"])
             return finish(plan, code: .failure)

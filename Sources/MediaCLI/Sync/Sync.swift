@@ -7,14 +7,18 @@ internal import PhotoSync
 
 struct Sync: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Know, send and fetch the photos of a PhotoSync server.",
+        abstract: "Index, push and download photos.",
         discussion: """
-            Without a command, what has changed on the server is listed into the local index: mediactl sync is \
-            mediactl sync pull, and takes its options. Local files are never deleted. The API key is the one of \
-            mediactl login, unless another is given.
+            With a directory, mediactl sync DIR lists what changed on the server, uploads the photos of DIR that the \
+            server lacks, and downloads those that this machine lacks to DIR/YEAR/MONTH. Nothing is deleted. The first \
+            run prints what it would do and asks; without a terminal it needs --yes. A directory with the name of a \
+            command is written ./push.
+            Without a command or directory, only the index is updated, as with mediactl sync pull.
 
             Examples:
               mediactl login --server https://photos.example.org
+              mediactl sync Pictures --dry-run
+              mediactl sync Pictures
               mediactl sync
               mediactl sync --full
               mediactl sync push Pictures
@@ -22,10 +26,10 @@ struct Sync: ParsableCommand {
               mediactl sync verify
             """,
         subcommands: [
-            SyncPull.self, SyncStatusCommand.self, SyncList.self, SyncPush.self, SyncForget.self, SyncDownload.self,
-            SyncVerify.self, SyncRepair.self,
+            SyncDirectory.self, SyncPull.self, SyncStatusCommand.self, SyncList.self, SyncPush.self, SyncForget.self,
+            SyncDownload.self, SyncVerify.self, SyncRepair.self,
         ],
-        defaultSubcommand: SyncPull.self
+        defaultSubcommand: SyncDirectory.self
     )
 }
 
@@ -56,6 +60,8 @@ struct SyncSession: Sendable {
     let index: SyncIndex
     /// The stored login; nil without one.
     let login: Login?
+    /// Shows the waits of a command that survives an outage of the server; nil for one that reports it at once.
+    var outage: OutageNotice?
 
     var console: Console { settings.console }
 
@@ -99,7 +105,7 @@ struct SyncSession: Sendable {
         }
         return PhotoSyncClient(
             server: server,
-            http: try settings.httpClient(for: .syncURL),
+            http: try settings.httpClient(for: .syncURL, surviving: outage),
             authorization: key.map { .apiKey($0, for: server.origin) },
             timeouts: settings.timeouts
         )

@@ -77,13 +77,13 @@ struct SyncDownload: ContextCommand {
         // The setting of the same name is for uploads.
         let jobs = try FlagValue.read(jobs, "--jobs", SettingValue.jobs) ?? 4
         if to != nil { console.note(Deprecated.note("--to", use: "--output")) }
-        let session = try await SyncSession.open(console, global, connection)
+        let session = try await SyncSession.open(console, global, connection).waiting()
         let account = try await session.account(key)
         let run = DownloadRun(
             console: console,
             account: account,
             hashes: session.settings.hashCache(),
-            options: Download.Options(jobs: jobs, isDryRun: dryRun, retry: session.settings.retryPolicy),
+            options: Download.Options(jobs: jobs, isDryRun: dryRun, retry: session.retryPolicy),
             writesProgressRecords: global.progressEvents,
             base: base(in: console.context)
         )
@@ -110,6 +110,8 @@ struct DownloadRun: Sendable {
     let writesProgressRecords: Bool
     /// The absolute path of the working directory if the target is relative to it: text output then shows relative paths.
     var base: [UInt8] = []
+    /// Photos that are not reported as planned.
+    var isOmitted: @Sendable (String) -> Bool = { _ in false }
 
     /// - Throws: `PhotoSyncError` for what ends the whole run, `Diagnosis`.
     func run(_ selection: Download.Selection, to directory: [UInt8]) async throws -> ExitCode {
@@ -143,6 +145,7 @@ struct DownloadRun: Sendable {
     }
 
     private func tell(_ item: DownloadItem, _ tally: ItemTally<DownloadItem.State>) {
+        if item.state == .planned, isOmitted(item.id) { return }
         tally.add(item.state, item.exitCode)
         let isSaid = item.state != .present || console.verbosity > 0
         console.result(

@@ -44,7 +44,7 @@ struct SyncList: ContextCommand {
         let since = try since.map { text throws(Diagnosis) in try PointInTime.parse(text, flag: "--since") }
         let session = try await SyncSession.open(console, global, connection)
         let server = session.address
-        guard let state = try session.index.state(of: server) else { throw PhotoSyncError(.neverSynchronized) }
+        let state = try session.completeState()
         let filter = PhotoFilter(origin: try origin(session.login?.deviceID), uploadedSince: since, isGone: gone)
         try console.requireOutput()
         if let own = session.login?.deviceID, own != state.account {

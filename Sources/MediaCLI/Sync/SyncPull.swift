@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
+internal import Synchronization
 
 struct SyncPull: ContextCommand {
     static let schema = "mediactl.sync-pull/1"
@@ -9,9 +10,9 @@ struct SyncPull: ContextCommand {
         commandName: "pull",
         abstract: "List what is new on the server into the local index.",
         discussion: """
-            The first time everything is listed. --full does it anew, which alone finds what was deleted on the server \
-            and what has got another device. A run that was cut goes on where it stopped; one that does not add up is \
-            never taken for complete.
+            The first run lists everything. --full does so again: the only way to detect deletions and reassigned \
+            photos. It is done automatically when the last full listing is older than --full-interval. An interrupted \
+            run resumes where it stopped; an inconsistent listing is never recorded as complete.
 
             Examples:
               mediactl sync
@@ -20,8 +21,7 @@ struct SyncPull: ContextCommand {
             """
     )
 
-    @Flag(help: "List everything anew.")
-    var full = false
+    @OptionGroup var listing: ListingOptions
 
     @Flag(name: .dryRun, help: "Show what would be listed, without storing it.")
     var dryRun = false
@@ -31,12 +31,65 @@ struct SyncPull: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let account = try await SyncSession.open(console, global, connection).account(key)
+        try await listing.pull(console, key: key, connection: connection, global: global, isDryRun: dryRun)
+    }
+}
+
+/// What to list: the options of `sync` and `sync pull`.
+struct ListingOptions: ParsableArguments {
+    @Flag(help: "List everything again.")
+    var full = false
+
+    @Option(
+        help: ArgumentHelp(
+            "List everything again if the last full listing is older: 12h, 7d or never (default: 7d).",
+            valueName: "time"
+        )
+    )
+    var fullInterval: String?
+
+    func adding(to connection: some ConnectionFlags) -> SettingsFlags {
+        var flags = connection.flags
+        flags.add([.fullInterval: fullInterval])
+        return flags
+    }
+
+    /// Connection flags with those of the listing.
+    struct Flags: ConnectionFlags {
+        let flags: SettingsFlags
+    }
+
+    func session(
+        _ console: Console,
+        _ global: GlobalOptions,
+        _ connection: some ConnectionFlags
+    ) async throws -> SyncSession {
+        try await SyncSession.open(console, global, Flags(flags: adding(to: connection))).waiting()
+    }
+
+    func options(_ session: SyncSession, isDryRun: Bool) -> Pull.Options {
+        Pull.Options(
+            isFull: full,
+            isDryRun: isDryRun,
+            fullInterval: session.settings.settings.fullInterval.value
+        )
+    }
+
+    /// Updates the index, and offers to claim photos without a device.
+    func pull(
+        _ console: Console,
+        key: KeyOptions,
+        connection: some ConnectionFlags,
+        global: GlobalOptions,
+        isDryRun: Bool
+    ) async throws -> ExitCode {
+        let session = try await session(console, global, connection)
         let run = PullRun(
             console: console,
-            account: account,
-            options: Pull.Options(isFull: full, isDryRun: dryRun),
-            writesProgressRecords: global.progressEvents
+            account: try await session.account(key),
+            options: options(session, isDryRun: isDryRun),
+            writesProgressRecords: global.progressEvents,
+            prompter: session.settings.prompter
         )
         return try await run.run()
     }
@@ -48,9 +101,16 @@ struct PullRun: Sendable {
     let account: SyncAccount
     let options: Pull.Options
     let writesProgressRecords: Bool
+    let prompter: Prompter
 
     /// - Throws: `PhotoSyncError`, `Diagnosis`.
     func run() async throws -> ExitCode {
+        let (code, result) = try await list()
+        guard code == .success, let count = result?.legacyPhotos, count > 0, offersClaim else { return code }
+        return try await offerClaim(of: count)
+    }
+
+    private func list() async throws -> (ExitCode, PullResult?) {
         console.record(
             .start,
             [
@@ -60,10 +120,12 @@ struct PullRun: Sendable {
         )
         try console.requireOutput()
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
+        let waiting = TurnNotice(console)
         return try await console.context.interruption.handling({ _ in }) {
             let pull = Pull(account, options: options)
             let result = try await run.run(telling: { (_: Never) in }) { surroundings in
                 try await pull.run(control: surroundings.control) {
+                    waiting.note($0)
                     surroundings.progress(ListingReading(progress: $0))
                 }
             }
@@ -72,11 +134,27 @@ struct PullRun: Sendable {
                 console.text(TextRenderer.pull(result, isDryRun: options.isDryRun, style: console.outputStyle))
                 advise(result)
             } else {
-                console.note("stopped; the next mediactl sync goes on from here")
+                console.note("stopped; the next mediactl sync resumes here")
             }
             console.summary(summary(result, run.display, code))
-            return code
+            return (code, result)
         }
+    }
+
+    // MARK: Legacy photos
+
+    /// A claim cannot be undone, and its records are those of another command.
+    private var offersClaim: Bool {
+        prompter.isAllowed && !console.isJSON && !console.isQuiet && !options.isDryRun && account.deviceID != nil
+    }
+
+    private func offerClaim(of count: Int64) async throws -> ExitCode {
+        let lines = ClaimRun.explanation(count, account)
+        let asking = Confirmation(prompter: prompter, isGiven: false)
+        guard try await asking.ask(lines, ClaimRun.question, on: console) else { return .success }
+        let confirmation = Confirmation(prompter: prompter, isGiven: true)
+        let claim = ClaimRun(console: console, account: account, confirmation: confirmation, isDryRun: false)
+        return try await claim.claim(.all)
     }
 
     private func advise(_ result: PullResult) {
@@ -86,8 +164,8 @@ struct PullRun: Sendable {
                     + "\(result.counts.total); mediactl sync --full finds what was deleted, or came late"
             )
         }
-        let legacy = result.status?.legacyPhotos ?? result.counts.legacy
-        if legacy > 0 {
+        let legacy = result.legacyPhotos
+        if legacy > 0, !offersClaim {
             console.note(
                 legacy == 1
                     ? "1 photo belongs to no device; mediactl claim-legacy --list shows it"
@@ -107,7 +185,29 @@ struct PullRun: Sendable {
             "gone": JSONValue(result?.changes.gone),
             "index": result.map { JSONRenderer.indexCounts($0.counts) } ?? .null,
             "server_counts": JSONRenderer.serverCounts(result?.status),
+            "needs_legacy_claim": JSONValue(result.map { $0.legacyPhotos > 0 }),
         ] + console.ending(code, after: display.elapsed)
+    }
+}
+
+extension PullResult {
+    /// Photos without a device, by the server's count if it has responded.
+    fileprivate var legacyPhotos: Int64 { status?.legacyPhotos ?? counts.legacy }
+}
+
+/// Prints once that another process has to finish first.
+private final class TurnNotice: Sendable {
+    private let console: Console
+    private let wasPrinted = Atomic(false)
+
+    init(_ console: Console) {
+        self.console = console
+    }
+
+    func note(_ progress: PullProgress) {
+        guard let process = progress.waitsForProcess, !wasPrinted.exchange(true, ordering: .relaxed) else { return }
+        let name = process > 0 ? "mediactl process \(process)" : "another mediactl process"
+        console.note("waiting for \(name), which lists the photos of this server")
     }
 }
 
@@ -118,6 +218,7 @@ struct ListingReading: RunReading {
     var percent: Int64? { Progress.percent(progress.photos, of: progress.expected) }
 
     func line(rate: Double?) -> String {
+        guard progress.waitsForProcess == nil else { return "waiting for another mediactl process" }
         var parts: [String]
         if let expected = progress.expected, let percent {
             parts = ["\(min(progress.photos, expected)) of \(Formats.count(expected, "photo"))", "\(percent) %"]

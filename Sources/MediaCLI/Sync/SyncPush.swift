@@ -51,6 +51,8 @@ struct SyncPush: ContextCommand {
             """
     )
     var restore = false
+    @Flag(help: "Upload one photo to test a server again that did not record earlier uploads as yours.")
+    var testOwnership = false
 
     @Flag(name: .dryRun, help: "Show what would be uploaded, without uploading it. The server is queried.")
     var dryRun = false
@@ -73,8 +75,11 @@ struct SyncPush: ContextCommand {
         let filter = try PathFilter.reading(includes: include, excludes: exclude)
         // The setting of the same name is for uploads.
         let jobs = try FlagValue.read(jobs, "--jobs", SettingValue.jobs) ?? 2
-        let session = try await SyncSession.open(console, global, connection)
+        let session = try await SyncSession.open(console, global, connection).waiting()
         let account = try await session.account(key)
+        let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: testOwnership)
+        let gate = OwnershipGate(console: console, account: account, confirmation: confirmation)
+        if !dryRun { try await gate.pass() }
         let run = PushRun(
             console: console,
             account: account,
@@ -83,7 +88,7 @@ struct SyncPush: ContextCommand {
                 filter: filter,
                 jobs: jobs,
                 isDryRun: dryRun,
-                retry: session.settings.retryPolicy,
+                retry: session.retryPolicy,
                 sendsChanged: changed,
                 restores: restore,
                 usesDefaultExcludes: !noDefaultExcludes
@@ -104,6 +109,8 @@ struct PushRun: Sendable {
     let writesProgressRecords: Bool
     /// Prompts before changed files are uploaded; without it they are only reported.
     var prompter: Prompter?
+    /// Also gets each result.
+    var onItem: @Sendable (PushItem) -> Void = { _ in }
 
     /// - Throws: `PhotoSyncError` for what ends the whole run, `Diagnosis`.
     func run(_ paths: [[UInt8]]) async throws -> ExitCode {
@@ -188,6 +195,7 @@ struct PushRun: Sendable {
     private func tell(_ item: PushItem, _ tally: PushTally) {
         tally.items.add(item.state, item.exitCode)
         tally.leftBehind.add(item)
+        onItem(item)
         let isSaid =
             switch item.state {
             case .present, .skipped, .forgotten: console.verbosity > 0

@@ -59,7 +59,18 @@ extension JSONRenderer {
             "server": .string(account.server), "device_id": JSONValue(account.deviceID),
             "device_name": JSONValue(name), "health": JSONValue(report.health?.status),
             "set_up": JSONValue(report.health?.isSetUp), "ownership": .string(report.ownership.rawValue),
+            "server_version": JSONValue(report.version?.version), "server_commit": JSONValue(report.version?.commit),
+            "needs_legacy_claim": JSONValue(report.status.map { $0.legacyPhotos > 0 }),
             "server_counts": serverCounts(report.status), "index": indexCounts(report.counts),
+            "devices": .array(
+                report.devices.map { entry in
+                    .object([
+                        "device_id": .string(entry.device.id), "device_name": .string(entry.device.name),
+                        "device_platform": .string(entry.device.platform),
+                        "this_device": .bool(entry.device.id == account.deviceID), "photos": .integer(entry.photos),
+                    ])
+                }
+            ),
             "last_complete_at": time(report.state?.lastCompleteAt),
             "last_full_at": time(report.state?.lastFullAt),
             "unfinished": .bool(report.state?.hasUnfinishedRun ?? false),
@@ -80,13 +91,35 @@ extension TextRenderer {
         func time(_ date: Date?) -> String { date.map { self.time($0, now: now) } ?? "never" }
         let device = account.deviceID.map { id in name.map { "\($0) (\(id))" } ?? id } ?? "not registered"
         let fields: [(String, String)] = [
-            ("server", account.server), ("health", words(for: report.health)), ("this device", device),
+            ("server", account.server), ("version", words(for: report.version)),
+            ("health", words(for: report.health)), ("this device", device),
             (
                 "last sync",
                 time(report.state?.lastCompleteAt) + (report.state?.hasUnfinishedRun == true ? ", one unfinished" : "")
             ), ("last full sync", time(report.state?.lastFullAt)), ("uploads", words(for: report.ownership)),
         ]
-        return self.fields(fields, width: 16, style) + [""] + table(report).lines(fitting: nil, style: style)
+        let lines = self.fields(fields, width: 16, style) + [""] + table(report).lines(fitting: nil, style: style)
+        guard !report.devices.isEmpty else { return lines }
+        return lines + [""] + devices(report, account).lines(fitting: nil, style: style)
+    }
+
+    private static func devices(_ report: SyncReport, _ account: SyncAccount) -> Table {
+        var table = Table(columns: [
+            .init(title: "DEVICE"), .init(title: "PLATFORM"), .init(title: "PHOTOS", alignment: .right),
+        ])
+        table.rows = report.devices.map { entry in
+            let mark = entry.device.id == account.deviceID ? " (this device)" : ""
+            let name = entry.device.name.isEmpty ? entry.device.id : entry.device.name
+            return [
+                TerminalText.escaped(name) + mark, TerminalText.escaped(entry.device.platform), "\(entry.photos)",
+            ]
+        }
+        return table
+    }
+
+    private static func words(for version: ServerVersion?) -> String {
+        guard let version else { return "unknown" }
+        return ErrorCatalogue.clean(version.version + (version.commit.map { " (\($0))" } ?? ""))
     }
 
     private static func table(_ report: SyncReport) -> Table {

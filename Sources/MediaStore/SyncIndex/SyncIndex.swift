@@ -17,6 +17,8 @@ public final class SyncIndex: Sendable {
     private let connection: StoreConnection
     /// Whether it goes with this object, and damage to it is nothing for the next start.
     private let isTemporary: Bool
+    /// Where the locks are; nil for a temporary index, which has one user.
+    let directory: DataDirectory?
 
     /// Opens or creates the index.
     ///
@@ -29,12 +31,14 @@ public final class SyncIndex: Sendable {
         let opened = try IndexRepair(directory: directory, fileSystem: fileSystem, busyLimit: busyLimit).open()
         connection = opened.connection
         isTemporary = false
+        self.directory = directory
         warnings = directory.warnings + opened.warnings
     }
 
     private init(temporary connection: StoreConnection) {
         self.connection = connection
         isTemporary = true
+        directory = nil
         warnings = []
     }
 

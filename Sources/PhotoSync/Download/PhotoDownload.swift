@@ -54,7 +54,9 @@ struct PhotoDownload {
                 default: .failed
                 }
             item.error = error.code == .cancelled ? nil : error
-            obstacle = error.endsDownloads ? error : nil
+            // After the time limit of an outage, the next photo would only wait as long again.
+            let isOutage = error.code == .serverError && error.isRetryable && context.options.retry.timeLimit != nil
+            obstacle = error.endsDownloads || isOutage ? error : nil
         }
         context.teller.ended(item, isCounted: true)
         return obstacle
@@ -174,6 +176,7 @@ struct PhotoDownload {
 
             if case .failure(let error) = outcome, !state.mustStartOver, !error.isStaleRange {
                 guard error.isRetryable, let wait = backoff.next() else { throw await explained(error) }
+                context.account.client.noteRetry(after: error, delay: wait)
                 if await context.control.waitForStop(upTo: wait) { throw PhotoSyncError(.cancelled) }
                 continue
             }

@@ -24,6 +24,11 @@ public struct Pull: Sendable {
         public var restarts: Int
         /// Whether to only count changes and store nothing.
         public var isDryRun: Bool
+        /// How old the last full listing may be before everything is listed again; nil for any age. A late row and a
+        /// deletion can cancel each other in the counts, and only a full listing finds both (contract, new facts 4).
+        public var fullInterval: Duration?
+        /// How long to wait while another process lists the photos of this server.
+        public var turnLimit: Duration = .seconds(600)
 
         /// Makes options.
         public init(
@@ -31,13 +36,15 @@ public struct Pull: Sendable {
             pageSize: Int = 500,
             overlap: Duration = .seconds(300),
             restarts: Int = 3,
-            isDryRun: Bool = false
+            isDryRun: Bool = false,
+            fullInterval: Duration? = nil
         ) {
             self.isFull = isFull
             self.pageSize = pageSize
             self.overlap = overlap
             self.restarts = restarts
             self.isDryRun = isDryRun
+            self.fullInterval = fullInterval
         }
     }
 
@@ -45,7 +52,7 @@ public struct Pull: Sendable {
     let options: Options
     private let source: Listing.Source
     private let status: @Sendable () async throws(PhotoSyncError) -> SyncStatus
-    private let queue = StoreQueue()
+    let queue = StoreQueue()
 
     /// Prepares a pull.
     public init(_ account: SyncAccount, options: Options = Options()) {
@@ -78,16 +85,20 @@ public struct Pull: Sendable {
     ///   - progress: Called after each page.
     /// - Returns: The result of a complete listing; an incomplete one is an error.
     /// - Throws: `PhotoSyncError`: `.stubServer`, `.listingIncomplete`, `.repeatedCursor`, `.cancelled`; `.busy` when
-    ///   another process has started a pull meanwhile …
+    ///   another process lists this server for longer than `turnLimit` …
     public func run(
         control: TransferControl = TransferControl(),
         progress: (@Sendable (PullProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> PullResult {
-        let state = try await queue.run { [account] in try account.state() }
-        let kind = options.isFull ? .full : SyncRun.Kind(after: state, overlap: options.overlap)
-        if options.isDryRun { return try await dryRun(kind, control, progress) }
+        if options.isDryRun { return try await dryRun(nextKind(), control, progress) }
+        let turn = try await turn(control, progress)
+        defer { turn.release() }
+        return try await counted(pull(nextKind(), control, progress))
+    }
 
-        return try await counted(pull(kind, control, progress))
+    private func nextKind() async throws(PhotoSyncError) -> SyncRun.Kind {
+        let state = try await queue.run { [account] in try account.state() }
+        return options.isFull || isFullDue(after: state) ? .full : SyncRun.Kind(after: state, overlap: options.overlap)
     }
 
     /// Adds the counts of index and server. The server's may fail: the listing is complete without them.
@@ -228,6 +239,8 @@ public struct PullProgress: Sendable, Equatable {
     public var expected: Int64?
     /// Number of the attempt, from 1.
     public var attempt: Int
+    /// Id of the process that lists the photos of this server at the moment, 0 if unknown; nil when it is not waited for.
+    public var waitsForProcess: Int32?
 }
 
 /// The result of a complete pull.
@@ -317,6 +330,10 @@ public struct SyncReport: Sendable {
     public var health: ServerHealth?
     /// The server's own counts; nil when the request failed.
     public var status: SyncStatus?
+    /// The server's version; nil when the request failed.
+    public var version: ServerVersion?
+    /// The devices in the index, and the registered devices without a photo in it, by number of photos.
+    public var devices: [DevicePhotos] = []
     /// Why a request failed.
     public var failure: PhotoSyncError?
     /// State of the index; nil before the first pull, and when it has another user's photos.
@@ -334,18 +351,26 @@ public struct SyncReport: Sendable {
         async let status = Result.awaiting { () async throws(PhotoSyncError) in
             try await account.client.status(device: account.deviceID)
         }
-        let (state, counts, ownsUploads) = try await StoreQueue().run {
+        async let version = Result.awaiting { () async throws(PhotoSyncError) in try await account.client.version() }
+        async let registered = Result.awaiting { () async throws(PhotoSyncError) in try await account.client.devices() }
+        let (state, counts, ownsUploads, devices) = try await StoreQueue().run {
             let state = try account.state()
             return (
                 state,
                 state == nil ? PhotoCounts() : try account.index.counts(of: account.server, device: account.deviceID),
-                try account.index.ownsUploads(at: account.server)
+                try account.index.ownsUploads(at: account.server),
+                state == nil ? [] : try account.index.devices(of: account.server)
             )
         }
-        let (healthAnswer, statusAnswer) = await (health, status)
+        let (healthAnswer, statusAnswer, versionAnswer) = await (health, status, version)
+        let known = Set(devices.map(\.device.id))
+        let others = ((try? await registered.get()) ?? []).filter { !known.contains($0.id) }
         return SyncReport(
             health: try? healthAnswer.get(),
             status: try? statusAnswer.get(),
+            version: try? versionAnswer.get(),
+            devices: devices
+                + others.map { DevicePhotos(device: PhotoDevice(id: $0.id, name: $0.name, platform: $0.platform)) },
             failure: statusAnswer.failure ?? healthAnswer.failure,
             state: state,
             counts: counts,

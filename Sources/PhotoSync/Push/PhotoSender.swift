@@ -108,7 +108,8 @@ struct PhotoSender: Sendable {
             retryAfter: { error in
                 if error.code == .bodyTooSlow, slowPhoto.next() == nil { return nil }
                 return error.isRetryable ? .zero : nil
-            }
+            },
+            onRetry: { (_, delay, error) throws(PhotoSyncError) in client.noteRetry(after: error, delay: delay) }
         ) { () async throws(PhotoSyncError) in
             if control.isStopRequested { throw canceled }
             account.attempts += 1

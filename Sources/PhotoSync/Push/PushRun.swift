@@ -22,7 +22,7 @@ final class PushRun {
     var unconfirmed: [SentPhoto] = []
     /// Whether an upload of this run was in the user's own listing (photosync contract 3.5).
     var isOwnershipProven = false
-    /// Consecutive files that failed without a connection.
+    /// Consecutive files that failed in an outage.
     var lostInARow = 0
     /// Whether this run has listed everything, because photos of the index were not on the server any more.
     var hasListedAll = false
@@ -439,12 +439,12 @@ extension PushRun {
             SyncKillPoint.pushAfterUpload.reach()
         case .failure(let failure):
             end(photo, failure.error.code == .cancelled ? .cancelled : .failed, failure: failure)
-            lostInARow = failure.error.code == .transport ? lostInARow + 1 : 0
+            lostInARow = failure.error.isOutage ? lostInARow + 1 : 0
             if failure.error.concernsEveryFile || lostInARow >= Self.mostLostInARow { throw failure.error }
         }
     }
 
-    /// After this many consecutive files without a connection the run ends.
+    /// After this many consecutive files without a connection, or without a database, the run ends.
     private static let mostLostInARow = 3
 
     // MARK: Ownership
@@ -473,6 +473,9 @@ extension PushRun {
 }
 
 extension PhotoSyncError {
+    /// Whether the server, or its database, cannot be reached.
+    fileprivate var isOutage: Bool { code == .transport || (code == .serverError && isRetryable) }
+
     /// Whether all other uploads would fail in the same way (photosync contract 1.1, 3.1 and section 0).
     fileprivate var concernsEveryFile: Bool {
         switch code {

@@ -223,6 +223,12 @@ extension PhotoSyncClient {
         )
     }
 
+    /// Reports the wait for a retry that the caller does itself.
+    func noteRetry(after error: PhotoSyncError, delay: Duration) {
+        let outcome = error.transport.map(Result<Int, TransportError>.failure) ?? .success(error.httpStatus ?? 0)
+        http.configuration.onRetry?(RetryNotice(outcome: outcome, delay: delay))
+    }
+
     /// Returns the response whatever its status.
     func answer(
         to request: HTTPRequest,

@@ -10,6 +10,8 @@ struct ServerRefusal {
         case ordinary
         case upload(namesDevice: Bool)
         case login
+
+        var isLogin: Bool { if case .login = self { true } else { false } }
     }
 
     private let head: HTTPResponseHead
@@ -18,10 +20,12 @@ struct ServerRefusal {
     /// Whether the administrator has not finished the setup (contract section 0). A retry does not help.
     let isSetupGate: Bool
     private let setupPlace: String?
+    private let isPlainText: Bool
 
     init(_ response: HTTPResponse) {
         head = response.head
         let body = response.body.prefix(Self.longestBody)
+        isPlainText = response.head.mediaType == "text/plain"
         switch response.head.mediaType {
         case "application/json":
             let members = JSONValue.object(in: body) ?? [:]
@@ -42,10 +46,11 @@ struct ServerRefusal {
     /// Bytes of a response that are read for its message.
     static let longestBody = 65_536
 
-    /// Whether the server's database failed, which may be temporary (contract section 10). Upload and `/check` end the
-    /// message with a full stop.
+    /// Whether the server's database failed, which may be temporary (contract section 10). During an outage every route
+    /// responds with 500 and plain text (new facts, 5); upload and `/check` have the sentence in JSON, with a full stop,
+    /// and the check of keys has its own (1.1).
     var isDatabaseError: Bool {
-        head.status == 500 && (sentence == "Database error" || sentence == "Database error.")
+        head.status == 500 && (isPlainText || ["Database error.", "Internal server error."].contains(sentence))
     }
 
     /// Whether to retry after this response (contract section 10).
@@ -75,8 +80,10 @@ struct ServerRefusal {
             case .upload(let namesDevice): .photo(namesDevice: namesDevice)
             case .login: .login
             }
-        // The setup gate is recognized by the member `setupUrl` as well as by its message.
-        let mark = isSetupGate ? "Setup required" : sentence
+        // The setup gate is recognized by the member `setupUrl` as well as by its message. A login has other sentences in
+        // plain text (contract 1.2).
+        let isOutage = isPlainText && isDatabaseError && !call.isLogin
+        let mark = isSetupGate ? "Setup required" : isOutage ? "Database error" : sentence
         return OutcomeTable.outcome(of: head.status, from: .photoSync, to: tableCall, mark: mark)
     }
 

@@ -203,6 +203,8 @@ extension FaultSyntax {
                                        "replace" with "base64":BYTES
           POST photosync/purge         remove up to 100 photos without an owner
           POST photosync/settle        rewrite now what waits to be rewritten
+          POST photosync/outage        the database is down: 500 to every request
+          DELETE photosync/outage      it is up again
           PATCH photosync/users/EMAIL  {"isActive":BOOL, "apiKey":HEX}
         of captures, in JSON; bytes in base64:
           GET captures/records         what is stored, the request's body too

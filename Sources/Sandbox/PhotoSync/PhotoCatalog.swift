@@ -8,6 +8,7 @@ struct PhotoCatalog: Sendable {
     let queue: DatabaseQueue
     let settings: PhotoSyncSettings
     let folder: DataFolder
+    let outage = PhotoOutage()
 
     init(folder: DataFolder, settings: PhotoSyncSettings) throws {
         self.folder = folder

@@ -21,6 +21,12 @@ struct PhotoControl {
             case (.post, "photos", 3) where path[2] == "file": return try damage(path[1], body)
             case (.delete, "photos", 2): return Self.changed(try catalog.delete(path[1]))
             case (.post, "purge", 1): return .json(.ok, ["deleted": .int(try catalog.purge())])
+            case (.post, "outage", 1):
+                catalog.outage.set(true)
+                return Self.changed(true)
+            case (.delete, "outage", 1):
+                catalog.outage.set(false)
+                return Self.changed(true)
             case (.post, "settle", 1): return .json(.ok, ["rewritten": .int(await rewriter.settle())])
             case (.patch, "users", 2):
                 let fields = try GoFields(body: body)

@@ -26,6 +26,7 @@ struct PhotoSyncSite: Sendable {
 
     func answer(_ route: PhotoSyncRoute, to exchange: Exchange) async throws -> Answer {
         if let answer = exchange.answerBeforeBody { return answer }
+        if let reply = catalog.outage.reply { return try await exchange.refusal(reply) }
         if catalog.settings.setup == .incomplete, !route.isBeforeSetup {
             return try await exchange.refusal(Self.setupRequired)
         }

@@ -23,6 +23,21 @@ import Testing
         #expect(throws: InvalidValue.self) { try SettingValue.timeout("0s") }
     }
 
+    @Test(
+        arguments: [
+            ("never", nil), ("7d", .seconds(604_800)), ("12h", .seconds(43_200)), ("0", .zero),
+            ("3650d", .seconds(315_360_000)),
+        ] as [(String, Duration?)]
+    )
+    func intervals(text: String, expected: Duration?) throws {
+        #expect(try SettingValue.interval(text) == expected)
+    }
+
+    @Test(arguments: ["", "d", "-1d", "1.5d", "3651d", "99999999999999999999d", "7 d", "weekly", "٣d"])
+    func noIntervals(text: String) {
+        #expect(throws: InvalidValue.self) { try SettingValue.interval(text) }
+    }
+
     /// K, M and G are powers of 1024.
     @Test(
         arguments: [

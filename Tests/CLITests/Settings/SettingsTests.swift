@@ -84,8 +84,9 @@ func resolve(
             .server: "a", .uploadsURL: "b", .syncURL: "c", .captureURL: "d", .libraryURL: "e", .user: "u",
             .caFile: "/ca", .pinnedKey: pin, .insecure: "1", .allowHTTP: "yes", .http2: "true", .connectTimeout: "1",
             .stallTimeout: "2", .responseTimeout: "3", .finishTimeout: "4", .settleTimeout: "8", .limitRate: "5",
-            .retries: "6", .maxBytes: "7", .contact: "c@d", .orgName: "O", .eventType: "wedding", .color: "never",
-            .jobs: "9", .transport: "tus", .chunkSize: "65536", .captureProfile: "reference", .captureRPID: "f",
+            .retries: "6", .fullInterval: "3d", .maxBytes: "7", .contact: "c@d", .orgName: "O", .eventType: "wedding",
+            .color: "never", .jobs: "9", .transport: "tus", .chunkSize: "65536", .captureProfile: "reference",
+            .captureRPID: "f",
             .albumsEnabled: "0", .albumsLibrary: "immich", .albumsFolderRoot: "/albums", .albumsUpload: "0",
             .deleteAssociatedAlbum: "1",
         ]

@@ -7,10 +7,32 @@ import Testing
 @testable import MediaCLI
 
 @Suite struct SyncParsingTests {
-    @Test(arguments: [["sync"], ["sync", "pull"], ["--json", "sync"]])
+    @Test func pullTakesEveryFlag() throws {
+        let words = ["sync", "pull", "--full", "--dry-run", "--full-interval", "2d"]
+        let command = try #require(try MediactlCommand.parseAsRoot(words) as? SyncPull)
+        #expect(command.listing.full && command.dryRun && command.listing.fullInterval == "2d")
+    }
+
+    @Test(arguments: [["sync"], ["--json", "sync"]])
     func syncAloneIsPull(words: [String]) throws {
-        let command = try #require(try MediactlCommand.parseAsRoot(words + ["--full", "--dry-run"]) as? SyncPull)
-        #expect(command.full && command.dryRun)
+        let command = try #require(try MediactlCommand.parseAsRoot(words + ["--full", "--dry-run"]) as? SyncDirectory)
+        #expect(command.listing.full && command.dryRun && command.directory == nil)
+        #expect(command.recordSchema == SyncPull.schema)
+    }
+
+    @Test func syncTakesADirectory() throws {
+        let command = try #require(
+            try MediactlCommand.parseAsRoot(["sync", "/tmp", "-y", "-n", "--limit-rate", "1M"]) as? SyncDirectory
+        )
+        #expect(command.directory == "/tmp" && command.yes && command.dryRun)
+        #expect(command.recordSchema == "mediactl.sync/1")
+    }
+
+    @Test(arguments: [
+        ["sync", "/tmp", "/tmp"], ["sync", "--yes"], ["sync", "--limit-rate", "1M"],
+    ])
+    func syncRefuses(words: [String]) {
+        #expect(throws: (any Error).self) { try MediactlCommand.parseAsRoot(words) }
     }
 
     @Test func pushTakesEveryFlag() throws {
@@ -56,7 +78,7 @@ import Testing
             switch try MediactlCommand.parseAsRoot(words) {
             case let command as SyncList: command.connection.flags
             case let command as SyncStatusCommand: command.connection.flags
-            case let command as SyncPull: command.connection.flags
+            case let command as SyncDirectory: command.connection.flags
             case let command as LogOut: command.connection.flags
             default: SettingsFlags()
             }

@@ -30,9 +30,8 @@ struct TranscriptStep: Sendable {
     /// Whether it may take long enough to tell where it stands.
     var isLong: Bool {
         [
-            "upload ", "uploads resume ", "sync pull", "sync push ", "sync download ", "sync verify", "sync repair",
-            "hash-only send ",
-            "tapes add ", "tapes insert ",
+            "upload ", "uploads resume ", "sync two-way ", "sync pull", "sync push ", "sync download ", "sync verify",
+            "sync repair", "hash-only send ", "tapes add ", "tapes insert ",
         ].contains(where: line.hasPrefix)
     }
 
@@ -136,7 +135,8 @@ enum TranscriptScript {
         .ok("login --api-key-file key.txt --device-name Studio"),
         .look("sync push pictures --dry-run"), .look("sync push pictures --dry-run --json"), .no("sync push missing"),
         .ok("sync push pictures"),
-        .look("sync pull --dry-run"), .look("sync pull --dry-run --json"), .ok("sync pull"),
+        .look("sync pull --dry-run"), .look("sync pull --dry-run --json"),
+        .init(purpose: .success, line: "sync pull", answers: [("Claim them? [y/N] ", "no\n")]),
         .table("sync list"), .no("sync list --since yesterday"), .look("sync list --json"),
         .ok("sync status"), .no("sync status --server http://127.0.0.1:1"), .look("sync status --json"),
         .look("sync download --missing --output copies --dry-run"),
@@ -149,6 +149,8 @@ enum TranscriptScript {
         .look("claim-legacy --list"), .look("claim-legacy --list --json"), .look("claim-legacy --all --dry-run"),
         .no("claim-legacy"),
         .no("claim-legacy --all"), .asked("claim-legacy --all", "Claim them?"),
+        .look("sync two-way both --dry-run"), .look("sync two-way both --dry-run --json"), .no("sync two-way both"),
+        .asked("sync two-way both", "Upload and download them?"), .look("sync two-way both --json"),
         .init(purpose: .preparation, line: "sync pull --full", deletedBefore: "IMG_0002.jpg"),
         .ok("sync push pictures"),
         .look("sync forget pictures --dry-run"), .look("sync forget pictures/IMG_0002.jpg --dry-run --json"),

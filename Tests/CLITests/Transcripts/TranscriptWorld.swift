@@ -85,7 +85,7 @@ final class TranscriptWorld: Sendable {
 
     /// The files that the script names.
     private func furnish() throws {
-        for name in ["pictures", "Pictures"] {
+        for name in ["both", "pictures", "Pictures"] {
             try FileManager.default.createDirectory(atPath: "\(home)/\(name)", withIntermediateDirectories: true)
         }
         let clip = try Data(contentsOf: JSONSchemaTests.root.appendingPathComponent("fixtures/media/clip.mp4"))
@@ -98,6 +98,7 @@ final class TranscriptWorld: Sendable {
         let picture = Data([0xFF, 0xD8, 0xFF, 0xE0])
         try write(picture + Data("one".utf8), "pictures/IMG_0001.jpg")
         try write(picture + Data("two".utf8), "pictures/IMG_0002.jpg")
+        try write(picture + Data("three".utf8), "both/IMG_0003.jpg")
         try write(picture + Data("square".utf8), "square.jpg")
         try write(([1, 2, 3, 4, 5, 6, 7, 8, 9] as [Float]).withUnsafeBytes { Data($0) }, "square.f32")
         try write(Data("no media\n".utf8), "notes.txt")

@@ -18,6 +18,10 @@ extension ErrorCatalogue {
         return Diagnosis(error, words ?? Words(error))
     }
 
+    private static func unfinishedListing(_ error: PhotoSyncError) -> String {
+        "the first listing of this server is unfinished: \(clean(error.value ?? "0")) photos so far"
+    }
+
     // MARK: Keys and devices
 
     private static func accountWords(for error: PhotoSyncError) -> Words? {
@@ -93,6 +97,8 @@ extension ErrorCatalogue {
                     ?? "another mediactl process is using this server's index\(error.said)",
                 hint: "retry when it has finished"
             )
+        case .neverSynchronized where error.value != nil:
+            Words(unfinishedListing(error), hint: "finish it with: mediactl sync")
         default: nil
         }
     }
@@ -127,10 +133,7 @@ extension ErrorCatalogue {
                 hint: "run mediactl sync --full"
             )
         case .notFound:
-            Words(
-                "no such address or photo on the server\(status)\(error.said)",
-                hint: "check --server, or run mediactl sync --full"
-            )
+            .table(error, message: "no such address on the server\(status)\(error.said)")
         case .setupRequired:
             Words(
                 "the server has not been set up yet\(status)",

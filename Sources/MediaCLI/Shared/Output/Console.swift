@@ -23,6 +23,8 @@ final class Console: Sendable {
     private let color: Mutex<ColorMode>
     private let hintOptions = Mutex(HintOptions())
     private let closingWork = Mutex<[@Sendable () -> Void]>([])
+    /// Gets the summary of a part of a command, which has only one of its own.
+    private let onSummary: (@Sendable (JSONObject) -> Void)?
 
     init(_ context: CommandContext, schema: String, preferences: OutputPreferences) {
         self.context = context
@@ -31,9 +33,21 @@ final class Console: Sendable {
         isQuiet = preferences.isQuiet
         verbosity = preferences.verbosity
         color = Mutex(preferences.color ?? .auto)
+        onSummary = nil
         let terminal = context.terminal
         let descriptor = context.errors.descriptor
         screen = ScreenArea(context.errors) { terminal.columns(descriptor) }
+    }
+
+    /// For a part of a command: records of another schema, whose summary goes to `onSummary`.
+    init(part schema: String, of whole: Console, onSummary: @escaping @Sendable (JSONObject) -> Void) {
+        context = whole.context
+        self.schema = schema
+        (isJSON, isQuiet, verbosity) = (whole.isJSON, whole.isQuiet, whole.verbosity)
+        screen = whole.screen
+        color = Mutex(whole.color.withLock { $0 })
+        self.onSummary = onSummary
+        use(whole.hintOptions.withLock { $0 })
     }
 
     // MARK: Results
@@ -87,6 +101,7 @@ final class Console: Sendable {
 
     /// Writes the last record, in JSON only. Later ones are ignored.
     func summary(_ members: @autoclosure () -> JSONObject) {
+        if let onSummary { return onSummary(members()) }
         guard isJSON, finish.begin() else { return }
         write("summary", members())
     }

@@ -154,9 +154,10 @@ struct SettingsSession: Sendable {
 
 extension SettingsSession {
     /// A transfer loop with the settings of each server. `service` decides which servers flags and environment apply to.
+    /// With `outage`, it waits for a server that is down, and shows that.
     ///
     /// - Throws: `TransportError`; `SettingsError` for a malformed `known_servers`; `StoreError` for unusable logins.
-    func httpClient(for service: SettingKey) throws -> HTTPClient {
+    func httpClient(for service: SettingKey, surviving outage: OutageNotice? = nil) throws -> HTTPClient {
         try trusts.load()
         var configuration = HTTPClientConfiguration(
             http2: settings.http2.value,
@@ -169,6 +170,14 @@ extension SettingsSession {
         if service == .uploadsURL { configuration.loginRequirements = try loginRequirements() }
         if console.verbosity > 0 {
             configuration.observer = { [console] in Self.trace($0, on: console) }
+        }
+        if let outage {
+            configuration.retry = OutageNotice.policy
+            configuration.onRetry = { outage.retrying($0) }
+            configuration.observer = { [trace = configuration.observer] exchange in
+                trace?(exchange)
+                outage.exchanged(exchange)
+            }
         }
         return try HTTPClient(configuration: configuration)
     }

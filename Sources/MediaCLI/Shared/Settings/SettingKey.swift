@@ -23,6 +23,7 @@ enum SettingKey: String, CaseIterable, Sendable {
     case settleTimeout = "settle_timeout"
     case limitRate = "limit_rate"
     case retries
+    case fullInterval = "full_interval"
     case maxBytes = "max_bytes"
     case contact
     case orgName = "org_name"
@@ -114,6 +115,16 @@ enum SettingValue {
         let seconds = number * (factor ?? 1)
         guard seconds <= 10 * 365 * 86_400 else { throw InvalidValue(rule: "is more than ten years") }
         return .milliseconds(Int64((seconds * 1000).rounded()))
+    }
+
+    /// The time between two full listings: as `timeoutOrZero`, or days like `7d`; nil for `never`.
+    static func interval(_ text: String) throws(InvalidValue) -> Duration? {
+        if text == "never" { return nil }
+        guard text.hasSuffix("d") else { return try timeoutOrZero(text) }
+        guard Digits.only(text.dropLast()), let days = Int64(text.dropLast()), days <= 3650 else {
+            throw InvalidValue(rule: "is not a number of days up to 3650", hint: "write it like 7d, 12h or never")
+        }
+        return .seconds(days * 86_400)
     }
 
     /// Bytes, or a number with `K`, `M` or `G` (powers of 1024); at least 1.

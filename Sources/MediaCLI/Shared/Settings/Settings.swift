@@ -35,6 +35,8 @@ struct Settings: Sendable {
     /// Bytes per second; nil for no limit.
     var limitRate = Setting<Int64?>(default: nil)
     var retries = Setting<Int>(default: 3)
+    /// How old the last full listing of photos may be; nil for any age.
+    var fullInterval = Setting<Duration?>(default: .seconds(7 * 86_400))
     /// The largest upload that the server accepts, in bytes.
     var maxBytes = Setting<Int64>(default: 6 << 30)
     /// The contact for manual deletions.
@@ -228,6 +230,7 @@ extension Settings {
         SettingRow(.settleTimeout, \.settleTimeout, SettingValue.timeout, text: text),
         SettingRow(.limitRate, \.limitRate, SettingValue.rate, text: { $0.map { String($0) } ?? "none" }),
         SettingRow(.retries, \.retries, SettingValue.count),
+        SettingRow(.fullInterval, \.fullInterval, SettingValue.interval, text: { $0.map(days) ?? "never" }),
         SettingRow(.maxBytes, \.maxBytes, SettingValue.size),
         SettingRow(.contact, \.contact, SettingValue.text),
         SettingRow(.orgName, \.orgName, SettingValue.text),
@@ -295,6 +298,13 @@ extension Settings {
     /// Only the program: arguments may be secret.
     private static func brief(_ command: [String]) -> String {
         (command.first ?? "") + (command.count > 1 ? " ..." : "")
+    }
+
+    /// `7d`, or as `text`.
+    @Sendable private static func days(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        guard seconds > 0, seconds % 86_400 == 0, attoseconds == 0 else { return text(duration) }
+        return "\(seconds / 86_400)d"
     }
 
     /// `30s`, or `0.5s`: the form of the settings file.

@@ -1,0 +1,29 @@
+internal import MediaStore
+internal import PhotoSync
+
+/// Asks before a push tests again whether a server records the owner of an upload: the test is an upload, and a server
+/// with the defect deletes it (photosync contract 3.5).
+struct OwnershipGate: Sendable {
+    let console: Console
+    let account: SyncAccount
+    let confirmation: Confirmation
+
+    static let question = "Upload one photo to test it again?"
+
+    /// - Throws: `Diagnosis` without consent; `StoreError`.
+    func pass() async throws {
+        guard try account.index.ownsUploads(at: account.server) == false else { return }
+        guard confirmation.isGiven || confirmation.prompter.isAllowed else {
+            var diagnosis = ErrorCatalogue.diagnosis(of: PhotoSyncError(.ownershipDefect))
+            diagnosis.hint = "keep all local originals; to test the server again with one upload, add --test-ownership"
+            throw diagnosis
+        }
+        let lines = [
+            "The last upload to \(ErrorCatalogue.clean(account.server)) was not recorded as yours; such photos are deleted "
+                + "by the server."
+        ]
+        guard try await confirmation.ask(lines, Self.question, on: console) else {
+            throw Diagnosis(.ownershipDefect, "nothing was pushed", exitCode: .failure)
+        }
+    }
+}

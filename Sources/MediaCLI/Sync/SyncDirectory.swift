@@ -1,0 +1,295 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+internal import Outcomes
+internal import PhotoSync
+internal import Synchronization
+
+/// `mediactl sync` and `mediactl sync DIR`.
+struct SyncDirectory: ContextCommand {
+    static let schema = "mediactl.sync/1"
+    static let configuration = CommandConfiguration(
+        commandName: "two-way",
+        abstract: "List, upload and download what a directory and the server lack.",
+        discussion: """
+            Without a directory, only the index is updated, as with mediactl sync pull. With one, the photos that the \
+            server lacks are uploaded, and those that this machine lacks are downloaded to DIR/YEAR/MONTH. Nothing is \
+            deleted. The first run prints what it would do and asks; without a terminal it needs --yes.
+
+            Examples:
+              mediactl sync Pictures --dry-run
+              mediactl sync Pictures
+              mediactl sync ./push
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp("Directory with photos; without it, only the index is updated.", valueName: "dir"),
+        completion: .directory
+    )
+    var directory: String?
+
+    @OptionGroup var listing: ListingOptions
+
+    @Flag(name: .shortAndLong, help: "Upload and download without confirmation in the first run.")
+    var yes = false
+
+    @Flag(name: .dryRun, help: "Show what would be listed, uploaded and downloaded, without doing it.")
+    var dryRun = false
+
+    @OptionGroup(title: "Credentials") var key: KeyOptions
+    @OptionGroup(title: "Connection options") var connection: UploadConnectionOptions<ServerConnectionOptions>
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    /// Without a directory, the records are those of `sync pull`.
+    var recordSchema: String { directory == nil ? SyncPull.schema : Self.schema }
+
+    func validate() throws {
+        guard let directory else {
+            guard !yes else { throw ValidationError("--yes requires a directory.") }
+            guard connection.rate.limitRate == nil else { throw ValidationError("--limit-rate requires a directory.") }
+            return
+        }
+        // A misspelled command is not a directory.
+        let commands = Sync.configuration.subcommands.map { $0._commandName }
+        guard isDirectory(directory) || Spelling.nearest(to: directory, among: commands) == nil else {
+            throw ValidationError("Unexpected argument '\(directory)'")
+        }
+    }
+
+    private func isDirectory(_ directory: String) -> Bool {
+        FileWalk.isDirectory(RawArguments.bytes(of: directory))
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        guard let directory else {
+            return try await listing.pull(
+                console,
+                key: key,
+                connection: connection,
+                global: global,
+                isDryRun: dryRun
+            )
+        }
+        guard isDirectory(directory) else {
+            throw Diagnosis.usage(
+                "\(ErrorCatalogue.quoted(directory)) is neither a directory nor a command of mediactl sync",
+                hint: "create the directory, or see: mediactl sync --help"
+            )
+        }
+        let session = try await listing.session(console, global, connection)
+        let run = DirectoryRun(
+            console: console,
+            session: session,
+            account: try await session.account(key),
+            directory: SyncedDirectory(directory, in: console.context),
+            pull: listing.options(session, isDryRun: dryRun),
+            isDryRun: dryRun,
+            isConfirmed: yes,
+            writesProgressRecords: global.progressEvents
+        )
+        return try await run.run()
+    }
+}
+
+/// The directory of `sync DIR`.
+struct SyncedDirectory: Sendable {
+    /// As given.
+    let path: [UInt8]
+    /// Without `.` and empty components, as the paths of copies.
+    let absolutePath: [UInt8]
+    /// What text output omits of paths below it.
+    let base: [UInt8]
+
+    init(_ argument: String, in context: CommandContext) {
+        path = RawArguments.bytes(of: argument)
+        let slash = UInt8(ascii: "/")
+        base = path.first == slash ? [] : Array("\(context.workingDirectory)/".utf8)
+        let components = (base + path).split(separator: slash).filter { $0 != [UInt8(ascii: ".")] }
+        absolutePath = components.isEmpty ? [slash] : components.reduce(into: []) { $0 += [slash] + $1 }
+    }
+}
+
+/// Pulls, pushes and downloads in one command.
+struct DirectoryRun: Sendable {
+    let console: Console
+    let session: SyncSession
+    let account: SyncAccount
+    let directory: SyncedDirectory
+    let pull: Pull.Options
+    let isDryRun: Bool
+    let isConfirmed: Bool
+    let writesProgressRecords: Bool
+
+    private static let question = "Upload and download them?"
+
+    /// The parts that have run, with their exit codes and summaries.
+    final class Parts: Sendable {
+        let summaries = Mutex<[String: JSONObject]>([:])
+        let codes = Mutex<[ExitCode]>([])
+
+        func add(_ code: ExitCode) { codes.withLock { $0.append(code) } }
+
+        func number(_ key: String, of part: String) -> Int64 {
+            guard case .integer(let number)? = summaries.withLock({ $0[part]?[key] }) else { return 0 }
+            return number
+        }
+    }
+
+    let parts = Parts()
+
+    /// - Throws: `PhotoSyncError` for what ends the whole run, `StoreError`, `Diagnosis`.
+    func run() async throws -> ExitCode {
+        let began = console.context.elapsed()
+        guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
+        let isFirst = try !account.library.hasCopies(below: directory.absolutePath, server: account.server)
+        let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: isConfirmed)
+        if isFirst, !isDryRun { try confirmation.requireSomebody(for: Self.question) }
+        try await list()
+        var isAgreed = true
+        if console.mayGoOn, isDryRun || (isFirst && !isConfirmed) {
+            try await plan()
+            let count = parts.number("planned", of: "push") + parts.number("planned", of: "download")
+            if !isDryRun, console.mayGoOn, count > 0 {
+                isAgreed = try await confirmation.ask(explanation(), Self.question, on: console)
+            }
+        }
+        if !isDryRun, isAgreed, console.mayGoOn {
+            forgetPlan()
+            try await push(isDryRun: false)
+            if console.mayGoOn { try await download(isDryRun: false) }
+        }
+        if !isAgreed { console.text(["nothing was uploaded or downloaded"]) }
+        let code = console.exitCode(isAgreed ? combinedCode : .failure)
+        console.summary(summary(isAgreed: isAgreed, code, after: console.context.elapsed() - began))
+        return code
+    }
+
+    /// The first failure of a part; mixed results if they differ.
+    private var combinedCode: ExitCode {
+        let failures = Set(parts.codes.withLock { $0 }).subtracting([.success])
+        return failures.count > 1 ? .partly : failures.first ?? .success
+    }
+
+    // MARK: Parts
+
+    private func part(_ name: String, _ schema: String) -> Console {
+        Console(part: schema, of: console) { [parts] members in parts.summaries.withLock { $0[name] = members } }
+    }
+
+    private func list() async throws {
+        let run = PullRun(
+            console: part("pull", SyncPull.schema),
+            account: account,
+            options: pull,
+            writesProgressRecords: writesProgressRecords,
+            prompter: session.settings.prompter
+        )
+        parts.add(try await run.run())
+    }
+
+    private func plan() async throws {
+        // What is here already is not downloaded, although no earlier run has recorded it.
+        let present = PresentPhotos()
+        try await push(isDryRun: true) { present.note($0) }
+        guard console.mayGoOn else { return }
+        guard try account.state()?.lastCompleteAt != nil else {
+            console.note("downloads are shown after the first mediactl sync")
+            return
+        }
+        try await download(isDryRun: true) { present.contains($0) }
+    }
+
+    private final class PresentPhotos: Sendable {
+        private let ids = Mutex<Set<String>>([])
+
+        func note(_ item: PushItem) {
+            if item.state == .present, let id = item.photoID { ids.withLock { _ = $0.insert(id) } }
+        }
+
+        func contains(_ id: String) -> Bool { ids.withLock { $0.contains(id) } }
+    }
+
+    /// The codes and counts of a plan are not those of the run.
+    private func forgetPlan() {
+        parts.codes.withLock { $0 = [] }
+        parts.summaries.withLock { $0 = $0.filter { $0.key == "pull" } }
+    }
+
+    private func push(isDryRun: Bool, _ onItem: @escaping @Sendable (PushItem) -> Void = { _ in }) async throws {
+        let console = part("push", SyncPush.schema)
+        do {
+            if !isDryRun {
+                // Consent to the run is no consent to the test of the server.
+                let asking = Confirmation(prompter: session.settings.prompter, isGiven: false)
+                try await OwnershipGate(console: console, account: account, confirmation: asking).pass()
+            }
+            let run = PushRun(
+                console: console,
+                account: account,
+                hashes: session.settings.hashCache(),
+                options: Push.Options(isDryRun: isDryRun, retry: session.retryPolicy),
+                writesProgressRecords: writesProgressRecords,
+                onItem: onItem
+            )
+            parts.add(try await run.run([directory.path]))
+        } catch {
+            // The photos on the server can be downloaded all the same.
+            var diagnosis = ErrorCatalogue.diagnosis(of: error)
+            guard diagnosis.code == OutcomeCode.ownershipDefect.rawValue else { throw error }
+            diagnosis.hint =
+                "keep all local originals; to test the server again: mediactl sync push DIR --test-ownership"
+            console.error(diagnosis)
+            parts.add(diagnosis.exitCode)
+        }
+    }
+
+    private func download(
+        isDryRun: Bool,
+        isOmitted: @escaping @Sendable (String) -> Bool = { _ in false }
+    ) async throws {
+        let run = DownloadRun(
+            console: part("download", SyncDownload.schema),
+            account: account,
+            hashes: session.settings.hashCache(),
+            options: Download.Options(isDryRun: isDryRun, retry: session.retryPolicy),
+            writesProgressRecords: writesProgressRecords,
+            base: directory.base,
+            isOmitted: isOmitted
+        )
+        parts.add(try await run.run(.missing, to: directory.absolutePath))
+    }
+
+    // MARK: The end
+
+    private func explanation() -> [String] {
+        let (up, down) = (parts.number("planned", of: "push"), parts.number("planned", of: "download"))
+        return [
+            "This is the first sync of \(ErrorCatalogue.quoted(directory.path)) with "
+                + "\(ErrorCatalogue.clean(account.server)):",
+            "\(Formats.count(up, "photo")) to upload, \(Formats.count(down, "photo")) to download. Nothing is deleted.",
+        ]
+    }
+
+    private func summary(isAgreed: Bool, _ code: ExitCode, after duration: Duration) -> JSONObject {
+        func counts(_ part: String, _ keys: [String]) -> JSONValue {
+            guard let members = parts.summaries.withLock({ $0[part] }) else { return .null }
+            return .object(keys.reduce(into: [:]) { $0[$1] = members[$1] ?? .null })
+        }
+        return [
+            "server": .string(account.server), "directory": JSONRenderer.path(directory.absolutePath),
+            "dry_run": .bool(isDryRun), "confirmed": .bool(isAgreed),
+            "pull": counts("pull", ["photos", "added", "changed", "gone", "full", "needs_legacy_claim"]),
+            "push": counts(
+                "push",
+                ["uploaded", "unconfirmed", "present", "foreign", "planned", "skipped", "failed", "cancelled"]
+            ),
+            "download": counts(
+                "download",
+                ["verified", "rewritten", "present", "planned", "failed", "cancelled"]
+            ),
+        ] + console.ending(code, after: duration)
+    }
+}

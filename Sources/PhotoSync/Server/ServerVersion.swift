@@ -1,0 +1,27 @@
+internal import MediaCore
+internal import MediaTransport
+
+/// The build of a server (photosync contract section 2).
+public struct ServerVersion: Sendable, Equatable {
+    /// `dev` unless the build was stamped. Untrusted text.
+    public var version: String
+    /// Its commit; nil when it is not known.
+    public var commit: String?
+
+    package init(version: String, commit: String? = nil) {
+        self.version = version
+        self.commit = commit
+    }
+}
+
+extension PhotoSyncClient {
+    /// `GET /api/version`, without a key (contract section 2).
+    public func version() async throws(PhotoSyncError) -> ServerVersion {
+        let members = JSONValue.object(in: try await json(of: openRequest(.get, "/api/version"))[...])
+        let commit = members?["gitCommit"]?.text
+        return ServerVersion(
+            version: ServerText.cut(try MemberReader.require(members?["version"]?.text, "version")),
+            commit: commit == "unknown" ? nil : commit.map(ServerText.cut)
+        )
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `sync DIR`: pull, push and download in one command.
+@Suite(.prompt) struct SyncDirectoryTests {
+    private static let alice = #""user":"alice@example.test""#
+
+    /// Two photos of this machine, and one of the server.
+    private func stage(_ arguments: [String] = []) async throws -> (stage: SyncStage, directory: String) {
+        let stage = try await SyncStage.loggedIn(arguments: arguments)
+        let directory = try stage.photos("a.jpg", "b.jpg")
+        try await stage.sandbox.addPhotos(
+            #"{\#(Self.alice),"content":"a beach","originalFilename":"beach.jpg","dateTaken":"2019-08-01T10:15:00Z"}"#
+        )
+        return (stage, directory)
+    }
+
+    private func part(_ name: String, of report: SyncStage.Report) -> [String: Any] {
+        report.last[name] as? [String: Any] ?? [:]
+    }
+
+    @Test func theFirstRunNeedsConsent() async throws {
+        let (stage, directory) = try await stage()
+        let refused = try await stage.json("sync", directory)
+        #expect(refused.result.exitCode == 2)
+        #expect(refused.result.errors.contains("confirmation required: Upload and download them?"))
+        #expect(try await stage.requests("POST", "/api/photos/upload") == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["a.jpg", "b.jpg"])
+    }
+
+    @Test func aDirectoryThatDoesNotExistIsRefused() async throws {
+        let (stage, directory) = try await stage()
+        let result = try await stage.run("sync", directory + "/no/such", "--yes")
+        #expect(result.exitCode == 2 && result.errors.contains("is neither a directory nor a command of mediactl sync"))
+        #expect(try await stage.requests("POST", "/api/sync/photos") == 0)
+    }
+
+    @Test func bothSidesGetWhatTheyLack() async throws {
+        let (stage, directory) = try await stage()
+        let first = try await stage.json("sync", directory, "--yes")
+        #expect(first.result.exitCode == 0 && first.last["schema"] as? String == "mediactl.sync/1")
+        #expect(part("pull", of: first)["added"] as? Int == 1)
+        #expect(part("push", of: first)["uploaded"] as? Int == 2)
+        #expect(part("download", of: first)["verified"] as? Int == 1)
+        #expect(try String(contentsOfFile: directory + "/2019/08/beach.jpg", encoding: .utf8) == "a beach")
+        #expect(try await stage.sandbox.photos().map(\.originalFilename).sorted() == ["a.jpg", "b.jpg", "beach.jpg"])
+
+        // A later run asks nothing, and finds nothing to do.
+        let second = try await stage.json("sync", directory)
+        #expect(second.result.exitCode == 0 && part("push", of: second)["uploaded"] as? Int == 0)
+        #expect(part("push", of: second)["present"] as? Int == 3)
+        #expect(part("download", of: second)["verified"] as? Int == 0)
+        #expect(try await stage.requests("POST", "/api/photos/upload") == 2)
+    }
+
+    @Test func nothingIsDeleted() async throws {
+        let (stage, directory) = try await stage()
+        _ = try await stage.run("sync", directory, "--yes")
+        try FileManager.default.removeItem(atPath: directory + "/a.jpg")
+        let report = try await stage.json("sync", directory)
+        #expect(report.result.exitCode == 0)
+        #expect(try await stage.sandbox.photos().count == 3)
+        #expect(try await stage.requests("DELETE", "/") == 0)
+        #expect(part("download", of: report)["planned"] as? Int == 0)
+    }
+
+    @Test func aDryRunChangesNothing() async throws {
+        let (stage, directory) = try await stage()
+        let early = try await stage.json("sync", directory, "--dry-run")
+        #expect(early.result.exitCode == 0 && part("push", of: early)["planned"] as? Int == 2)
+        #expect(early.last["download"] is NSNull && early.last["dry_run"] as? Bool == true)
+        #expect(early.result.errors.contains("downloads are shown after the first mediactl sync"))
+        _ = try await stage.run("sync")
+        let later = try await stage.json("sync", directory, "--dry-run")
+        #expect(part("download", of: later)["planned"] as? Int == 1)
+        #expect(try await stage.sandbox.photos().count == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["a.jpg", "b.jpg"])
+    }
+
+    // A new machine with the same originals has nothing to download.
+    @Test func photosThatAreHereAlreadyAreNotPlannedAsDownloads() async throws {
+        let (stage, directory) = try await stage()
+        try await stage.sandbox.addPhotos(#"{\#(Self.alice),"content":"a photo called a.jpg"}"#)
+        _ = try await stage.run("sync")
+        let plan = try await stage.json("sync", directory, "--dry-run")
+        #expect(part("push", of: plan)["planned"] as? Int == 1 && part("push", of: plan)["present"] as? Int == 1)
+        #expect(part("download", of: plan)["planned"] as? Int == 1)
+    }
+
+    @Test(arguments: [("yes\n", 0, 2), ("no\n", 1, 0)] as [(String, Int32, Int)])
+    func aTerminalIsAsked(answer: String, exitCode: Int32, uploads: Int) async throws {
+        let (stage, directory) = try await stage()
+        let child = try stage.runner.start(["sync", directory], streams: .terminal(columns: 100))
+        // Before, the legacy photo is offered.
+        try await child.wait(for: "Claim them? [y/N] ")
+        child.write("no\n")
+        try await child.wait(for: "2 photos to upload, 1 photo to download. Nothing is deleted.")
+        try await child.wait(for: "Upload and download them? [y/N] ")
+        child.write(answer)
+        let result = try await child.finish()
+        #expect(result.exitCode == exitCode)
+        #expect(try await stage.requests("POST", "/api/photos/upload") == uploads)
+    }
+
+    @Test(arguments: [("yes\n", true), ("no\n", false)])
+    func syncOffersToClaimLegacyPhotos(answer: String, isClaimed: Bool) async throws {
+        let (stage, _) = try await stage()
+        let child = try stage.runner.start(["sync"], streams: .terminal(columns: 100))
+        try await child.wait(for: "Claim them? [y/N] ")
+        child.write(answer)
+        let result = try await child.finish()
+        #expect(result.exitCode == 0)
+        #expect(try await stage.requests("POST", "/api/sync/claim-legacy") == (isClaimed ? 1 : 0))
+        #expect(try await stage.sandbox.photos().allSatisfy { ($0.device != nil) == isClaimed })
+    }
+
+    // Contract 3.5: what the server cannot keep is no reason not to fetch what it has.
+    @Test func theOwnershipDefectDoesNotPreventDownloads() async throws {
+        let (stage, directory) = try await stage(["--photosync", "published"])
+        for _ in 1...2 {
+            let report = try await stage.json("sync", directory, "--yes")
+            #expect(report.result.exitCode == 7)
+            #expect(report.result.errors.contains("does not record who sends a photo"))
+        }
+        #expect(FileManager.default.fileExists(atPath: directory + "/2019/08/beach.jpg"))
+        #expect(try await stage.requests("POST", "/api/photos/upload") == 1)
+    }
+
+    @Test func aDirectoryWithTheNameOfACommandHasAPath() async throws {
+        let (stage, _) = try await stage()
+        let named = stage.runner.home.file("push")
+        try FileManager.default.createDirectory(atPath: named, withIntermediateDirectories: true)
+        let verb = try await stage.runner.run(["sync", "push"], through: ["env", "-C", stage.runner.home.path])
+        #expect(verb.exitCode == 2)
+        let path = try await stage.runner.run(
+            ["sync", "./push", "--yes"],
+            through: ["env", "-C", stage.runner.home.path]
+        )
+        #expect(path.exitCode == 0 && FileManager.default.fileExists(atPath: named + "/2019/08/beach.jpg"))
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Outages, wrong addresses, and unfinished listings, as the built program reports them.
+@Suite(.prompt) struct SyncOutageTests {
+    private static let alice = #""user":"alice@example.test""#
+
+    /// Without `MEDIACTL_RETRIES`, the command waits for the server.
+    private func patient(_ stage: SyncStage) -> SyncStage {
+        var stage = stage
+        stage.runner.environment["MEDIACTL_RETRIES"] = nil
+        return stage
+    }
+
+    // New facts 5: every route answers 500 with plain text, then recovers by itself.
+    @Test func aDatabaseOutageIsSurvivedByWaiting() async throws {
+        let stage = patient(try await SyncStage.loggedIn())
+        try await stage.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)
+        try await stage.sandbox.photoSync("POST", "outage")
+        let child = try stage.runner.start(["sync"])
+        try await child.wait(for: "the server failed (500); waiting up to 2 min for the server")
+        try await stage.sandbox.photoSync("DELETE", "outage")
+        let result = try await child.finish(deadline: .seconds(60))
+        #expect(result.exitCode == 0 && result.errors.contains("the server responds again"))
+        #expect(try await stage.json("sync", "list").count("items") == 3)
+    }
+
+    @Test func aRestartIsSurvivedByWaiting() async throws {
+        let stage = patient(try await SyncStage.loggedIn(faults: ["photos-list:stall,skip=2"]))
+        try await stage.sandbox.addPhotos(#"{"count":1600,\#(Self.alice)}"#)
+        let child = try stage.runner.start(["sync", "--json", "--progress-events"])
+        try await child.wait(for: #""type":"progress""#)
+        _ = try await stage.sandbox.stop(signal: SIGKILL)
+        try await child.wait(for: "waiting up to 2 min for the server")
+        let again = try await SandboxProcess.start(
+            arguments: ["--listen", "127.0.0.1:\(stage.sandbox.port)"],
+            data: stage.sandbox.data
+        )
+        let report = try SyncStage.report(of: try await child.finish(deadline: .seconds(60)))
+        #expect(report.result.exitCode == 0 && report.count("photos") == 1600)
+        #expect(again.port == stage.sandbox.port)
+    }
+
+    @Test func anOutageIsRetryable() async throws {
+        let stage = try await SyncStage.loggedIn()
+        try await stage.sandbox.photoSync("POST", "outage")
+        let failing = try await stage.json("sync")
+        #expect(failing.result.exitCode == 7 && failing.error["retryable"] as? Bool == true)
+        let push = try await stage.json("sync", "push", try stage.photos("a.jpg"))
+        #expect(push.result.exitCode == 7 && push.error["retryable"] as? Bool == true)
+        _ = try await stage.sandbox.stop()
+        let down = try await stage.json("sync")
+        #expect(down.result.exitCode == 6 && down.error["retryable"] as? Bool == true)
+    }
+
+    @Test func theHintAfterAWrongAddressIsTheAddress() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let report = try await stage.json(
+            "sync",
+            extra: [
+                "MEDIACTL_SERVER": stage.sandbox.baseURL + "/elsewhere", "MEDIACTL_API_KEY": SandboxProcess.aliceKey,
+            ]
+        )
+        #expect(report.result.exitCode == 5)
+        #expect(report.error["hint"] as? String == "check --server; mediactl config show prints its source")
+    }
+
+    @Test(arguments: [[], ["--gone"]])
+    func anUnfinishedFirstListingIsNotShownAsTheList(flags: [String]) async throws {
+        let stage = try await SyncStage.loggedIn(faults: ["photos-list:status=500,skip=1"])
+        try await stage.sandbox.addPhotos(#"{"count":1200,\#(Self.alice)}"#)
+        #expect(try await stage.run("sync").exitCode == 7)
+        let list = try await stage.runner.run(["sync", "list"] + flags)
+        #expect(list.exitCode == 5 && list.output.isEmpty)
+        #expect(list.errors.contains("the first listing of this server is unfinished: 500 photos so far"))
+        #expect(list.errors.contains("finish it with: mediactl sync"))
+        try await stage.sandbox.clearFaults()
+        #expect(try await stage.run("sync").exitCode == 0)
+        #expect(try await stage.runner.run(["sync", "list"] + flags).exitCode == 0)
+    }
+
+    // 50 MiB is the server's limit (contract 3.2); the file has one byte more.
+    @Test func aPhotoThatIsTooLargeIsAFailure() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg")
+        let path = directory + "/over50.jpg"
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        try #require(truncate(path, 52_428_801) == 0)
+        let report = try await stage.json("sync", "push", directory)
+        #expect(report.result.exitCode == 3 && report.states == ["failed", "uploaded"])
+        #expect(report.count("failed") == 1 && report.count("skipped") == 0)
+        #expect(report.result.errors.components(separatedBy: "error: ").count - 1 == 1)
+    }
+
+    // Contract 3.5: the test is an upload, and the server deletes it.
+    @Test func theOwnershipDefectIsTestedAgainOnlyOnRequest() async throws {
+        let stage = try await SyncStage.loggedIn(arguments: ["--photosync", "published"])
+        let directory = try stage.photos("a.jpg", "b.jpg")
+        #expect(try await stage.run("sync", "push", directory, "-j", "1").exitCode == 7)
+        #expect(try await stage.requests("POST", "/api/photos/upload") == 1)
+        let again = try await stage.json("sync", "push", directory)
+        #expect(again.result.exitCode == 7 && again.error["code"] as? String == "ownership_defect")
+        #expect(again.result.errors.contains("add --test-ownership"))
+        #expect(try await stage.requests("POST", "/api/photos/upload") == 1)
+        #expect(try await stage.run("sync", "push", directory, "--test-ownership").exitCode == 7)
+        #expect(try await stage.requests("POST", "/api/photos/upload") == 2)
+    }
+
+    @Test func statusShowsDevicesAndTheVersionOfTheServer() async throws {
+        let stage = try await SyncStage.loggedIn()
+        try await stage.sandbox.addPhotos(#"{"count":2,\#(Self.alice)}"#)
+        _ = try await stage.run("sync", "push", try stage.photos("a.jpg", "b.jpg", "c.jpg"))
+        let status = try await stage.json("sync", "status")
+        #expect(status.last["server_version"] as? String == "dev" && status.last["server_commit"] is NSNull)
+        #expect(status.last["needs_legacy_claim"] as? Bool == true)
+        let devices = status.last["devices"] as? [[String: Any]]
+        #expect(devices?.map { $0["device_name"] as? String } == ["Studio"])
+        #expect(devices?.map { $0["photos"] as? Int } == [3])
+        #expect(devices?.map { $0["this_device"] as? Bool } == [true])
+        let text = try await stage.run("sync", "status").output
+        #expect(text.contains("version         dev\n") && text.contains("Studio (this device)  android        3\n"))
+    }
+}
