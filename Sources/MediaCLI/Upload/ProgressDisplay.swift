@@ -19,8 +19,7 @@ final class ProgressDisplay: Sendable {
         var bytesSent: Int64 = 0
         /// Bytes of the finished files.
         var bytesEnded: Int64 = 0
-        var throttle: Throttle
-        var lastDrawing: Duration?
+        var schedule: ProgressSchedule
         /// When `tick` last checked what is due.
         var lastLook: Duration?
         /// How long a stop waits for the token; nil for no limit.
@@ -32,12 +31,12 @@ final class ProgressDisplay: Sendable {
 
     private struct Due {
         var records: [UploadProgress] = []
-        var drawing: (files: [UploadProgress], total: TotalProgress)?
-        var line: String?
+        var output: ProgressSchedule.Output?
+        var files: [UploadProgress] = []
+        var total: TotalProgress?
     }
 
     private let console: Console
-    private let mode: DisplayMode
     private let writesRecords: Bool
     private let fileCount: Int?
     private let state: Mutex<State>
@@ -52,13 +51,12 @@ final class ProgressDisplay: Sendable {
         byteCount: Int64 = 0
     ) {
         self.console = console
-        self.mode = mode ?? DisplayMode(for: console)
         self.writesRecords = writesRecords
         self.fileCount = fileCount
         state = Mutex(
             State(
                 total: TotalProgress(fileCount: fileCount, byteCount: byteCount),
-                throttle: Throttle(at: console.context.elapsed())
+                schedule: ProgressSchedule(mode ?? DisplayMode(for: console), at: console.context.elapsed())
             )
         )
     }
@@ -74,7 +72,7 @@ final class ProgressDisplay: Sendable {
         state.withLock { state in
             state.running[index] = RunningUpload(progress, at: now)
             if !isBatch {
-                state.throttle.begin(at: now)
+                state.schedule.begin(at: now)
             }
         }
         tick()
@@ -111,7 +109,7 @@ final class ProgressDisplay: Sendable {
             guard let phase = state.running[index]?.progress.phase else { return }
             defer {
                 if !isBatch, state.running[index]?.progress.phase != phase {
-                    state.lastDrawing = nil
+                    state.schedule.redraw()
                 }
             }
             switch event {
@@ -244,11 +242,8 @@ final class ProgressDisplay: Sendable {
         for record in due.records {
             console.record(.progress, JSONRenderer.progress(record))
         }
-        if let drawing = due.drawing {
-            draw(drawing.files, drawing.total)
-        }
-        if let line = due.line {
-            console.announce([line])
+        if let output = due.output, let total = due.total {
+            console.show(output) { lines(due.files, total, columns: $0, rows: $1, ellipsis: $2) }
         }
     }
 
@@ -260,13 +255,10 @@ final class ProgressDisplay: Sendable {
         if writesRecords {
             due.records = dueRecords(&state, now)
         }
-        switch mode {
-        case .terminal where state.lastDrawing.map({ now - $0 >= .milliseconds(100) }) ?? true:
-            state.lastDrawing = now
-            due.drawing = (files, state.total)
-        case .plain: due.line = dueLine(&state, files, now)
-        case .terminal, .silent: break
-        }
+        let isSending = isBatch || files.first?.phase == .sending
+        let percent = isBatch ? state.total.percent : files.first?.percent ?? 0
+        (due.files, due.total) = (files, state.total)
+        due.output = state.schedule.due(at: now, percent: percent, countsSteps: isSending)
         return due
     }
 
@@ -277,18 +269,17 @@ final class ProgressDisplay: Sendable {
         state.total.passedPerSecond = state.passing.bytesPerSecond
     }
 
-    private func draw(_ files: [UploadProgress], _ total: TotalProgress) {
-        let terminal = console.context.terminal
-        let descriptor = console.context.errors.descriptor
-        let columns = terminal.columns(descriptor) - 1
-        let ellipsis = console.errorStyle.ellipsis
+    private func lines(
+        _ files: [UploadProgress],
+        _ total: TotalProgress,
+        columns: Int,
+        rows: Int = .max,
+        ellipsis: Character = "…"
+    ) -> [String] {
         // One row is reserved for the cursor, and one for the total.
-        let room = max(1, terminal.rows(descriptor) - 2)
-        var lines = files.prefix(isBatch ? room : 1).map { ProgressLine.text($0, columns: columns, ellipsis: ellipsis) }
-        if isBatch {
-            lines.append(ProgressLine.total(total, columns: columns, ellipsis: ellipsis))
-        }
-        console.screen.draw(lines)
+        let room = max(1, rows - 2)
+        let lines = files.prefix(isBatch ? room : 1).map { ProgressLine.text($0, columns: columns, ellipsis: ellipsis) }
+        return lines + (isBatch ? [ProgressLine.total(total, columns: columns, ellipsis: ellipsis)] : [])
     }
 
     /// SIGUSR1: prints the status now, in any mode.
@@ -299,9 +290,8 @@ final class ProgressDisplay: Sendable {
             update(&state, files, at: now)
             return (files, state.total)
         }
-        let lines = files.map { ProgressLine.text($0, columns: 200) }
-        let last = isBatch ? [ProgressLine.total(total, columns: 200)] : []
-        console.announce(lines.isEmpty && !isBatch ? ["mediactl: no upload is running"] : lines + last)
+        let lines = lines(files, total, columns: 200)
+        console.announce(lines.isEmpty ? ["mediactl: no upload is running"] : lines)
     }
 
     /// One record per second for each upload, and one for each change of phase.
@@ -314,16 +304,5 @@ final class ProgressDisplay: Sendable {
             }
         }
         return records
-    }
-
-    /// A line for the total, or for the only file.
-    private func dueLine(_ state: inout State, _ files: [UploadProgress], _ now: Duration) -> String? {
-        let percent = isBatch ? state.total.percent : files.first?.percent ?? 0
-        let isSending = isBatch || files.first?.phase == .sending
-        guard state.throttle.isDue(at: now, percent: percent, countsSteps: isSending) else { return nil }
-        if isBatch {
-            return ProgressLine.total(state.total, columns: 200)
-        }
-        return files.first.map { ProgressLine.text($0, columns: 200) }
     }
 }

@@ -31,28 +31,63 @@ enum DisplayMode: Sendable {
     }
 }
 
-/// Rate limit for plain lines: one every ten seconds or every ten percent, at most one per second.
-struct Throttle: Sendable {
-    private var last: Duration
+/// When the progress of a run is shown: on a terminal ten times a second; elsewhere a line every ten seconds or every ten
+/// percent, at most one per second.
+struct ProgressSchedule: Sendable {
+    enum Output: Sendable {
+        /// The lines at the bottom of the terminal.
+        case drawing
+        case line
+    }
+
+    private let mode: DisplayMode
+    private var lastDrawing: Duration?
+    private var lastLine: Duration
     private var lastPercent: Int64 = 0
 
-    init(at time: Duration) {
-        last = time
+    init(_ mode: DisplayMode, at time: Duration) {
+        self.mode = mode
+        lastLine = time
     }
 
-    /// Restarts the clock when the work actually begins.
-    mutating func begin(at time: Duration) {
-        last = time
-    }
+    /// Restarts the clock of plain lines when the work actually begins.
+    mutating func begin(at time: Duration) { lastLine = time }
 
-    /// Whether a line is due now, which then counts as printed. `countsSteps` allows one for each ten percent.
-    mutating func isDue(at time: Duration, percent: Int64, countsSteps: Bool = true) -> Bool {
-        let silence = time - last
-        let isStep = countsSteps && percent / 10 > lastPercent / 10
-        guard silence >= .seconds(10) || (isStep && silence >= .seconds(1)) else { return false }
-        last = time
-        lastPercent = percent
-        return true
+    /// Makes a drawing due.
+    mutating func redraw() { lastDrawing = nil }
+
+    /// What is due now, which then counts as shown. `countsSteps` allows a line for each ten percent.
+    mutating func due(at time: Duration, percent: Int64, countsSteps: Bool = true) -> Output? {
+        switch mode {
+        case .silent: return nil
+        case .terminal:
+            guard lastDrawing.map({ time - $0 >= .milliseconds(100) }) ?? true else { return nil }
+            lastDrawing = time
+            return .drawing
+        case .plain:
+            let silence = time - lastLine
+            let isStep = countsSteps && percent / 10 > lastPercent / 10
+            guard silence >= .seconds(10) || (isStep && silence >= .seconds(1)) else { return nil }
+            lastLine = time
+            lastPercent = percent
+            return .line
+        }
+    }
+}
+
+extension Console {
+    /// Shows progress. `text` gets the columns and rows of the terminal, or 200 columns for the last of its lines alone.
+    func show(
+        _ output: ProgressSchedule.Output,
+        _ text: (_ columns: Int, _ rows: Int, _ ellipsis: Character) -> [String]
+    ) {
+        switch output {
+        case .drawing:
+            let descriptor = context.errors.descriptor
+            let columns = context.terminal.columns(descriptor) - 1
+            screen.draw(text(columns, context.terminal.rows(descriptor), errorStyle.ellipsis))
+        case .line: announce(text(200, 1, "…").suffix(1))
+        }
     }
 }
 

@@ -21,22 +21,19 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         var reading: Reading?
         var rate = TransferRate()
         var began: Duration
-        var throttle: Throttle
-        var lastDrawing: Duration?
+        var schedule: ProgressSchedule
         var lastRecord: Duration?
     }
 
     private let console: Console
-    private let mode: DisplayMode
     private let writesRecords: Bool
     private let state: Mutex<State>
 
     init(_ console: Console, writesRecords: Bool) {
         self.console = console
-        mode = DisplayMode(for: console)
         self.writesRecords = writesRecords
         let now = console.context.elapsed()
-        state = Mutex(State(began: now, throttle: Throttle(at: now)))
+        state = Mutex(State(began: now, schedule: ProgressSchedule(DisplayMode(for: console), at: now)))
     }
 
     /// May be called from any thread.
@@ -56,22 +53,19 @@ final class RunDisplay<Reading: RunReading>: Sendable {
     /// Draws, and writes a line or a record if due. Called for each reading and four times a second.
     func tick() {
         let now = console.context.elapsed()
-        let (record, drawing, line) = state.withLock { state -> (JSONObject?, String?, String?) in
-            guard let reading = state.reading else { return (nil, nil, nil) }
-            return (
-                dueRecord(&state, reading, now), dueDrawing(&state, reading, now), dueLine(&state, reading, now)
-            )
+        let (record, output, line) = state.withLock { state -> (JSONObject?, ProgressSchedule.Output?, String) in
+            guard let reading = state.reading else { return (nil, nil, "") }
+            let output = state.schedule.due(at: now, percent: reading.percent ?? 0)
+            let line = output == nil ? "" : reading.line(rate: state.rate.bytesPerSecond)
+            return (dueRecord(&state, reading, now), output, line)
         }
         if let record {
             console.record(.progress, record)
         }
-        if let drawing {
-            let columns = console.context.terminal.columns(console.context.errors.descriptor) - 1
-            let ellipsis = console.errorStyle.ellipsis
-            console.screen.draw([TerminalText.truncated(drawing, to: max(1, columns), ellipsis: ellipsis)])
-        }
-        if let line {
-            console.announce([line])
+        if let output {
+            console.show(output) { columns, _, ellipsis in
+                [output == .line ? line : TerminalText.truncated(line, to: max(1, columns), ellipsis: ellipsis)]
+            }
         }
     }
 
@@ -79,17 +73,6 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         guard writesRecords, state.lastRecord.map({ now - $0 >= .seconds(1) }) ?? true else { return nil }
         state.lastRecord = now
         return reading.record(elapsed: now - state.began)
-    }
-
-    private func dueDrawing(_ state: inout State, _ reading: Reading, _ now: Duration) -> String? {
-        guard mode == .terminal, state.lastDrawing.map({ now - $0 >= .milliseconds(100) }) ?? true else { return nil }
-        state.lastDrawing = now
-        return reading.line(rate: state.rate.bytesPerSecond)
-    }
-
-    private func dueLine(_ state: inout State, _ reading: Reading, _ now: Duration) -> String? {
-        guard mode == .plain, state.throttle.isDue(at: now, percent: reading.percent ?? 0) else { return nil }
-        return reading.line(rate: state.rate.bytesPerSecond)
     }
 
     /// SIGUSR1: prints the status now, in any mode.
