@@ -105,7 +105,7 @@ private struct RunningWalk {
             switch entry.kind {
             case .directory:
                 guard !filter.excludesDirectory(relative[...]) else { continue }
-                if reportedExcludes.contains(where: { $0.matchesDirectory(relative[...]) }) {
+                if reportedExcludes.contains(where: { $0.fits(relative[...]) }) {
                     result.excluded.append(absolute(relative))
                 } else {
                     directories.append(relative)

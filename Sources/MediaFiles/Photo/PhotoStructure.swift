@@ -338,7 +338,7 @@ enum HEIFStructure {
         _ dimensions: inout PhotoStructure.Dimensions?
     ) throws(StructureFault) {
         var start: Int64 = 0
-        var meta: ISOBoxes.Span?
+        var meta: Span?
         while start < content.count {
             guard let box = ISOBoxes.box(at: start, before: content.count, of: &content) else { throw .truncated }
             if box.type == "meta" { meta = meta ?? box.content.dropping(4) }
@@ -364,7 +364,7 @@ enum HEIFStructure {
         guard primaryBytes > 0 else { throw .damaged("no image data") }
     }
 
-    private static func primaryItem(in meta: ISOBoxes.Span, of content: inout BoundedContent) -> UInt64? {
+    private static func primaryItem(in meta: Span, of content: inout BoundedContent) -> UInt64? {
         guard let box = ISOBoxes.first("pitm", in: meta, of: &content),
             let version = content.bytes(at: box.start, count: 1)?.first
         else { return nil }
@@ -376,7 +376,7 @@ enum HEIFStructure {
     /// The `ispe` property of an item (section 6.5.3), by its associations (section 9.3.1 of ISO/IEC 14496-12).
     private static func dimensions(
         of item: UInt64,
-        in meta: ISOBoxes.Span,
+        in meta: Span,
         of content: inout BoundedContent
     ) -> PhotoStructure.Dimensions? {
         guard let properties = ISOBoxes.first("iprp", in: meta, of: &content),

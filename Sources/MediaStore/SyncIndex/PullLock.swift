@@ -24,7 +24,7 @@ extension SyncIndex {
         // For messages of others only.
         let text = Array("\(getpid())\n".utf8)
         _ = ftruncate(file.descriptor, 0)
-        _ = text.withUnsafeBytes { file.write($0, at: 0) }
+        try? file.write(text, at: 0)
         return PullLock(file)
     }
 
