@@ -16,13 +16,12 @@ import Synchronization
 ///
 /// Many tasks and processes may use one directory at once. Entries that nobody asked for in 180 days go.
 public final class HashCache: Sendable {
-    /// For how long after a change its digest is not kept, on a file system that counts in less than seconds. In
-    /// nanoseconds.
+    /// Nanoseconds after a change during which a digest is not cached, on a file system with times below a second.
     package static let restAfterChange: Int64 = 20_000_000
 
     private struct State {
         var database: HashDatabase?
-        /// One for each file; what it held before is of no use.
+        /// One for each file; its earlier content is of no use.
         var waiting: [FileIdentity.Key: HashDatabase.Entry] = [:]
         var isScheduled = false
     }
@@ -108,7 +107,7 @@ public final class HashCache: Sendable {
         }
     }
 
-    /// - Returns: nil when the cache failed, and is not used from now on: it was replaced when corrupt, else given up.
+    /// nil when the cache failed: a corrupt one was replaced, any other is not used from now on.
     @discardableResult
     private func attempt<Value>(_ database: HashDatabase, _ body: (HashDatabase) throws -> Value) -> Value? {
         do {
@@ -126,8 +125,8 @@ public final class HashCache: Sendable {
 }
 
 extension FileIdentity {
-    /// Whether a change after this moment could leave mtime and ctime as they are. A ctime in the future comes from
-    /// another machine's clock, and tells nothing; an mtime in the future is anybody's to set.
+    /// Whether a change after this moment could leave mtime and ctime unchanged. A ctime in the future comes from
+    /// another machine's clock, and shows nothing; anyone can set an mtime in the future.
     fileprivate func mayChangeUnseen(after date: Date) -> Bool {
         // From the year 2262 on, nanoseconds do not fit: nothing can be said about a change then.
         guard let moment = Int64(exactly: (date.timeIntervalSince1970 * 1e9).rounded()), moment.magnitude < 1 << 62
@@ -141,7 +140,7 @@ extension FileIdentity {
     }
 }
 
-/// `hashes.sqlite`. A row, once written, is true for ever: it says what a file with these times held.
+/// `hashes.sqlite`. A row never becomes wrong: it has the digest of a file with exactly these times.
 final class HashDatabase: Sendable {
     struct Entry: Equatable {
         let identity: FileIdentity
@@ -154,8 +153,8 @@ final class HashDatabase: Sendable {
     private let busySeconds: Double
     private let queue: DatabaseQueue
 
-    /// Opens or creates the cache; replaces one that is no database. A suspect cache is checked as a whole: somebody found
-    /// it corrupt, and perhaps replaced it since.
+    /// Opens or creates the cache; replaces one that is not a database. A suspect cache is checked completely: a
+    /// process found it corrupt, and may have replaced it since.
     init(directory: String, busySeconds: Double, isSuspect: Bool = false) throws {
         self.directory = try Self.prepare(directory)
         self.busySeconds = busySeconds
@@ -203,7 +202,7 @@ final class HashDatabase: Sendable {
         return Entry(identity: identity, digest: row["digest"], usedOn: row["used_on"])
     }
 
-    /// Writes all, and removes what was last used before a day.
+    /// Also removes entries that were last used before a day.
     func write(_ entries: [Entry], prunedBefore day: Int64) throws {
         try queue.write { db in
             let statement = try db.cachedStatement(
@@ -247,7 +246,7 @@ final class HashDatabase: Sendable {
         CREATE INDEX hashes_by_use ON hashes (used_on);
         """
 
-    /// Makes the directory, or sees that it is safe: another user's entries could make us skip a file.
+    /// Creates the directory, or checks that it is safe: another user's entries could make us skip a file.
     private static func prepare(_ directory: String) throws(StoreError) -> String {
         try DataDirectory.create(directory)
         let resolved = try DataDirectory.followingOwnLink(directory)

@@ -12,7 +12,7 @@ public final class SpoolFile: Sendable {
     public var path: String { file.path }
 
     private let file: LockedFile
-    /// Whether it outlives its object, for an upload that may go on later.
+    /// Whether it outlives its object, for an upload that may be resumed later.
     private let isKept: Mutex<Bool>
 
     /// Copies a descriptor to its end in bounded memory, `limit` bytes at most; `reserve` bytes stay free on the disk.
@@ -91,7 +91,7 @@ public final class SpoolFile: Sendable {
 
     private static func prefix(of uploadID: String) -> String { "\(prefix)\(uploadID)-" }
 
-    /// The upload that a name was given for: what stands before the last hyphen.
+    /// The upload that a name was given for: the part before the last hyphen.
     private static func uploadID(ofName name: String) -> String? {
         let words = name.dropFirst(prefix.count)
         return words.lastIndex(of: "-").map { String(words[..<$0]) }
@@ -126,7 +126,7 @@ public final class SpoolFile: Sendable {
         }
     }
 
-    /// - Returns: Bytes read, 0 at the end, nil when nothing has come yet.
+    /// Bytes read, 0 at the end, nil when no data has arrived yet.
     private static func read(_ input: Int32, into block: UnsafeMutableRawBufferPointer) throws -> Int? {
         var waiting = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
         let ready = poll(&waiting, 1, pollMilliseconds)

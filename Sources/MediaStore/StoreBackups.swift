@@ -5,10 +5,10 @@ import Glibc
 internal import MediaCore
 import MediaSystem
 
-/// Copies of the token store in the data directory: the last three, no more than one a day by itself.
+/// Copies of the token store in the data directory: the last three, at most one a day automatically.
 ///
-/// A copy has every token of its day. Deleting a token therefore changes the copies as well, and deleting and copying lock
-/// each other out: a copy that was begun before a token was deleted would have it still.
+/// A copy has every token of its day. Deleting a token therefore changes the copies as well, and deleting and copying
+/// lock each other out: a copy begun before a token was deleted would still have it.
 package struct StoreBackups {
     package struct Backup: Sendable, Equatable {
         package var path: String
@@ -29,7 +29,7 @@ package struct StoreBackups {
         self.directory = directory
     }
 
-    /// All of them, the newest first.
+    /// Newest first.
     package func all() throws(StoreError) -> [Backup] {
         let folder = directory.path(of: .backups)
         guard let status = try FileStatus(at: folder), status.isDirectory else { return [] }
@@ -120,7 +120,7 @@ package struct StoreBackups {
         try copy(store, to: path, isReplacing: false)
     }
 
-    /// Writes the copy under another name, so that nobody ever sees half of one.
+    /// Writes the copy under another name, so that a partial one is never visible.
     private static func copy(_ store: TokenStore, to path: String, isReplacing: Bool) throws(StoreError) {
         let draft = path + ".part-" + RandomName.make()
         defer { unlink(draft) }
@@ -145,14 +145,14 @@ package struct StoreBackups {
 
     // MARK: Deleting
 
-    /// Held while copies are created or changed, and until the store has lost what they have lost.
+    /// Held while copies are created or changed, and until the store has lost the same tokens.
     func lock() throws(StoreError) -> LockedFile {
         let path = directory.lockFile("backups")
         return try LockedFile.waiting(for: path, limit: .seconds(30), "another process backs the store up")
     }
 
-    /// Changes all copies; removed bytes are overwritten. A copy that cannot be changed is removed: what it has may be
-    /// what must go.
+    /// Changes all copies; removed bytes are overwritten. A copy that cannot be changed is removed, since it may have
+    /// what must be deleted.
     func change(_ body: (Database) throws -> Void) throws(StoreError) {
         for backup in try all() {
             do {
@@ -188,7 +188,7 @@ package struct StoreBackups {
     }
 }
 
-/// Damaged stores that a repair has set aside. They still have tokens, which must go when they are deleted.
+/// Damaged stores that a repair has set aside. They still have tokens, which are erased when they are deleted.
 struct DamagedCopies {
     private static let mark = ".damaged-"
 
@@ -205,7 +205,7 @@ struct DamagedCopies {
         try directory.entries(withPrefix: StoreSchema.tokens.fileName + Self.mark).map(directory.file)
     }
 
-    /// Overwrites tokens with zeros wherever they are: what is damaged has no rows to delete.
+    /// Overwrites tokens with zeros wherever they are: a damaged store has no rows to delete.
     func erase(_ secrets: [String]) throws(StoreError) {
         for path in try paths() {
             guard let status = try FileStatus(at: path), status.isRegularFile else { continue }

@@ -10,7 +10,7 @@ extension StoreConnection {
     /// immutable it would not show what is in the log: database and log are copied to a directory of this user alone, and
     /// the copy is unlinked as soon as it is open, so that nothing of it is left, however the process ends.
     ///
-    /// - Throws: `StoreError`; `.corrupt`, `.newerVersion` and `.unsafe` as for an ordinary opening.
+    /// - Throws: `.corrupt`, `.newerVersion` and `.unsafe` as for an ordinary opening.
     static func snapshot(_ schema: StoreSchema, in directory: DataDirectory) throws(StoreError) -> StoreConnection {
         let path = directory.file(schema.fileName)
         guard try exists(path) else { return try empty(schema, path) }

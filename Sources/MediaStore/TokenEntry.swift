@@ -149,7 +149,7 @@ enum TokenRow {
         return try Row.fetchOne(statement, arguments: StatementArguments(key(entry))) != nil
     }
 
-    /// Stores an entry unless its token is here already, and makes the newest row of its key the primary one. Tells
+    /// Stores an entry unless its token is already stored, and makes the newest row of its key the primary one. Returns
     /// whether a row was added. It keeps its former row number unless another row has it: of two entries of one moment,
     /// the higher one is primary.
     @discardableResult

@@ -67,7 +67,7 @@ public struct TokenExportError: Error, Sendable, Equatable {
 
 /// A line of an export.
 struct ExportedToken {
-    /// What is wrong with a line, in words that repeat nothing of its values.
+    /// The error in a line; it contains none of its values.
     struct Problem: Error {
         let reason: String
     }

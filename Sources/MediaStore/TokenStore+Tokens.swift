@@ -117,7 +117,7 @@ extension TokenStore {
         }
     }
 
-    /// The rows for an id, of one host or of all; superseded ones only if asked for, newest first.
+    /// The rows for an id, of one host or of all; superseded ones only if requested, newest first.
     package func tokens(
         fileID: Int64,
         host: String?,
@@ -199,8 +199,8 @@ public enum AddOutcome: Sendable, Hashable {
 
 /// Token entries in order, a page at a time, so that a million of them need no more memory than a thousand.
 ///
-/// Each page is read in a transaction of its own: a reader that is slow to print keeps nobody from emptying the log. Entries
-/// that are added or removed meanwhile may be missed.
+/// Each page is read in a separate transaction: a slow reader does not prevent emptying the log. Entries that are added
+/// or removed meanwhile may be missed.
 package struct TokenPages {
     package enum Order: Sendable {
         case newestFirst
@@ -223,7 +223,7 @@ package struct TokenPages {
     private var last: (createdAt: Int64, rowID: Int64)?
     private var isAtEnd = false
 
-    /// Describes a selection; nothing is read yet.
+    /// Reads nothing yet.
     package init(
         of store: TokenStore,
         host: String?,

@@ -121,7 +121,6 @@ private final class RunFailure: Sendable {
     }
 }
 
-/// One run of a batch.
 struct BatchRun: Sendable {
     /// Uploads that may store their tokens, or be queried, for each one that sends. Until then their responses are only
     /// in the rescue log, so this limits what a full disk could lose.
@@ -159,7 +158,7 @@ struct BatchRun: Sendable {
         self.control = control
     }
 
-    /// Items under way at a time. With one job, or when a failure has to be known before the next file is begun, each
+    /// The number of items in parallel. With one job, or when a failure must be known before the next file starts, each
     /// upload ends before the next one begins.
     private var workerCount: Int {
         let jobs = max(1, options.jobs)
@@ -177,7 +176,7 @@ struct BatchRun: Sendable {
         uploader.hashes?.flush()
     }
 
-    /// Takes items until none is left or nothing more is to be begun.
+    /// Processes items until none is left or no further item may start.
     private func work() async {
         var last: Int?
         while let transfer = control.begin() {
@@ -194,10 +193,8 @@ struct BatchRun: Sendable {
         }
     }
 
-    /// Ends the run: nothing more is begun. Without retries, a single 503 shows nothing about the server; three items in a
-    /// row do.
-    ///
-    /// - Returns: Whether the run ends.
+    /// Ends the run: no further item starts. Without retries, a single 503 shows nothing about the server; three items
+    /// in a row do. Returns whether the run ends.
     @discardableResult private func endRun(_ error: GigHiveError, of index: Int) -> Bool {
         if error.code == .serverUnavailable, uploader.options.retry.retries == 0, failure.noteOutage(of: index) < 3 {
             return false
@@ -207,7 +204,7 @@ struct BatchRun: Sendable {
         return true
     }
 
-    /// - Returns: nil when the item was not begun after all, or not yet, or sent nothing before the run ended.
+    /// - Returns: nil when the item was not started, or not yet, or sent nothing before the run ended.
     private func end(of index: Int, _ transfer: TransferControl) async -> UploadResult? {
         switch queue.items[index] {
         case .refused(let result):
@@ -292,7 +289,7 @@ extension UploadResult {
         }
     }
 
-    /// Whether it is what `failFast` stops at.
+    /// Whether `failFast` stops at it.
     fileprivate var isFailure: Bool {
         switch state {
         case .done, .duplicate, .linked: error != nil
@@ -302,14 +299,13 @@ extension UploadResult {
     }
 }
 
-/// The items of a batch in the order they are begun, and which of them are the same file.
+/// The items of a batch in the order of their start, and which of them are the same file.
 ///
-/// Items of one file are begun one after another: while the first runs, those that come to their turn wait without
-/// holding a slot.
+/// Items of one file run one after another: while the first runs, the others wait without a slot.
 final class BatchQueue: Sendable {
     let items: [UploadBatch.Item]
     private let order: [Int]
-    /// The file of an item, where the batch names that file more than once.
+    /// The file of an item, where several items of the batch have that file.
     private let files: [Int: Int]
     private let state = Mutex(State())
 
@@ -318,9 +314,9 @@ final class BatchQueue: Sendable {
         /// Items whose turn has come while their file is being sent; no entry for a file that is not.
         var waiting: [Int: [Int]] = [:]
         var outcomes: [Outcome: UploadResult] = [:]
-        /// Items that have been begun and have not ended.
+        /// Items that have started and not ended.
         var underWay = 0
-        /// Items put behind all others, and those that ever were.
+        /// Items moved behind all others, and those that ever were.
         var postponed: [Int] = []
         var everPostponed: Set<Int> = []
     }
@@ -332,7 +328,7 @@ final class BatchQueue: Sendable {
         var orgName: String
     }
 
-    /// Orders the items and finds those of one file; `digests` are what is known of each without reading it.
+    /// `digests` are those that are known without reading the files.
     init(_ items: [UploadBatch.Item], order: UploadBatch.Order, digests: [String?]) {
         self.items = items
         self.order =
@@ -374,12 +370,10 @@ final class BatchQueue: Sendable {
         var inode: UInt64
     }
 
-    /// Whether no other item names the same file.
+    /// Whether no other item has the same file.
     func isNamedOnce(_ index: Int) -> Bool { files[index] == nil }
 
-    /// The next item to begin, for a slot that has ended `last`.
-    ///
-    /// - Returns: nil when there is none.
+    /// The next item to start in the slot where `last` has ended; nil when there is none.
     func next(after last: Int?) -> Int? {
         state.withLock { state in
             if last != nil {
@@ -418,7 +412,7 @@ final class BatchQueue: Sendable {
         return nil
     }
 
-    /// Those that were put back come when nothing else is under way: whoever ends last takes them.
+    /// Postponed items start when nothing else is running: the last item that ends starts them.
     private func nextInOrder(_ state: inout State) -> Int? {
         guard state.position < order.count else {
             return state.underWay > 0 || state.postponed.isEmpty ? nil : state.postponed.removeFirst()
@@ -427,9 +421,8 @@ final class BatchQueue: Sendable {
         return order[state.position]
     }
 
-    /// Puts an item behind all others, once: another process is sending its file, and will probably have ended by then.
-    ///
-    /// - Returns: false for an item that was put back before.
+    /// Moves an item behind all others, once: another process is sending its file, and will probably have finished by
+    /// then. False for an item that was postponed before.
     func postpone(_ index: Int) -> Bool {
         state.withLock { state in
             guard state.everPostponed.insert(index).inserted else { return false }
@@ -438,13 +431,13 @@ final class BatchQueue: Sendable {
         }
     }
 
-    /// How the same file, sent to the same event, has ended before; nil when it was not sent.
+    /// The earlier result of the same file in the same event; nil when it was not sent.
     func outcome(for index: Int) -> UploadResult? {
         guard let key = key(index) else { return nil }
         return state.withLock { $0.outcomes[key] }
     }
 
-    /// Keeps an end for the items of the same file.
+    /// Keeps a result for the items of the same file.
     func note(_ result: UploadResult, of index: Int) {
         guard result.state != .cancelled, let key = key(index) else { return }
         state.withLock { state in
@@ -461,7 +454,6 @@ final class BatchQueue: Sendable {
 }
 
 extension UploadBatch.Item {
-    /// Length in bytes.
     fileprivate var sizeBytes: Int64 {
         switch self {
         case .ready(let upload): upload.sizeBytes
@@ -473,7 +465,7 @@ extension UploadBatch.Item {
 /// Stops a batch, gently or at once, from any thread; what it asks for is passed to every running transfer.
 public final class BatchControl: Sendable {
     private struct State {
-        /// Whether nothing more is to be begun.
+        /// Whether no further transfer may start.
         var isClosed = false
         var onClose: (@Sendable () -> Void)?
         var running: [ObjectIdentifier: TransferControl] = [:]
@@ -505,7 +497,7 @@ public final class BatchControl: Sendable {
         _ = close()
     }
 
-    /// A control for one more transfer; nil when nothing more is to be begun.
+    /// nil when no further transfer may start.
     func begin() -> TransferControl? {
         state.withLock { state in
             guard !state.isClosed else { return nil }
@@ -515,12 +507,11 @@ public final class BatchControl: Sendable {
         }
     }
 
-    /// A transfer has ended.
     func end(_ transfer: TransferControl) {
         state.withLock { _ = $0.running.removeValue(forKey: ObjectIdentifier(transfer)) }
     }
 
-    /// Sets what is called when nothing more is to be begun.
+    /// Sets what is called when no further transfer may start.
     func whenClosed(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             state.onClose = action
@@ -531,7 +522,7 @@ public final class BatchControl: Sendable {
         }
     }
 
-    /// - Returns: What is running.
+    /// Returns the running transfers.
     private func close() -> [TransferControl] {
         let (onClose, running) = state.withLock { state in
             state.isClosed = true
@@ -542,7 +533,7 @@ public final class BatchControl: Sendable {
     }
 }
 
-/// Hands the events of many transfers on, one at a time, and none of an item that has ended.
+/// Passes on the events of many transfers, one at a time, and none of an item that has ended.
 final class BatchEvents: Sendable {
     private let running = Mutex<Set<Int>>([])
     private let onEvent: @Sendable (UploadBatch.Event) -> Void

@@ -13,7 +13,7 @@ package struct MetadataFilter: Sendable {
     package var systemVersion: String
     package var programVersion: String
 
-    /// What may be told. Members that the levels allow and whose values are known; impossible facts count as unknown.
+    /// Members that the levels allow and whose values are known; impossible facts count as unknown.
     package func metadata(of facts: CaptureFacts) -> CaptureMetadata {
         CaptureMetadata(location: location(of: facts), timestamp: timestamp(of: facts), deviceModel: device(of: facts))
     }

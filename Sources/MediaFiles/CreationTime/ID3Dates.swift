@@ -13,7 +13,7 @@ enum ID3Dates {
 
     private static let wanted: Set<String> = ["TDRC", "TDEN", "TDRL", "TYER", "TDAT", "TIME"]
 
-    /// Where the frames lie, and how they are written.
+    /// Where the frames are, and how they are encoded.
     private struct Tag {
         var version: UInt8
         var start: Int64
@@ -42,7 +42,7 @@ enum ID3Dates {
         }
     }
 
-    /// Goes from frame to frame by their sizes, so that a picture costs one read.
+    /// Steps from frame to frame by their sizes, so that a picture costs one read.
     private static func texts(of tag: Tag, in content: inout BoundedContent) -> [String: [UInt8]] {
         var texts: [String: [UInt8]] = [:]
         var start = tag.start
@@ -109,7 +109,7 @@ enum ID3Dates {
         )?.localSecondsSince1970
     }
 
-    /// `yyyy-MM-dd`; less than that says nothing.
+    /// `yyyy-MM-dd`; nil for less than that.
     private static func noon(_ text: [UInt8]) -> Int64? {
         CivilTime(
             year: text.decimal(at: 0, count: 4),
@@ -129,7 +129,7 @@ extension [UInt8] {
         return self[offset..<offset + 4].reduce(0) { $0 << 7 | Int64($1) }
     }
 
-    /// Without the zeros that were put after each 0xFF.
+    /// Without the zeros that were inserted after each 0xFF.
     fileprivate var withoutUnsynchronisation: [UInt8] {
         var result: [UInt8] = []
         var afterAllOnes = false

@@ -24,13 +24,13 @@ enum EBMLElements {
 
     private struct Header {
         var identifier: UInt64
-        /// Length of the content; nil when it is not known.
+        /// Length of the content; nil when unknown.
         var size: Int64?
         /// Length of the header itself.
         var byteCount: Int64
     }
 
-    /// RFC 8794 sections 4 to 6: the number of leading zeros of each first byte tells how many bytes follow.
+    /// RFC 8794 sections 4 to 6: the number of leading zeros of each first byte is the number of bytes that follow.
     private static func header(at start: Int64, before end: Int64, of content: inout BoundedContent) -> Header? {
         let longest = min(12, end - start)
         guard longest >= 2, let bytes = content.bytes(at: start, count: Int(longest)) else { return nil }

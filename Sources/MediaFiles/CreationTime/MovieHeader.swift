@@ -5,7 +5,7 @@ enum MovieHeader {
         ["ftyp", "moov", "mdat", "wide", "free", "skip", "pnot"].contains(start.fourCharacters(at: 4))
     }
 
-    /// Where the first movie of a file and its header lie.
+    /// The first movie of a file, and its header.
     static func find(in content: inout BoundedContent) -> (movie: Span, header: Span)? {
         let file = Span(start: 0, end: content.count)
         guard let movie = ISOBoxes.first("moov", in: file, of: &content),
@@ -42,8 +42,8 @@ enum ISOBoxes {
         return nil
     }
 
-    /// The box that begins at a place; the next one begins where its content ends. Goes from box to box by their sizes, so
-    /// that gigabytes of media data cost one read.
+    /// The box at an offset; the next one begins where its content ends. Steps from box to box by their sizes, so that
+    /// gigabytes of media data cost one read.
     static func box(
         at start: Int64,
         before end: Int64,

@@ -39,7 +39,7 @@ enum HEIFExifItem {
         return nil
     }
 
-    /// Where an item lies: in the file or in the `idat` box, in one piece.
+    /// Where an item is stored: in the file or in the `idat` box, in one piece.
     private static func place(
         of item: UInt64,
         in meta: Span,
@@ -112,7 +112,7 @@ private struct ItemLocations {
     }
 }
 
-/// Numbers one behind the other.
+/// Consecutive numbers.
 private struct FieldReader {
     let bytes: [UInt8]
     var offset: Int
@@ -123,16 +123,16 @@ private struct FieldReader {
         return bytes.bigEndian(at: offset, count: count)
     }
 
-    /// - Returns: Whether there were so many bytes.
+    /// False if there are fewer bytes.
     mutating func skip(_ count: Int) -> Bool {
         offset += count
         return offset <= bytes.count
     }
 }
 
-/// Where the TIFF structure of a photo's Exif data lies in the file.
+/// Where the TIFF structure of a photo's Exif data is in the file.
 enum ExifBlock {
-    /// Looks for it in the way of the file's format.
+    /// Finds it according to the format of the file.
     static func find(in content: inout BoundedContent) -> Span? {
         guard let start = content.bytes(at: 0, count: 12) else { return nil }
         if start.starts(with: [0xFF, 0xD8]) { return inJPEG(&content) }
@@ -163,7 +163,7 @@ enum ExifBlock {
         return nil
     }
 
-    /// The `eXIf` chunk, before or behind the picture (PNG, third edition, section 11.3.3.6).
+    /// The `eXIf` chunk, before or after the image (PNG, third edition, section 11.3.3.6).
     private static func inPNG(_ content: inout BoundedContent) -> Span? {
         var start: Int64 = 8
         while let header = content.bytes(at: start, count: 8), let size = header.bigEndian(at: 0, count: 4) {
@@ -194,10 +194,10 @@ enum ExifBlock {
     }
 }
 
-/// What the Exif data of a photo say (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP and HEIF.
+/// The Exif data of a photo (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP and HEIF.
 ///
-/// The kind of file is told by its first bytes, not by its name. Reads a few kilobytes, never the whole file: the first
-/// directory and those for Exif and GPS, once each. However directories point at each other, nothing loops.
+/// The format is determined by the first bytes, not by the name. Reads a few kilobytes, never the whole file: the first
+/// directory and those for Exif and GPS, once each, so that directories that point at each other cause no loop.
 package struct PhotoExif {
     /// Texts of the tags that matter, by tag.
     private var texts: [UInt16: [UInt8]] = [:]
@@ -234,8 +234,8 @@ package struct PhotoExif {
     /// The camera's model, without its maker; nil when it is not UTF-8.
     package let model: String?
 
-    /// Microseconds since 1970 of `DateTimeOriginal`, else `DateTimeDigitized`, else `DateTime`, with their fractions and
-    /// offsets, and whether there was an offset; nil where none of them names a time that exists in the years 1 to 9999.
+    /// Microseconds since 1970 of `DateTimeOriginal`, else `DateTimeDigitized`, else `DateTime`, with their fractions
+    /// and offsets, and whether there was an offset; nil where none of them is a valid time in the years 1 to 9999.
     ///
     /// A time with an offset is converted to UTC. One without, which most cameras write, is the camera's wall clock; it is
     /// given as if it were UTC, so that its digits stay as they are. That is what PhotoSync servers do with files that come
@@ -263,8 +263,8 @@ package struct PhotoExif {
         static let dateStamp: UInt16 = 0x1D
     }
 
-    /// Degrees; nil unless all four tags are there and possible. 0, 0 lies in the sea, and cameras without a fix write it: it is
-    /// taken for unknown.
+    /// Degrees; nil unless all four tags are present and valid. 0, 0 is in the sea, and cameras without a fix write it:
+    /// it counts as unknown.
     package var position: (latitude: Double, longitude: Double)? {
         // A void measurement is no position.
         guard gpsTexts[GPS.status]?.first != UInt8(ascii: "V"),
@@ -311,7 +311,7 @@ package struct PhotoExif {
         return time.secondsSince1970
     }
 
-    /// `+09:00` or `Z`; nil for blanks and for what is no offset of any zone.
+    /// `+09:00` or `Z`; nil for blanks and for an offset that no zone has.
     private static func offsetSeconds(_ text: [UInt8]) -> Int64? {
         guard let sign = text.first else { return nil }
         if sign == UInt8(ascii: "Z") { return 0 }
@@ -323,7 +323,7 @@ package struct PhotoExif {
         return sign == UInt8(ascii: "-") ? -seconds : seconds
     }
 
-    /// Digits behind the decimal point, as microseconds; more than six are cut off.
+    /// Digits after the decimal point, as microseconds; more than six are truncated.
     private static func fraction(_ text: [UInt8]) -> Int64 {
         let digits = text.prefix(6).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         let value = digits.reduce(Int64(0)) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
@@ -338,9 +338,9 @@ private struct TIFFStructure {
     /// Where the first directory begins.
     private(set) var start: Int64 = 0
 
-    /// More entries than any camera writes; what follows is not looked at.
+    /// More entries than any camera writes; the rest is ignored.
     private static let maximumEntries = 1_024
-    /// Longer than any text that is wanted.
+    /// Longer than any text that is needed.
     private static let maximumText = 2_048
     /// Type of text: 7-bit ASCII, ended by zero.
     private static let ascii: UInt64 = 2
@@ -373,7 +373,7 @@ private struct TIFFStructure {
         isLittleEndian ? bytes.littleEndian(at: offset, count: count) : bytes.bigEndian(at: offset, count: count)
     }
 
-    /// The entries by tag, 12 bytes each: tag, type, count, value or where it lies.
+    /// The entries by tag, 12 bytes each: tag, type, count, value or its offset.
     func entries(at offset: Int64?, of content: inout BoundedContent) -> [UInt16: [UInt8]] {
         guard let offset, let head = Self.bytes(of: block, at: offset, count: 2, in: &content),
             let announced = number(head, at: 0, count: 2)
@@ -387,7 +387,7 @@ private struct TIFFStructure {
         }
     }
 
-    /// Where the value of an entry lies, or the directory that it points at.
+    /// The offset of the value of an entry, or of the directory that it points at.
     func offset(_ entry: [UInt8]?) -> Int64? {
         entry.flatMap { number($0, at: 8, count: 4) }.map(Int64.init)
     }

@@ -325,13 +325,13 @@ struct SalvageSink {
     }
 }
 
-/// What SQLite would drop from a damaged write-ahead log: the transactions behind the first frame that is damaged.
-/// After a power cut, this is at most one transaction of which nobody was told, and storing its tokens does no harm.
+/// The transactions that SQLite would drop from a damaged write-ahead log: those after the first damaged frame. After a
+/// power failure, this is at most one transaction that was never reported, and storing its tokens does no harm.
 struct LogSalvage {
     private let rows: [SalvagedRow]
     private let path: String
 
-    /// Looks at the log before SQLite does; nil if nothing would be lost.
+    /// Reads the log before SQLite does; nil if nothing would be lost.
     init?(in directory: DataDirectory) throws(StoreError) {
         path = directory.file(StoreSchema.tokens.fileName)
         guard let status = try FileStatus(at: path + "-wal"), status.isRegularFile, status.isOwnedByUser,

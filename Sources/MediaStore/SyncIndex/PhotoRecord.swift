@@ -79,7 +79,7 @@ public struct PhotoRecord: Sendable, Hashable {
     }
 }
 
-/// How ids, digests and times are kept: in few bytes where they have their usual form.
+/// How ids, digests and times are stored: in few bytes where they have their usual form.
 enum PhotoCoding {
     /// The 16 bytes of a lower-case UUID; any other text as it is.
     static func id(_ text: String) -> RawValue { packed(text, byteCount: 16) }

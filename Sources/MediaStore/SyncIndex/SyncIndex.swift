@@ -15,7 +15,7 @@ public final class SyncIndex: Sendable {
     public let warnings: [String]
 
     private let connection: StoreConnection
-    /// Whether it goes with this object, and damage to it is nothing for the next start.
+    /// Whether it is deleted with this object, so that damage is not noted for the next start.
     private let isTemporary: Bool
 
     /// Opens or creates the index.

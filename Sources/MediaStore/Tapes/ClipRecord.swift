@@ -79,9 +79,9 @@ public struct ClipRecord: Sendable, Equatable {
 }
 
 extension ClipRecord {
-    /// How long it is seen, in milliseconds; nil is unknown. A still as long as it is shown, a live picture as long as
-    /// its video. Trims that would eat a clip leave nothing of it, and never less (tapes contract trap 20). The sums of
-    /// `LibraryStore.summaries` say the same in SQL.
+    /// Shown duration in milliseconds; nil is unknown. A still has its display time, a live picture the duration of its
+    /// video. Trims that exceed a clip leave nothing of it, and never less (tapes contract trap 20). The sums of
+    /// `LibraryStore.summaries` compute the same in SQL.
     package var shownMilliseconds: Int64? {
         switch kind {
         case .image: imageMilliseconds
@@ -91,8 +91,8 @@ extension ClipRecord {
     }
 }
 
-/// As with tapes, what only a later version knows is read as what asks for least and stays in the row; but a clip whose
-/// very kind is unknown cannot be used, and makes the clips of its tape unreadable.
+/// As with tapes, a value that only a later version knows is read as the least demanding one and stays in the row; but
+/// a clip of unknown kind cannot be used, and makes the clips of its tape unreadable.
 extension ClipRecord: Storable {
     static let table = "clips"
 
@@ -131,7 +131,7 @@ enum ClipRow {
 
     // MARK: States
 
-    /// Nothing of them is in an album.
+    /// None of them is in an album.
     static func makePending(_ db: Database, of tapeID: String) throws {
         try db.cachedStatement(
             sql: """

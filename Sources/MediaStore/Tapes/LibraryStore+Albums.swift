@@ -182,7 +182,7 @@ extension LibraryStore {
     }
 }
 
-/// What the work on albums asks of many tapes or clips at once.
+/// Queries of the work on albums that cover many tapes or clips.
 extension LibraryStore {
     /// Tapes that have clips and are not wholly in an album of a library; nil counts every tape that has clips. Clips
     /// that were refused for good do not count. The one that was tried least comes first, then the one that was not
@@ -213,10 +213,10 @@ extension LibraryStore {
     }
 }
 
-/// The right to work on the albums of one tape, or on one folder library: one task of one process has it at a time.
+/// Permission to work on the albums of one tape, or on one folder library, for one task of one process at a time.
 ///
-/// A tape's lock may be held while that of a library is waited for, never the other way round; each kind has a file of its
-/// own, so that no two names can stand in each other's way.
+/// A tape's lock may be held while waiting for that of a library, never the other way round; each kind has its own
+/// file, so that their names cannot collide.
 package typealias AlbumLock = LockedByte
 
 extension LockedByte {
@@ -235,9 +235,8 @@ extension LockedByte {
         }
     }
 
-    /// Becomes the owner. Whoever waits does so on a thread of its own, without asking again and again; cancelling ends
-    /// the waiting. The system call cannot be called off: a wait that was cancelled goes on without anybody, and gives the
-    /// lock back as soon as it gets it.
+    /// Waits on a dedicated thread, without polling; cancelling ends the wait. The system call cannot be canceled: a
+    /// canceled wait continues in the background, and releases the lock as soon as it gets it.
     package static func acquire(_ subject: AlbumSubject, in directory: DataDirectory) async throws -> AlbumLock {
         try Task.checkCancellation()
         let byte = try LockedByte(subject.place.name, of: directory.lockFile(subject.place.file))

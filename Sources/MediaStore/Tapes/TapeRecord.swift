@@ -161,7 +161,7 @@ extension AssociationReason: Extensible {
 }
 
 extension AssociationReason? {
-    /// A reason that is not known here is still a reason, and a state that is not known has one.
+    /// An unknown reason is still a reason, and an unknown state has one.
     static func stored(_ row: Row, with state: (some Any)?) -> AssociationReason? {
         guard state != nil else { return .internalError }
         return (row["association_reason"] as String?).map { AssociationReason(rawValue: $0) ?? .unknown }
@@ -334,7 +334,7 @@ extension LibraryStore {
         }
     }
 
-    /// Ids get into names of files and into what libraries keep.
+    /// Ids become parts of file names and of what libraries store.
     func checkID(_ id: String, of what: String) throws(StoreError) {
         guard CaptureID.isValid(id) else {
             throw StoreError(.other, path: connection.path, detail: "\"\(id)\" is no id of a \(what)")
