@@ -2,13 +2,13 @@ import Glibc
 internal import MediaCore
 import MediaSystem
 
-/// The directory that holds the databases, rescue files, spooled input, and what belongs to captures: 0700, files 0600.
+/// The directory of the databases, rescue files, spooled input, and data of captures: 0700, files 0600.
 ///
-/// Nobody but its owner can enter it, so paths inside cannot be exchanged by another user.
+/// Only its owner can enter it, so paths inside cannot be exchanged by another user.
 public struct DataDirectory: Sendable {
     /// Absolute path; when the last component was a link, where it leads.
     public let path: String
-    /// What was put right while opening, for the user: loosened permissions that were tightened.
+    /// What was repaired while opening, for the user: loosened permissions that were tightened.
     public let warnings: [String]
 
     /// Creates the directory (0700, missing parents included) or opens it, and tightens loosened permissions of it and
@@ -17,8 +17,8 @@ public struct DataDirectory: Sendable {
     /// A link is followed only when the user or root made it. A directory that also holds other things (a home
     /// directory, `/tmp`) keeps its own permissions, and so do those things; one that others may write to is refused.
     ///
-    /// - Throws: `StoreError`: `.unsafe` when it belongs to another user, is no directory, is open to others' writing and
-    ///   holds more than the store, or has a link in place of something of the store; `.notWritable`, `.full`.
+    /// - Throws: `StoreError`: `.unsafe` when it belongs to another user, is not a directory, is writable by others and
+    ///   contains more than the store, or has a link in place of something of the store; `.notWritable`, `.full`.
     public static func open(_ path: String) throws(StoreError) -> DataDirectory {
         try open(path, refusing: { _ in true })
     }
@@ -167,7 +167,7 @@ public struct DataDirectory: Sendable {
             }
             throw StoreError(errno: errno, path: path, action: "cannot create the directory")
         }
-        // The umask may have taken the owner's own rights away.
+        // The umask may have removed the owner's own permissions.
         try StoreError.check(path, "cannot set permissions", chmod(path, 0o700))
         try synchronize(parent(of: path))
     }
@@ -201,7 +201,7 @@ public struct DataDirectory: Sendable {
 
     static func synchronize(_ path: String) throws(StoreError) {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // A directory that may be searched but not read cannot be synchronised by us; its owner has chosen so.
+        // A directory that may be searched but not read cannot be synced by us; its owner has chosen so.
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         // EINVAL: the file system keeps directories durable by itself.

@@ -46,7 +46,7 @@ final class GroupCommit: Sendable {
     private static let patience: UInt32 = 150
 
     private func writeAll() {
-        // Callers that came together before are about to come together again.
+        // Callers that arrived together before will probably do so again.
         if lastCount.load(ordering: .relaxed) > 1 { usleep(Self.patience) }
         let batch = inbox.withLock { inbox in
             defer { inbox = [] }
@@ -54,8 +54,8 @@ final class GroupCommit: Sendable {
         }
         lastCount.store(batch.count, ordering: .relaxed)
         let result = write(batch)
-        // One bad row, or one too many for the disk, must not take the others with it. A busy database would only be
-        // waited for again and again.
+        // One bad row, or one too many for the disk, must not fail the others. A busy database would only cause more
+        // waiting.
         if case .failure(let error) = result, error.kind != .busy, batch.count > 1 {
             for waiting in batch { waiting.continuation.resume(returning: write([waiting])) }
         } else {

@@ -33,7 +33,7 @@ final class LockedFile: Sendable {
     static func create(prefix: String, in directory: DataDirectory) throws(StoreError) -> LockedFile {
         while true {
             let path = directory.file(prefix + RandomName.make())
-            // Whoever looks for abandoned files may take the lock, or the file, between the two steps: start afresh.
+            // A process that looks for abandoned files may take the lock, or the file, between the two steps: try again.
             if let file = try lock(path, flags: O_CREAT | O_EXCL) { return file }
         }
     }
@@ -86,12 +86,12 @@ final class LockedFile: Sendable {
         let result = flock(descriptor, operation | LOCK_NB)
         if result < 0, errno == EWOULDBLOCK { return nil }
         try StoreError.check(path, "cannot lock", result)
-        // The former owner may have removed the name, and a third process made a new file, while we waited.
+        // The former owner may have removed the name, and a third process created a new file, while we waited.
         guard let mine = FileStatus(descriptor: descriptor), let named = try FileStatus(at: path),
             mine.isSameFile(as: named)
         else { return nil }
         if flags & O_CREAT != 0, mine.permissions != 0o600 {
-            // The umask may have taken the owner's own rights away.
+            // The umask may have removed the owner's own permissions.
             try StoreError.check(path, "cannot set permissions", fchmod(descriptor, 0o600))
         }
         return file
@@ -154,7 +154,7 @@ package final class LockedByte: Sendable {
     /// Opens the file; nothing is locked.
     convenience init(_ name: String, of path: String) throws(StoreError) {
         try self.init(at: Self.offset(of: name), of: path, flags: O_CREAT)
-        // The umask may have taken the owner's own rights away.
+        // The umask may have removed the owner's own permissions.
         if let status = FileStatus(descriptor: descriptor), status.permissions != 0o600 {
             fchmod(descriptor, 0o600)
         }
@@ -202,7 +202,7 @@ package final class LockedByte: Sendable {
     }
 
     private static func offset(of name: String) -> Int64 {
-        // Without the sign; and the last offset has no room for a byte behind it.
+        // Without the sign; and the last offset has no room for a byte after it.
         Int64(min(name.utf8.fnv1a >> 1, UInt64(Int64.max - 1)))
     }
 }

@@ -8,7 +8,7 @@ public final class SpoolFile: Sendable {
     public var descriptor: Int32 { file.descriptor }
     /// Length in bytes.
     public let byteCount: Int64
-    /// Where it lies.
+    /// The path of the file.
     public var path: String { file.path }
 
     private let file: LockedFile
@@ -16,8 +16,8 @@ public final class SpoolFile: Sendable {
     private let isKept: Mutex<Bool>
 
     /// Copies a descriptor to its end in bounded memory, `limit` bytes at most; `reserve` bytes stay free on the disk.
-    /// `isCancelled` is asked between blocks, and five times a second while the input is silent. Throws `StoreError`
-    /// (`.full`, `.notWritable`) or `SpoolError`; nothing is left behind then.
+    /// `isCancelled` is called between blocks, and five times a second while no input arrives. Throws `StoreError`
+    /// (`.full`, `.notWritable`) or `SpoolError`; nothing is left then.
     public init(
         copying input: Int32,
         to directory: DataDirectory,
@@ -44,8 +44,8 @@ public final class SpoolFile: Sendable {
 
     deinit { release() }
 
-    /// Removes the file unless it is kept. Also done when the last reference goes; but a thread that has one may still
-    /// be there when a program ends.
+    /// Removes the file unless it is kept. Also done when the last reference is freed; but a thread that has one may
+    /// still exist when a program ends.
     public func release() {
         if !isKept.withLock({ $0 }) { remove() }
     }
@@ -65,7 +65,7 @@ public final class SpoolFile: Sendable {
         isKept.withLock { $0 = true }
     }
 
-    /// What an earlier process kept for an upload; nil when there is nothing, or another process holds it.
+    /// What an earlier process kept for an upload; nil when there is nothing, or another process has locked it.
     public static func kept(for uploadID: String, in directory: DataDirectory) throws(StoreError) -> SpoolFile? {
         try UploadID.check(uploadID, path: directory.path)
         for name in try directory.entries(withPrefix: prefix(of: uploadID)) {
@@ -80,7 +80,7 @@ public final class SpoolFile: Sendable {
     /// Removes what dead processes left. A file whose process lives is locked and stays, and so does one that is kept
     /// for an upload that needs it.
     public static func sweep(in directory: DataDirectory, keeping isNeeded: (_ uploadID: String) -> Bool) {
-        // What cannot be looked at now is swept another time.
+        // What cannot be checked now is removed another time.
         guard let names = try? directory.entries(withPrefix: prefix) else { return }
         for name in names {
             if let uploadID = uploadID(ofName: name), isNeeded(uploadID) { continue }

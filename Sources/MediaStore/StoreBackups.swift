@@ -16,7 +16,7 @@ package struct StoreBackups {
         package var byteCount: Int64
     }
 
-    /// Larger stores are copied only when the user asks for it: the copies take as much space again, three times.
+    /// Larger stores are copied only when the user requests it: the copies take as much space again, three times.
     package static let largestAutomatic: Int64 = 64 << 20
     private static let keptCount = 3
     private static let prefix = "tokens-"
@@ -104,7 +104,7 @@ package struct StoreBackups {
         let log = try FileStatus(at: path + "-wal")?.size ?? 0
         guard let status = try FileStatus(at: path), status.size + log <= Self.largestAutomatic else { return false }
         if let last = try all().first { return Self.day(last.createdAt) < Self.day(now) }
-        // Where nobody knows when it was created, a copy does no harm.
+        // If its creation time is unknown, a copy does no harm.
         let born = birth_time(path)
         return born < 0 || Self.day(Date(timeIntervalSince1970: Double(born))) < Self.day(now)
     }

@@ -80,7 +80,7 @@ extension StoreConnection {
         do {
             try queue.writeWithoutTransaction { db in
                 try schema.check(db, path: path)
-                // Moves the log into the copy, so that only one open file is left of it.
+                // Moves the log into the copy, so that only one open file is left.
                 try JournalMode.rollback.apply(to: db, path: path)
                 try db.execute(sql: "PRAGMA synchronous = OFF")
                 try schema.migrate(db)

@@ -224,7 +224,7 @@ final class StoreConnection: Sendable {
         do {
             let queue = try createDraft(draft, schema, journal: journal, busyLimit: busyLimit)
             try queue.writeWithoutTransaction { db in
-                // Closing would do this too, but keep silent about a disk that is full.
+                // Closing would do this too, but not report a full disk.
                 try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
             }
             try queue.close()
@@ -326,7 +326,7 @@ final class StoreConnection: Sendable {
                 try checkWritable(db)
                 try journal.apply(to: db, path: path)
                 for setting in schema.settings { _ = try String.fetchOne(db, sql: "PRAGMA \(setting)") }
-                // After the journal mode: whoever switches to WAL for us may have relaxed it.
+                // After the journal mode: the code that switches to WAL may have relaxed it.
                 let wanted = schema.durability.rawValue
                 try db.execute(sql: "PRAGMA synchronous = \(wanted)")
                 let synchronous = try Int.fetchOne(db, sql: "PRAGMA synchronous")

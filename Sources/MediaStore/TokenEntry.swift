@@ -39,7 +39,7 @@ public struct TokenEntry: Sendable, Equatable {
     public var fileID: Int64
     /// The token.
     public var token: DeleteToken
-    /// When the answer arrived.
+    /// When the response arrived.
     public var createdAt: Date
     /// `YYYY-MM-DD`.
     public var eventDate: String
@@ -53,7 +53,7 @@ public struct TokenEntry: Sendable, Equatable {
     public var fileName: String
     /// `audio` or `video`.
     public var fileType: String
-    /// 64 lower-case hexadecimal characters; empty when the answer had none.
+    /// 64 lower-case hexadecimal characters; empty when the response had none.
     public var checksumSHA256: String
     /// Length in bytes; 0 if it is unknown, because no file is empty.
     public var sizeBytes: Int64

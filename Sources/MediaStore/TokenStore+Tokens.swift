@@ -32,10 +32,10 @@ extension TokenStore {
         }
     }
 
-    /// Adds an entry that did not come from an upload of this journal (an import). A tombstone keeps a removed entry
-    /// from coming back; an entry that is newer than the removed one is another and comes in.
+    /// Adds an entry that did not come from an upload of this journal (an import). A removed entry is not added again,
+    /// since it has a tombstone; an entry that is newer than the removed one is added.
     ///
-    /// - Returns: false when a tombstone or an equal row stood in the way.
+    /// - Returns: false when a tombstone or an equal row exists.
     public func add(_ entry: TokenEntry) throws(StoreError) -> Bool {
         let outcome = try connection.write { try TokenRow.add(entry, $0) }
         return outcome == .added || outcome == .conflicting
@@ -89,7 +89,7 @@ extension TokenStore {
         }
     }
 
-    /// Entries, newest first, without superseded ones unless asked for.
+    /// Entries, newest first, without superseded ones unless requested.
     public func tokens(host: String?, includeSuperseded: Bool = false) throws(StoreError) -> [TokenEntry] {
         let primary = includeSuperseded ? "" : " AND superseded = 0"
         return try connection.read { db in

@@ -3,14 +3,14 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// Uploads many files, several at a time: goes on after failures, sends the same file once, and asks the server once
-/// what it has.
+/// Uploads many files, several in parallel: continues after failures, sends the same file once, and queries the
+/// server's files once.
 public struct UploadBatch: Sendable {
-    /// In which order files are begun.
+    /// The order in which files are started.
     public enum Order: String, Sendable, CaseIterable {
         /// As they were named.
         case asGiven = "given"
-        /// By size, so that no large file is begun last and alone.
+        /// By size, so that no large file is started last and alone.
         case largestFirst = "largest-first"
     }
 
@@ -18,7 +18,7 @@ public struct UploadBatch: Sendable {
     public struct Options: Sendable {
         /// Transfers at a time, at least 1.
         public var jobs: Int
-        /// In which order files are begun.
+        /// The order in which files are started.
         public var order: Order
         /// Begin nothing more after the first failure: any end but `done`, `duplicate` and `cancelled`, refused items
         /// included.
@@ -43,13 +43,14 @@ public struct UploadBatch: Sendable {
 
     /// What is happening, always with the item's index in the order given.
     public enum Event: Sendable {
-        /// A file is begun.
+        /// A file is started.
         case began(Int)
         /// Something happens to it.
         case upload(Int, UploadEvent)
-        /// It was begun and has sent nothing when a failure of another item ended the run: it counts as not started.
+        /// It was started and has sent nothing when a failure of another item ended the run: it counts as not started.
         case withdrew(Int)
-        /// It has ended. Every begun item that was not withdrawn, and every refused one whose turn came, has exactly one end.
+        /// It has ended. Every started item that was not withdrawn, and every refused one whose turn came, has exactly
+        /// one end.
         case ended(Int, UploadResult)
     }
 
@@ -66,19 +67,19 @@ public struct UploadBatch: Sendable {
 
     /// Runs the batch.
     ///
-    /// A file that is named more than once for the same event (the same device and inode, or the same digest where it is
-    /// known) is sent once; the others end as the first did, `isSkipped`, and as `duplicate` when it is on the server.
-    /// For different events its uploads follow each other. A file that another process is sending comes last, when that has
-    /// probably ended. Cancelling the task is `control.stop()`.
+    /// A file that is listed more than once for the same event (the same device and inode, or the same digest where it
+    /// is known) is sent once; the others end as the first did, `isSkipped`, and as `duplicate` when it is on the
+    /// server. For different events its uploads follow each other. A file that another process is sending comes last,
+    /// when that has probably ended. Cancelling the task is `control.stop()`.
     ///
     /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the run with one item;
-    /// until the server has responded to an upload, one is under way at a time.
+    /// until the server has responded to an upload, only one is running.
     ///
-    /// Ends when every begun item has ended. Items that were never begun have no event.
+    /// Ends when every started item has ended. Items that were never started have no event.
     ///
     /// - Parameters:
     ///   - items: The inputs.
-    ///   - control: Stops it: nothing new is begun, and what is being sent stops as `BatchControl` says.
+    ///   - control: Stops it: nothing new is started, and running transfers stop as `BatchControl` specifies.
     ///   - onEvent: Called on any thread, one call at a time; must return quickly.
     public func run(
         _ items: [Item],
@@ -87,7 +88,7 @@ public struct UploadBatch: Sendable {
     ) async {
         let run = BatchRun(self, items, control: control, onEvent: onEvent)
         await withTaskCancellationHandler {
-            // In a task of its own, so that cancelling cannot tear the bookkeeping after a last byte.
+            // In a separate task, so that cancelling cannot interrupt the bookkeeping after a last byte.
             await Task { await run.perform() }.value
         } onCancel: {
             control.stop()
@@ -462,7 +463,7 @@ extension UploadBatch.Item {
     }
 }
 
-/// Stops a batch, gently or at once, from any thread; what it asks for is passed to every running transfer.
+/// Stops a batch, gently or at once, from any thread; the request is passed to every running transfer.
 public final class BatchControl: Sendable {
     private struct State {
         /// Whether no further transfer may start.
@@ -473,12 +474,12 @@ public final class BatchControl: Sendable {
 
     private let state = Mutex(State())
 
-    /// A control that has asked for nothing yet.
+    /// A control without a request yet.
     public init() {}
 
-    /// Begin nothing more; stop what is still being sent; wait for the answers of what is sent.
+    /// Start nothing more; stop what is still being sent; wait for the responses to what is sent.
     ///
-    /// - Parameter finishWithin: How long answers may still take; nil keeps the requests' own limits.
+    /// - Parameter finishWithin: How long responses may still take; nil keeps the requests' own limits.
     public func stop(finishWithin: Duration? = nil) {
         for transfer in close() {
             transfer.stop(finishWithin: finishWithin)

@@ -188,7 +188,7 @@ struct TusTransfer: Sendable {
                 } else if place != nil, error.transport?.isBeforeRequest == true, reason.isRetryable {
                     delay = connections.next(after: reason)
                 } else if place != nil, mayRepeat, error.isUnclear {
-                    // A creation whose answer was lost blocks one of five places for a day (gighive-d4 contract 4.5).
+                    // A creation whose response was lost blocks one of five places for a day (gighive-d4 contract 4.5).
                     mayRepeat = false
                     delay = connections.next(after: reason)
                 }

@@ -48,7 +48,7 @@ struct EarlierUploads {
         return row.transport == .tus && row.state != .finalized ? try uploader.mayBeFinalizing(row) : true
     }
 
-    // MARK: Cut short
+    // MARK: Interrupted
 
     /// Resolves what a dead process left.
     private func settle(_ row: UploadRecord) async throws(GigHiveError) -> UploadResult? {

@@ -156,7 +156,7 @@ struct PortableFloatMapHeader {
         guard let width = Int(words[1]), let height = Int(words[2]), let scale = Double(words[3]) else {
             throw DepthMapFlaw("the PFM header says \"\(words[1]) \(words[2]) \(words[3])\", expected three numbers")
         }
-        // Readers disagree whether other scales multiply or divide, and a wrong distance proves nothing.
+        // Readers disagree whether other scales multiply or divide, and a wrong distance is worthless.
         guard abs(scale) == 1 else {
             throw DepthMapFlaw("a PFM scale of \(words[3]), expected 1 or -1: samples in metres")
         }

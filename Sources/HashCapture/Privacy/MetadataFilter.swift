@@ -6,7 +6,7 @@ internal import MediaCore
 package struct MetadataFilter: Sendable {
     package var settings: PrivacySettings
     package var profile: CaptureProfile
-    /// On `reference`, which cannot take city and country: whether the user asked for latitude and longitude with one
+    /// On `reference`, which cannot take city and country: whether the user requested latitude and longitude with one
     /// decimal, half away from zero.
     package var sendsCoarseCoordinates: Bool = false
     /// Release of Linux, for the level `full`.

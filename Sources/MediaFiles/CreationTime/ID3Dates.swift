@@ -77,7 +77,7 @@ enum ID3Dates {
         switch encoding {
         case 0, 3: return Array(text.prefix { $0 != 0 })
         case 1, 2:
-            // UTF-16; what is no ASCII in it is no date either.
+            // UTF-16; a text that is not ASCII is not a date.
             let isLittleEndian = text.starts(with: [0xFF, 0xFE])
             let units = isLittleEndian || text.starts(with: [0xFE, 0xFF]) ? text.dropFirst(2) : text
             let low = stride(from: units.startIndex + (isLittleEndian ? 0 : 1), to: units.endIndex, by: 2)

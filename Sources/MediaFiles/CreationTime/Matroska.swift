@@ -11,7 +11,7 @@ enum EBMLElements {
         var start = parent.start
         while let header = header(at: start, before: parent.end, of: &content) {
             let contentStart = start + header.byteCount
-            // A live recording does not know its size: it ends with its parent. Only what is wanted may be such.
+            // A live recording has no size: it ends with its parent. Only the wanted element may be like that.
             if header.identifier == wanted {
                 let count = min(header.size ?? .max, parent.end - contentStart)
                 return Span(start: contentStart, end: contentStart + count)

@@ -8,7 +8,7 @@ enum HEIFExifItem {
         guard let meta = ISOBoxes.first("meta", in: file, of: &content)?.dropping(4),
             let item = exifItem(in: meta, of: &content),
             let place = place(of: item, in: meta, of: &content),
-            // How far behind this number the TIFF structure begins.
+            // The distance from the end of this number to the TIFF structure.
             let rest = place.dropping(4),
             let skipped = content.bytes(at: place.start, count: 4)?.bigEndian(at: 0, count: 4)
         else { return nil }
@@ -150,7 +150,7 @@ enum ExifBlock {
             // A fill byte; markers without a segment.
             case 0xFF: start += 1
             case 0x01, 0xD0...0xD8: start += 2
-            // The picture begins, or the file ends.
+            // The image begins, or the file ends.
             case 0xDA, 0xD9: return nil
             default:
                 let size = Int64(header[2]) << 8 | Int64(header[3])
@@ -213,7 +213,7 @@ package struct PhotoExif {
 
     /// Nil where there are none.
     package init?(of file: SourceFile) {
-        // A PNG encoder that writes chunks of 8 KiB makes 6,400 of 50 MiB before the one that is wanted.
+        // A PNG encoder that writes chunks of 8 KiB makes 6,400 of 50 MiB before the chunk to be found.
         var content = BoundedContent(of: file, reads: 16_384)
         guard let block = ExifBlock.find(in: &content), let tiff = TIFFStructure(block, in: &content) else {
             return nil
@@ -266,7 +266,7 @@ package struct PhotoExif {
     /// Degrees; nil unless all four tags are present and valid. 0, 0 is in the sea, and cameras without a fix write it:
     /// it counts as unknown.
     package var position: (latitude: Double, longitude: Double)? {
-        // A void measurement is no position.
+        // A void measurement is not a position.
         guard gpsTexts[GPS.status]?.first != UInt8(ascii: "V"),
             let latitude = angle(GPS.latitude, reference: GPS.latitudeReference, "N", "S", limit: 90),
             let longitude = angle(GPS.longitude, reference: GPS.longitudeReference, "E", "W", limit: 180),
@@ -397,7 +397,7 @@ private struct TIFFStructure {
         guard let entry, number(entry, at: 2, count: 2) == Self.ascii, let announced = number(entry, at: 4, count: 4)
         else { return nil }
         let count = Int(min(announced, UInt64(Self.maximumText)))
-        // Up to four bytes stand in the entry itself.
+        // Up to four bytes are in the entry itself.
         guard announced > 4 else { return Array(entry[8..<8 + count].prefix { $0 != 0 }) }
         guard let offset = offset(entry) else { return nil }
         return Self.bytes(of: block, at: offset, count: count, in: &content).map { Array($0.prefix { $0 != 0 }) }

@@ -22,7 +22,6 @@ package struct ProgramRun: Sendable {
     package var directory: TargetDirectory?
     /// Time to end by itself after cancellation.
     package var grace: Duration = .seconds(2)
-    /// Its environment.
     package var environment = ProcessInfo.processInfo.environment
 
     /// A nil `searchPath` is that of the environment.

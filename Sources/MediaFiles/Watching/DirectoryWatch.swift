@@ -288,7 +288,7 @@ enum WriterProbe {
     ///
     /// `descriptor` is open for reading only. Its input signal is changed.
     static func openness(_ descriptor: Int32) -> Openness {
-        // A writer that opens the file while the lease is held makes the system signal us. The default, SIGIO, would
+        // A writer that opens the file during the lease makes the system signal us. The default, SIGIO, would
         // kill this process; SIGURG is ignored by default.
         guard fcntl(descriptor, setSignal, SIGURG) == 0 else { return .unknown }
         guard fcntl(descriptor, setLease, Int32(F_RDLCK)) == 0 else { return errno == EAGAIN ? .open : .unknown }

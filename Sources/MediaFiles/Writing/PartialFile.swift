@@ -35,7 +35,7 @@ package final class PartialFile: Sendable {
     ///   that belongs to this user, which is left alone.
     package static func open(_ name: String, in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
         let bytes = Array(name.utf8)
-        // The former owner may rename or remove the file between our open and our lock: then once more.
+        // The former owner may rename or remove the file between our open and our lock: then try again.
         for _ in 0..<10 {
             if let file = try lock(bytes, in: directory) { return file }
         }
@@ -60,7 +60,7 @@ package final class PartialFile: Sendable {
         guard let named = try directory.systemStatus(of: name), let mine = try? file.systemStatus(),
             named.st_ino == mine.st_ino, named.st_dev == mine.st_dev
         else { return nil }
-        // A second name would be written through; somebody else's file could be read by them.
+        // A second name would be written through; another user could read a file of theirs.
         guard mine.st_mode & S_IFMT == S_IFREG, mine.st_nlink == 1, mine.st_uid == geteuid() else {
             throw FileWriteError(.unsafe, path: path)
         }
@@ -232,7 +232,7 @@ package struct FileWriteError: Error, Sendable, Equatable {
             case ENOSPC, EDQUOT: .full
             case EACCES, EPERM, EROFS: .denied
             case EEXIST: .exists
-            // What O_NOFOLLOW and O_DIRECTORY say of a link, or of a file in a directory's place.
+            // The errors of O_NOFOLLOW and O_DIRECTORY for a link, or for a file in place of a directory.
             case ELOOP, ENOTDIR: .unsafe
             default: .io(errno: code)
             }

@@ -5,7 +5,7 @@ internal import Foundation
 ///
 /// Names that a case-insensitive file system treats as one have the same `key`.
 package struct SafeFileName: Sendable, Hashable {
-    /// In NFC, at most `longest` bytes of UTF-8 with any number; never hidden, never empty.
+    /// In NFC, at most `longest` bytes of UTF-8 including its number; never hidden, never empty.
     package let text: String
 
     private let stem: String

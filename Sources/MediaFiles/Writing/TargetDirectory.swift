@@ -75,7 +75,7 @@ package final class TargetDirectory: Sendable {
     package func makePrivateSubdirectory(_ name: String) throws(FileWriteError) -> TargetDirectory? {
         let bytes = Array(name.utf8)
         try check(bytes) { mkdirat(descriptor, bytes.cString, 0o700) }
-        // The umask may have taken the owner's own rights away.
+        // The umask may have removed the owner's own permissions.
         guard fchmodat(descriptor, bytes.cString, 0o700, 0) == 0 else {
             if errno == ENOENT { return nil }
             throw FileWriteError(errno: errno, path: path(of: bytes))
@@ -125,7 +125,7 @@ package final class TargetDirectory: Sendable {
 
     /// In no particular order.
     package func forEachName(_ body: ([UInt8]) -> Void) throws(FileWriteError) {
-        // A descriptor of its own: the position in the directory belongs to it.
+        // A separate descriptor: the position in the directory belongs to it.
         let opened = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard opened >= 0 else { throw FileWriteError(errno: errno, path: path) }
         do {
@@ -182,7 +182,7 @@ package final class TargetDirectory: Sendable {
 
     /// Makes names durable.
     package func synchronize() throws(FileWriteError) {
-        // EBADF: a directory that may be searched but not read cannot be synchronised; its owner has chosen so.
+        // EBADF: a directory that may be searched but not read cannot be synced; its owner has chosen so.
         try check(allowing: [EINVAL, EBADF]) { fsync(descriptor) }
     }
 
@@ -208,7 +208,7 @@ package final class TargetDirectory: Sendable {
             if errno == ENOENT { return false }
             throw FileWriteError(errno: errno, path: path)
         }
-        // Its name lies in the parent; one that may not be read cannot be synchronised.
+        // Its name is in the parent; one that may not be read cannot be synced.
         try? open(path + Array("/..".utf8), flags: O_RDONLY)?.synchronize()
         return true
     }
@@ -307,7 +307,7 @@ extension TargetDirectory {
         let opened = openat(descriptor, name.cString, flags, 0)
         guard opened >= 0 else {
             if errno == ENOENT { return nil }
-            // ENXIO is what a socket says.
+            // ENXIO is the error of a socket.
             throw FileWriteError(errno: errno == ENXIO ? ELOOP : errno, path: path(of: name))
         }
         defer { close(opened) }

@@ -132,7 +132,7 @@ private enum CounterText {
     }
 
     private static func write(_ text: String, to descriptor: Int32, path: String) throws(StoreError) {
-        // The umask may have taken the owner's own rights away.
+        // The umask may have removed the owner's own permissions.
         try StoreError.check(path, "cannot set permissions", fchmod(descriptor, 0o600))
         let failure = Array(text.utf8).withUnsafeBytes { FileBytes.write($0, to: descriptor, at: 0).failure }
         if let failure { throw StoreError(errno: failure.code, path: path, action: "cannot write") }

@@ -176,7 +176,7 @@ extension StoreSchema {
             ) STRICT, WITHOUT ROWID;
             """,
         ],
-        // Checked before migrating, so that only tables of the first schema may stand here.
+        // Checked before migrating, so that only tables of the first schema may be listed.
         checkedTables: ["logins", "device_tokens"]
     )
 }

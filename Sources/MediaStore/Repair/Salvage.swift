@@ -6,7 +6,7 @@ import MediaSystem
 
 /// A row of `tokens.sqlite` that was recognized by the number and types of its values.
 enum SalvagedRow {
-    /// Columns of `tokens` behind the row number, in their order.
+    /// Columns of `tokens` after the row number, in their order.
     case token(TokenEntry, isTrusted: Bool)
     case upload(UploadRecord)
     case tus(uploadID: String, parts: String, finalID: String?, finalizeStartedAt: Int64?)
@@ -338,7 +338,7 @@ struct LogSalvage {
             status.size > Int64(LogFrames.headerSize)
         else { return nil }
         let descriptor = open(path + "-wal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        // A log that cannot be opened keeps SQLite from opening the database, which says why.
+        // A log that cannot be opened prevents SQLite from opening the database, with a better error.
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         let pageSize = 4096

@@ -94,7 +94,7 @@ extension StoreSchema {
 struct PhotoIndexes {
     private let db: Database
 
-    /// Below this many new photos the indexes are kept.
+    /// Below this many new photos the indexes are kept: dropping them for a page or two is slower.
     static let bulk: Int64 = 10_000
 
     init(_ db: Database) {
@@ -125,7 +125,7 @@ struct PhotoIndexes {
         try db.execute(sql: "PRAGMA threads = 1; PRAGMA cache_size = \(cacheSize / 4)")
         defer { try? db.execute(sql: "PRAGMA threads = 0; PRAGMA cache_size = \(cacheSize)") }
         do {
-            // Tells on the way whether an id is there twice, which is rare.
+            // Also shows whether an id occurs twice, which is rare.
             try db.execute(sql: "CREATE UNIQUE INDEX \(Self.ids) ON photos (server, id)")
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
             try db.execute(sql: "CREATE INDEX \(Self.ids) ON photos (server, id)")
@@ -159,7 +159,7 @@ struct PhotoIndexes {
             let (number, isGone): (Int64, Bool) = (row["number"], row["is_gone"])
             origins.add(present: isGone ? 0 : -1, gone: isGone ? -1 : 0, to: row["origin"])
             try db.execute(sql: "DELETE FROM photos WHERE number = ?", arguments: [number])
-            // Counted as added both times, or known from before and told differently.
+            // Counted as added both times, or already known and changed.
             let isCountedTwice = try seen.contains(number)
             try db.execute(
                 sql: """

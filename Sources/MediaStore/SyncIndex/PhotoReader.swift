@@ -48,7 +48,7 @@ struct PhotoReader {
     }
 }
 
-/// Which photos are wanted.
+/// Selects photos.
 public struct PhotoFilter: Sendable, Equatable {
     /// Origin of a photo.
     public enum Origin: Sendable, Equatable {

@@ -7,7 +7,7 @@ public struct PhotoTime: Sendable, Hashable, Comparable {
     /// Microseconds since 1970, UTC; further digits are cut off. Negative before 1970.
     public var microseconds: Int64
 
-    /// Makes a time of two forms that say the same.
+    /// Makes a time of two equivalent forms.
     public init(text: String, microseconds: Int64) {
         self.text = text
         self.microseconds = microseconds

@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 
 extension SyncIndex {
-    /// Calls `body` with the photos that match, oldest upload first (by time, then id), a block of up to 500 at a time,
-    /// so that memory stays flat. Writers are not held up, and a block shows what they have written before it. What
-    /// `body` throws is rethrown.
+    /// Calls `body` with the photos that match, oldest upload first (by time, then id), in blocks of up to 500, so that
+    /// memory stays flat. Writers are not blocked, and a block contains what they have written before it. What `body`
+    /// throws is rethrown.
     public func forEachBlock(
         of server: String,
         where filter: PhotoFilter,
@@ -24,7 +24,7 @@ extension SyncIndex {
 
     /// The photos with these ids that are not gone, in no particular order.
     public func photos(_ ids: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
-        // A run that brought many photos and did not end has left them without.
+        // A run that added many photos and did not end has left no indexes.
         try photos(ids, of: server, column: "id", PhotoIndexes.ids, PhotoCoding.id) { _ = try $0.finishIDs() }
     }
 
@@ -47,7 +47,7 @@ extension SyncIndex {
         if try !read({ try PhotoIndexes($0).has(index) }) { try write { try build(PhotoIndexes($0)) } }
         return try read { db in
             guard let number = try ServerRow.number(of: server, db) else { return [] }
-            // Asked again: another process may have begun such a run.
+            // Checked again: another process may have started such a run.
             let source = try PhotoIndexes(db).has(index) ? index : ""
             let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = 0"
             let reader = try PhotoReader(db, index: source, where: condition)
@@ -55,7 +55,7 @@ extension SyncIndex {
         }
     }
 
-    /// Records that photos belong to a device now, as claiming them has told; those that are not known are passed over.
+    /// Records that photos belong to a device now, as the response to claiming them reported; unknown ones are skipped.
     public func setOrigin(_ device: PhotoDevice, ofPhotos ids: [String], server: String) throws(StoreError) {
         try write { db in
             guard let number = try ServerRow.number(of: server, db) else { return }
@@ -165,7 +165,7 @@ struct SeenPhotos {
         if wanted != chunk {
             try save()
             let known = try Data.fetchOne(select, arguments: [server, wanted])
-            // A chunk of another length is damage; what it does not say counts as not seen.
+            // A chunk of another length is damaged; missing bits count as not seen.
             bits = Array((known ?? Data()).prefix(512))
             bits += [UInt8](repeating: 0, count: 512 - bits.count)
             chunk = wanted
@@ -190,7 +190,7 @@ extension SeenPhotos {
         let last = try Int64.fetchOne(db, sql: "SELECT max(number) FROM photos") ?? 0
         var origins = OriginTable(db, server: server)
         let update = try db.cachedStatement(sql: "UPDATE photos SET is_gone = 1 WHERE number = ?")
-        // The plus keeps SQLite from going through all photos of the server for each chunk.
+        // The plus keeps SQLite from scanning all photos of the server for each chunk.
         let select = try db.cachedStatement(
             sql: "SELECT number, origin FROM photos WHERE number BETWEEN ? AND ? AND +server = ? AND is_gone = 0"
         )

@@ -1,9 +1,9 @@
 public import Foundation
 import GRDB
 
-/// One run through a server's listing, as it stands in the index.
+/// One run through a server's listing, as stored in the index.
 public struct SyncRun: Sendable, Equatable {
-    /// What a run asks for.
+    /// What a run lists.
     public enum Kind: Sendable, Equatable {
         /// Everything. Finds deletions and changed origins.
         case full
@@ -15,7 +15,7 @@ public struct SyncRun: Sendable, Equatable {
     public var number: Int64
     /// Address of the server.
     public var server: String
-    /// What it asks for.
+    /// What it lists.
     public var kind: Kind
     /// Where the next page begins; nil at the start, and when `isAtEnd`.
     public var cursor: String?
@@ -35,7 +35,7 @@ public struct SyncRun: Sendable, Equatable {
 public struct SyncChanges: Sendable, Equatable {
     /// Photos that were not known before.
     public var added: Int64 = 0
-    /// Photos that were known and are told differently now.
+    /// Photos that were known and have changed.
     public var changed: Int64 = 0
     /// Photos that a full run did not see any more.
     public var gone: Int64 = 0
@@ -201,10 +201,10 @@ extension PhotoTime {
 }
 
 extension SyncIndex {
-    /// Begins a run, or resumes the one that did not finish when it is of the same kind and account, has stored a page
-    /// and was begun not more than a day ago; never when `restarts`. Either way it gets a new number, and a process
-    /// that still appends under the old one is refused. The account tells one user of the server from another (the
-    /// device id): rows of another account are removed.
+    /// Starts a run, or resumes the one that did not finish when it is of the same kind and account, has stored a page
+    /// and was started not more than a day ago; never when `restarts`. Either way it gets a new number, and a process
+    /// that still appends under the old one is refused. The account distinguishes users of the server (the device id):
+    /// rows of another account are removed.
     public func begin(
         _ server: String,
         account: String,

@@ -25,10 +25,8 @@ struct ServersOptions: ParsableArguments, ConnectionFlags {
 
     var flags: SettingsFlags { filter.flags }
 
-    /// Whether all servers are asked for.
     var isAll: Bool { all || allHosts }
 
-    /// Whether one server is.
     var isOne: Bool { filter.choice.server != nil || filter.old.host != nil }
 
     func validate() throws {
