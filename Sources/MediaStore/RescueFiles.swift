@@ -15,7 +15,6 @@ enum RescueFiles {
         case nothing
     }
 
-    /// A response in a file.
     struct Response {
         var uploadID: String
         var status: Int?

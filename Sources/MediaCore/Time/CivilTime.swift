@@ -85,7 +85,6 @@ extension CivilTime {
 
 /// In the local time zone.
 extension CivilTime {
-    /// The local time of a number of seconds since 1970.
     package init(localSecondsSince1970 seconds: Int64) {
         var (moment, parts) = (time_t(seconds), tm())
         guard localtime_r(&moment, &parts) != nil else {

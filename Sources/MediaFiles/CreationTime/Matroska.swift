@@ -6,7 +6,6 @@ enum EBMLElements {
             .flatMap { first(0x1549_A966, in: $0, of: &content) }
     }
 
-    /// The first element with an identifier.
     static func first(_ wanted: UInt64, in parent: Span, of content: inout BoundedContent) -> Span? {
         var start = parent.start
         while let header = header(at: start, before: parent.end, of: &content) {

@@ -32,7 +32,6 @@ enum MovieHeaderDate {
 
 /// The boxes of ISO/IEC 14496-12 section 4.2, as MP4, QuickTime and HEIF have them.
 enum ISOBoxes {
-    /// The first box of a type.
     static func first(_ type: String, in parent: Span, of content: inout BoundedContent) -> Span? {
         var start = parent.start
         while let box = box(at: start, before: parent.end, of: &content) {

@@ -220,7 +220,6 @@ extension LibraryStore {
 package typealias AlbumLock = LockedByte
 
 extension LockedByte {
-    /// What is locked.
     package enum AlbumSubject: Sendable {
         /// By the id of the tape.
         case tape(String)

@@ -65,6 +65,5 @@ struct OldHostOption: ParsableArguments {
 
 /// Old names of options and settings, which are accepted for one release.
 enum Deprecated {
-    /// The note when one is used.
     static func note(_ old: String, use new: String) -> String { "\(old) is deprecated; use \(new)" }
 }

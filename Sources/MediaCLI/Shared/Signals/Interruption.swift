@@ -2,7 +2,6 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// The signals that stop the program.
 enum StopSignal: String, Sendable, CaseIterable {
     case interrupt = "SIGINT"
     case terminate = "SIGTERM"
