@@ -207,7 +207,6 @@ extension GigHiveError {
         GigHiveError(.storeUnusable, detail: error.detail, store: error)
     }
 
-    /// The result of a query of the store.
     static func reading<Value>(_ query: @autoclosure () throws(StoreError) -> Value) throws(GigHiveError) -> Value {
         do {
             return try query()
@@ -258,7 +257,6 @@ extension GigHiveError {
         }
     }
 
-    /// The same error with an unknown outcome.
     var asUnknownOutcome: GigHiveError {
         var error = self
         error.code = .unknownOutcome
@@ -340,7 +338,6 @@ extension GigHiveError {
 }
 
 extension Result where Success: Sendable {
-    /// What `work` returns or throws.
     init(awaiting work: () async throws(Failure) -> Success) async {
         do throws(Failure) {
             self = .success(try await work())

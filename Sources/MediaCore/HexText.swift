@@ -1,4 +1,3 @@
-/// Bytes as hexadecimal text.
 package enum HexText {
     /// Two lower-case digits for each byte, with a hyphen before the bytes at these indexes.
     package static func lowerCase(_ bytes: [UInt8], hyphensBefore places: [Int] = []) -> String {

@@ -31,10 +31,8 @@ package struct MediaType: Sendable, Hashable {
     /// Never `application/octet-stream`: the servers store the declared type, and reject this one unless the extension
     /// helps (trap T5).
     ///
-    /// - Parameters:
-    ///   - fileName: A name or a path; only its extension is used.
-    ///   - prefix: The first bytes of the file; 4 KiB are enough.
-    /// - Returns: nil when neither name nor content is known.
+    /// `fileName` may be a path; only its extension is used. `prefix` are the first bytes of the file; 4 KiB are
+    /// enough. nil when neither name nor content is known.
     package static func declared(fileName: String, prefix: [UInt8]) -> MediaType? {
         let bySniffing = sniffed(prefix)
         guard let byName = named(byExtension: pathExtension(of: fileName)) else { return bySniffing }
@@ -94,10 +92,8 @@ package struct MediaType: Sendable, Hashable {
 }
 
 extension MediaType {
-    /// The type by the first bytes; nil when unknown.
-    ///
-    /// - Parameter prefix: The first bytes of the file; 4 KiB are enough.
-    /// - Returns: The type of the container, which may contain more than its usual name suggests.
+    /// The type of the container by the first bytes, of which 4 KiB are enough; nil when unknown. A container may
+    /// contain more than its usual name suggests.
     package static func sniffed(_ prefix: [UInt8]) -> MediaType? {
         byFixedMagic(prefix) ?? byContainer(prefix) ?? byFrames(prefix)
     }

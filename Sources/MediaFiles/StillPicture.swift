@@ -5,10 +5,8 @@ package enum StillPicture {
         extensions.contains(pathExtension.lowercased())
     }
 
-    /// Whether the first bytes show a still picture.
-    ///
-    /// - Parameter prefix: The first bytes of the file; 64 are enough.
-    /// - Returns: false for raw pictures that look like other formats; their extension is more reliable.
+    /// Whether the first bytes show a still picture; 64 are enough. False for raw pictures that look like other
+    /// formats; their extension is more reliable.
     package static func isSniffed(_ prefix: [UInt8]) -> Bool {
         if magics.contains(where: { prefix.has($0, at: 0) }) { return true }
         switch prefix.fourCharacters(at: 0) {

@@ -2,13 +2,13 @@ import Glibc
 internal import MediaCore
 import MediaSystem
 
-/// The directory that holds the databases, rescue files, spooled input, and what belongs to captures: 0700, files 0600.
+/// The directory of the databases, rescue files, spooled input, and data of captures: 0700, files 0600.
 ///
-/// Nobody but its owner can enter it, so paths inside cannot be exchanged by another user.
+/// Only its owner can enter it, so paths inside cannot be exchanged by another user.
 public struct DataDirectory: Sendable {
     /// Absolute path; when the last component was a link, where it leads.
     public let path: String
-    /// What was put right while opening, for the user: loosened permissions that were tightened.
+    /// What was repaired while opening, for the user: loosened permissions that were tightened.
     public let warnings: [String]
 
     /// Creates the directory (0700, missing parents included) or opens it, and tightens loosened permissions of it and
@@ -17,8 +17,8 @@ public struct DataDirectory: Sendable {
     /// A link is followed only when the user or root made it. A directory that also holds other things (a home
     /// directory, `/tmp`) keeps its own permissions, and so do those things; one that others may write to is refused.
     ///
-    /// - Throws: `StoreError`: `.unsafe` when it belongs to another user, is no directory, is open to others' writing and
-    ///   holds more than the store, or has a link in place of something of the store; `.notWritable`, `.full`.
+    /// - Throws: `StoreError`: `.unsafe` when it belongs to another user, is not a directory, is writable by others and
+    ///   contains more than the store, or has a link in place of something of the store; `.notWritable`, `.full`.
     public static func open(_ path: String) throws(StoreError) -> DataDirectory {
         try open(path, refusing: { _ in true })
     }
@@ -65,7 +65,7 @@ public struct DataDirectory: Sendable {
 
     package static let loginsFileName = "logins.json"
 
-    /// Refuses links in place of what the store keeps: they could lead its writing anywhere. Only the directory itself
+    /// Refuses links in place of the store's files: they could redirect its writes anywhere. Only the directory itself
     /// may be reached through one. A link that a repair has set aside is never opened.
     private static func refuseLinks(
         in directory: String,
@@ -100,10 +100,10 @@ public struct DataDirectory: Sendable {
         }
     }
 
-    /// Opens a directory without changing anything: for reading where nothing can be written. It need not exist; then it has
-    /// nothing.
+    /// Opens a directory without changing anything: for reading where nothing can be written. A missing one counts as
+    /// empty.
     ///
-    /// - Throws: `StoreError`: `.unsafe` when it is not a directory of this user.
+    /// - Throws: `.unsafe` when it is not a directory of this user.
     package static func unchanged(_ path: String) throws(StoreError) -> DataDirectory {
         let resolved = try followingOwnLink(absolutePath(path))
         guard let status = try FileStatus(at: resolved) else { return DataDirectory(path: resolved, warnings: []) }
@@ -122,14 +122,13 @@ public struct DataDirectory: Sendable {
 
     private static let lockDirectoryName = "locks"
 
-    /// The detail of an error about anything else in place of a directory.
     package static let notADirectory = "not a directory"
 
     func file(_ name: String) -> String { path + "/" + name }
 
     var lockFolder: String { file(Self.lockDirectoryName) }
 
-    /// Path of a lock file. Locks lie with what they protect, so that `--data-dir` moves both.
+    /// Path of a lock file. Locks are stored with what they protect, so that `--data-dir` moves both.
     func lockFile(_ name: String) -> String { path + "/" + Self.lockDirectoryName + "/" + name + ".lock" }
 
     /// Names of the entries that begin with a prefix, in order.
@@ -154,7 +153,7 @@ public struct DataDirectory: Sendable {
         return String(cString: current) + "/" + trimmed
     }
 
-    /// Makes a directory, 0700, with missing parents; one that is there stays as it is.
+    /// Creates a directory (0700) with missing parents; an existing one is not changed.
     static func create(_ path: String) throws(StoreError) {
         var isMade = mkdir(path, 0o700) == 0
         if !isMade, errno == ENOENT, path != "/" {
@@ -168,14 +167,14 @@ public struct DataDirectory: Sendable {
             }
             throw StoreError(errno: errno, path: path, action: "cannot create the directory")
         }
-        // The umask may have taken the owner's own rights away.
+        // The umask may have removed the owner's own permissions.
         try StoreError.check(path, "cannot set permissions", chmod(path, 0o700))
         try synchronize(parent(of: path))
     }
 
     /// Refuses anything else in place of a directory, or of one of its parents.
     ///
-    /// - Throws: `StoreError` `.unsafe` with the path of the file.
+    /// - Throws: `.unsafe` with the path of the file.
     package static func refuseFile(inPlaceOf path: String) throws(StoreError) {
         let path = try absolutePath(path)
         var status = stat()
@@ -202,7 +201,7 @@ public struct DataDirectory: Sendable {
 
     static func synchronize(_ path: String) throws(StoreError) {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // A directory that may be searched but not read cannot be synchronised by us; its owner has chosen so.
+        // A directory that may be searched but not read cannot be synced by us; its owner has chosen so.
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         // EINVAL: the file system keeps directories durable by itself.
@@ -217,7 +216,7 @@ public struct DataDirectory: Sendable {
         try StoreError.check(path, "cannot synchronize", fsync(descriptor))
     }
 
-    /// Where a link of the user or root leads; the path itself when it is no link.
+    /// The target of a link of the user or root; the path itself when it is not a link.
     static func followingOwnLink(_ path: String) throws(StoreError) -> String {
         guard let status = try FileStatus(at: path), status.isSymbolicLink else { return path }
         guard status.isOwnedByUser || status.isOwnedByRoot else {
@@ -254,7 +253,7 @@ public struct DataDirectory: Sendable {
         return warnings
     }
 
-    /// Takes the rights of group and others away; warns when there was something to do.
+    /// Removes the permissions of group and others; warns when there were any.
     static func tighten(_ path: String, _ status: FileStatus) -> [String] {
         guard status.isLoose else { return [] }
         let found = "permissions of \"\(path)\" were \(status.permissions.padded(4, radix: 8))"
@@ -282,7 +281,7 @@ public struct DataDirectory: Sendable {
 }
 
 extension DataDirectory {
-    /// Directories that are made when they are first needed.
+    /// Directories that are created when first needed.
     package enum Part: String, Sendable, CaseIterable {
         /// The vault: a directory for each capture, and the key.
         case captures
@@ -294,10 +293,10 @@ extension DataDirectory {
         case backups
     }
 
-    /// Path of a part, whether it is there or not.
+    /// The part need not exist.
     package func path(of part: Part) -> String { file(part.rawValue) }
 
-    /// Makes a part (0700) unless it is there, and refuses anything else in its place.
+    /// Creates a part (0700) unless it exists, and refuses anything else in its place.
     package func make(_ part: Part) throws(StoreError) -> String {
         let path = path(of: part)
         try Self.create(path)
@@ -305,8 +304,8 @@ extension DataDirectory {
         return path
     }
 
-    /// Nobody reaches what lies in a directory that was closed to others, so that its content is looked at only in one
-    /// that was not. The first level of each part is always looked at: the keys are there.
+    /// Nothing in a directory that was closed to others can be reached, so its content is checked only in one that was
+    /// not. The first level of each part is always checked: the keys are there.
     static func tighten(_ part: Part, in directory: String) throws(StoreError) -> [String] {
         let path = directory + "/" + part.rawValue
         guard let status = try FileStatus(at: path), status.isDirectory, status.isOwnedByUser else { return [] }

@@ -2,7 +2,7 @@ import CFileSystem
 import Glibc
 import MediaSystem
 
-/// What `lstat` or `fstat` says, as far as the store asks.
+/// The result of `lstat` or `fstat`, as far as the store uses it.
 struct FileStatus {
     private let status: stat
 
@@ -36,7 +36,7 @@ struct FileStatus {
     var isWritableByOthers: Bool { permissions & 0o022 != 0 }
     var modifiedAt: Double { Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9 }
 
-    /// Inode, length and times as a text: another one after every change that does not set out to hide itself.
+    /// Inode, length and times as a text, which differs after every change that is not deliberately hidden.
     var fingerprint: String {
         "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) "
             + "\(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec)\n"
@@ -87,7 +87,7 @@ extension IdentityColumns {
     }
 }
 
-/// What the store may expect of the file system it lies on.
+/// The capabilities of the store's file system.
 enum FileSystemKind: Sendable {
     /// Shared memory works between processes: write-ahead log.
     case local
@@ -101,7 +101,7 @@ enum FileSystemKind: Sendable {
         return try locksWork(in: directory) ? .network : .networkWithoutLocks
     }
 
-    /// Whether a file or directory may lie on another machine.
+    /// Whether a file or directory may be on another machine.
     static func isNetwork(_ path: String) throws(StoreError) -> Bool {
         var type: UInt32 = 0
         let code = file_system_type(path, &type)
@@ -109,8 +109,8 @@ enum FileSystemKind: Sendable {
         return networkTypes.contains(type)
     }
 
-    /// `f_type` of statfs(2). FUSE does not tell what is behind it (sshfs, or a local disk): the rollback journal is
-    /// right on both and only slower, so it counts as network.
+    /// `f_type` of statfs(2). FUSE does not report what it serves (sshfs, or a local disk): the rollback journal is
+    /// correct on both and only slower, so it counts as network.
     private static let networkTypes: Set<UInt32> = [
         0x6969,  // NFS
         0x517B, 0xFE53_4D42, 0xFF53_4D42,  // SMB, SMB2, CIFS
@@ -144,10 +144,9 @@ enum FileSystemKind: Sendable {
     }
 }
 
-/// What a file system has left.
 enum FreeSpace {
-    /// Bytes that this user may still write; a number that fits nowhere, as some network file systems tell, is a great
-    /// many.
+    /// Bytes that this user may still write. Some network file systems report more than fit: then it is the largest
+    /// number.
     static func bytes(_ status: statvfs) -> UInt64 {
         let (bytes, isTooMany) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return isTooMany ? .max : bytes

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Lets concurrent callers share one transaction, and so one fsync.
 ///
-/// The first caller starts the writer; all who come while it waits for the disk go into the next transaction. The
-/// writer has a thread of its own queue, so a slow disk does not hold up Swift's few cooperative threads.
+/// The first caller starts the writer; callers that arrive while it waits for the disk share the next transaction. The
+/// writer has its own queue, so that a slow disk does not block Swift's few cooperative threads.
 final class GroupCommit: Sendable {
     typealias Change = @Sendable (Database) throws -> Void
 
@@ -19,7 +19,7 @@ final class GroupCommit: Sendable {
     private let inbox = Mutex<[Waiting]>([])
     /// Callers of the last transaction; only the writer sets it.
     private let lastCount = Atomic(0)
-    /// Not private, so that a test can hold it up.
+    /// Not private, so that a test can block it.
     let writer = DispatchQueue(label: "mediactl.store.commit")
 
     init(_ connection: StoreConnection) {
@@ -38,15 +38,15 @@ final class GroupCommit: Sendable {
         try result.get()
     }
 
-    /// Callers whose change is not in the writer's hands yet.
+    /// Callers whose change the writer has not taken yet.
     var waitingCount: Int { inbox.withLock { $0.count } }
 
-    /// How long the writer waits for company, in microseconds: about as long as a quick disk takes for a transaction. A
-    /// slow one collects as many callers without that.
+    /// How long the writer waits for further callers, in microseconds: about as long as a fast disk takes for a
+    /// transaction. A slow one collects as many callers without that.
     private static let patience: UInt32 = 150
 
     private func writeAll() {
-        // Callers that came together before are about to come together again.
+        // Callers that arrived together before will probably do so again.
         if lastCount.load(ordering: .relaxed) > 1 { usleep(Self.patience) }
         let batch = inbox.withLock { inbox in
             defer { inbox = [] }
@@ -54,8 +54,8 @@ final class GroupCommit: Sendable {
         }
         lastCount.store(batch.count, ordering: .relaxed)
         let result = write(batch)
-        // One bad row, or one too many for the disk, must not take the others with it. A busy database would only be
-        // waited for again and again.
+        // One bad row, or one too many for the disk, must not fail the others. A busy database would only cause more
+        // waiting.
         if case .failure(let error) = result, error.kind != .busy, batch.count > 1 {
             for waiting in batch { waiting.continuation.resume(returning: write([waiting])) }
         } else {

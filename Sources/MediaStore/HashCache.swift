@@ -5,24 +5,23 @@ internal import MediaCore
 public import MediaSystem
 import Synchronization
 
-/// Remembers the SHA-256 of files, so that unchanged files are not read again (`hashes.sqlite` in the cache directory).
-/// Losing it costs only time: a cache that cannot be opened, read or written behaves like an empty one, and a corrupt one
-/// is replaced. One that a newer version wrote is left alone.
+/// Caches the SHA-256 of files, so that unchanged files are not read again (`hashes.sqlite` in the cache directory).
+/// Losing it costs only time: a cache that cannot be opened, read or written behaves like an empty one, and a corrupt
+/// one is replaced. One that a newer version wrote is not changed.
 ///
 /// A file counts as unchanged when device, inode, size, mtime and ctime are the same to the nanosecond. A digest is not
 /// kept for a file that changed a moment ago, because a later change could leave the same times: the kernel's clock for
 /// them has ticks of up to 10 ms, so twice that is left, or 2 seconds where both times are whole seconds (FAT counts in
 /// twos).
 ///
-/// Many tasks and processes may use one directory at once. Entries that nobody asked for in 180 days go.
+/// Many tasks and processes may use one directory at once. Entries that were not used for 180 days are removed.
 public final class HashCache: Sendable {
-    /// For how long after a change its digest is not kept, on a file system that counts in less than seconds. In
-    /// nanoseconds.
+    /// Nanoseconds after a change during which a digest is not cached, on a file system with times below a second.
     package static let restAfterChange: Int64 = 20_000_000
 
     private struct State {
         var database: HashDatabase?
-        /// One for each file; what it held before is of no use.
+        /// One for each file; its earlier content is of no use.
         var waiting: [FileIdentity.Key: HashDatabase.Entry] = [:]
         var isScheduled = false
     }
@@ -43,7 +42,7 @@ public final class HashCache: Sendable {
         state = Mutex(State(database: try? HashDatabase(directory: directory, busySeconds: busySeconds)))
     }
 
-    // Nobody else has it any more; it may be the writer's own queue that lets it go.
+    // Nothing else refers to it any more; the writer's own queue may free it.
     deinit { write() }
 
     /// The digest of a file, 64 lower-case hexadecimal characters; nil when it is not known. Takes some microseconds.
@@ -77,7 +76,7 @@ public final class HashCache: Sendable {
         enqueue(HashDatabase.Entry(identity: identity, digest: digest, usedOn: today))
     }
 
-    /// Writes what is waiting. Blocks for 5 seconds at most, while another process holds the cache.
+    /// Writes pending entries. Blocks for 5 seconds at most, while another process has locked the cache.
     public func flush() { writer.sync { write() } }
 
     private var today: Int64 { Int64(now().timeIntervalSince1970 / 86_400) }
@@ -89,7 +88,7 @@ public final class HashCache: Sendable {
             defer { state.isScheduled = true }
             return (!state.isScheduled, state.waiting.count % Self.many == 0)
         }
-        // Not all at the end of a batch, when somebody waits for it.
+        // Not all at the end of a batch, which would have to wait for it.
         if isMany { writer.async { [weak self] in self?.write() } }
         if isFirst { writer.asyncAfter(deadline: .now() + 1) { [weak self] in self?.write() } }
     }
@@ -108,7 +107,7 @@ public final class HashCache: Sendable {
         }
     }
 
-    /// - Returns: nil when the cache failed, and is not used from now on: it was replaced when corrupt, else given up.
+    /// nil when the cache failed: a corrupt one was replaced, any other is not used from now on.
     @discardableResult
     private func attempt<Value>(_ database: HashDatabase, _ body: (HashDatabase) throws -> Value) -> Value? {
         do {
@@ -126,10 +125,10 @@ public final class HashCache: Sendable {
 }
 
 extension FileIdentity {
-    /// Whether a change after this moment could leave mtime and ctime as they are. A ctime in the future comes from
-    /// another machine's clock, and tells nothing; an mtime in the future is anybody's to set.
+    /// Whether a change after this moment could leave mtime and ctime unchanged. A ctime in the future comes from
+    /// another machine's clock, and shows nothing; anyone can set an mtime in the future.
     fileprivate func mayChangeUnseen(after date: Date) -> Bool {
-        // From the year 2262 on, nanoseconds do not fit: nothing can be said about a change then.
+        // From the year 2262 on, nanoseconds do not fit: nothing is known about a change then.
         guard let moment = Int64(exactly: (date.timeIntervalSince1970 * 1e9).rounded()), moment.magnitude < 1 << 62
         else {
             return true
@@ -141,7 +140,7 @@ extension FileIdentity {
     }
 }
 
-/// `hashes.sqlite`. A row, once written, is true for ever: it says what a file with these times held.
+/// `hashes.sqlite`. A row never becomes wrong: it has the digest of a file with exactly these times.
 final class HashDatabase: Sendable {
     struct Entry: Equatable {
         let identity: FileIdentity
@@ -154,14 +153,14 @@ final class HashDatabase: Sendable {
     private let busySeconds: Double
     private let queue: DatabaseQueue
 
-    /// Opens or creates the cache; replaces one that is no database. A suspect cache is checked as a whole: somebody found
-    /// it corrupt, and perhaps replaced it since.
+    /// Opens or creates the cache; replaces one that is not a database. A suspect cache is checked completely: a
+    /// process found it corrupt, and may have replaced it since.
     init(directory: String, busySeconds: Double, isSuspect: Bool = false) throws {
         self.directory = try Self.prepare(directory)
         self.busySeconds = busySeconds
         let path = self.directory + "/hashes.sqlite"
-        // Opening is one at a time: SQLite does not wait while another connection switches the journal mode, and nobody must
-        // replace what somebody has just made.
+        // Only one process opens it at a time: SQLite does not wait while another connection switches the journal mode,
+        // and a new cache must not be replaced.
         let lock = try LockedFile.waiting(for: path + ".lock", limit: .seconds(busySeconds))
         defer { lock.remove() }
         do {
@@ -203,7 +202,7 @@ final class HashDatabase: Sendable {
         return Entry(identity: identity, digest: row["digest"], usedOn: row["used_on"])
     }
 
-    /// Writes all, and removes what was last used before a day.
+    /// Also removes entries that were last used before a day.
     func write(_ entries: [Entry], prunedBefore day: Int64) throws {
         try queue.write { db in
             let statement = try db.cachedStatement(
@@ -247,7 +246,7 @@ final class HashDatabase: Sendable {
         CREATE INDEX hashes_by_use ON hashes (used_on);
         """
 
-    /// Makes the directory, or sees that it is safe: another user's entries could make us skip a file.
+    /// Creates the directory, or checks that it is safe: another user's entries could make us skip a file.
     private static func prepare(_ directory: String) throws(StoreError) -> String {
         try DataDirectory.create(directory)
         let resolved = try DataDirectory.followingOwnLink(directory)
@@ -271,7 +270,7 @@ final class HashDatabase: Sendable {
             let journal: JournalMode = try FileSystemKind.isNetwork(path) ? .rollback : .writeAheadLog
             try migrate(db, path: path)
             try journal.apply(to: db, path: path)
-            // A power cut may cost the last entries, never the others.
+            // A power failure may lose the last entries, never the others.
             try db.execute(sql: "PRAGMA synchronous = NORMAL")
         }
         return queue

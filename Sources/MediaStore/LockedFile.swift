@@ -4,8 +4,8 @@ internal import MediaCore
 import MediaSystem
 import Synchronization
 
-/// An open file held by an exclusive `flock`, so that it can be told whether its owner lives. The lock ends with the
-/// process, however it ends, and is not inherited by programs it starts.
+/// An open file with an exclusive `flock`, which shows whether its owner is alive. The lock ends with the process in
+/// any case, and is not inherited by programs that it starts.
 final class LockedFile: Sendable {
     private struct Name {
         var path: String
@@ -33,12 +33,12 @@ final class LockedFile: Sendable {
     static func create(prefix: String, in directory: DataDirectory) throws(StoreError) -> LockedFile {
         while true {
             let path = directory.file(prefix + RandomName.make())
-            // Whoever looks for abandoned files may take the lock, or the file, between the two steps: start afresh.
+            // A process that looks for abandoned files may take the lock, or the file, between the two steps: try again.
             if let file = try lock(path, flags: O_CREAT | O_EXCL) { return file }
         }
     }
 
-    /// Opens or creates a file and locks it; nil when somebody else holds it.
+    /// Opens or creates a file and locks it; nil when it is locked already.
     static func openOrCreate(_ path: String) throws(StoreError) -> LockedFile? {
         while true {
             if let file = try lock(path, flags: O_CREAT) { return file }
@@ -46,9 +46,9 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Opens or creates a file and locks it, and blocks the thread until nobody else holds it.
+    /// Opens or creates a file and locks it; blocks the thread while it is locked already.
     ///
-    /// - Throws: `StoreError`; `.busy` when it takes longer.
+    /// - Throws: `.busy` when that takes longer than `limit`.
     static func waiting(for path: String, limit: Duration, _ reason: String = "") throws(StoreError) -> LockedFile {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -58,16 +58,14 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Locks a file that exists; nil when somebody else holds it, or it is gone, or not a regular file.
+    /// Locks a file that exists; nil when it is locked already, missing, or not a regular file.
     static func existing(_ path: String) throws(StoreError) -> LockedFile? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
         return try lock(path, flags: 0)
     }
 
-    /// Opens a file for reading that nobody has locked; nobody can lock it as long as the object lives. The file system may
-    /// be read-only.
-    ///
-    /// - Returns: nil when somebody holds it, or it is gone, or it is not a regular file.
+    /// Opens an unlocked file for reading, which cannot be locked as long as the object lives. The file system may be
+    /// read-only. nil when the file is locked, missing, or not a regular file.
     static func reading(_ path: String) throws(StoreError) -> LockedFile? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
         return try lock(path, access: O_RDONLY, flags: 0, LOCK_SH)
@@ -88,18 +86,18 @@ final class LockedFile: Sendable {
         let result = flock(descriptor, operation | LOCK_NB)
         if result < 0, errno == EWOULDBLOCK { return nil }
         try StoreError.check(path, "cannot lock", result)
-        // The former owner may have removed the name, and a third process made a new file, while we waited.
+        // The former owner may have removed the name, and a third process created a new file, while we waited.
         guard let mine = FileStatus(descriptor: descriptor), let named = try FileStatus(at: path),
             mine.isSameFile(as: named)
         else { return nil }
         if flags & O_CREAT != 0, mine.permissions != 0o600 {
-            // The umask may have taken the owner's own rights away.
+            // The umask may have removed the owner's own permissions.
             try StoreError.check(path, "cannot set permissions", fchmod(descriptor, 0o600))
         }
         return file
     }
 
-    /// Removes the name and lets the lock go. Only the first call does something: afterwards the name may be another's.
+    /// Removes the name and releases the lock. Later calls do nothing: the name may belong to another file.
     func remove() {
         name.withLock { name in
             guard !name.isRemoved else { return }
@@ -112,7 +110,7 @@ final class LockedFile: Sendable {
     /// Releases the lock. The file stays.
     func unlock() { flock(descriptor, LOCK_UN) }
 
-    /// Gives the file another new name (`prefix` and random characters). Not synchronised.
+    /// Gives the file another new name (`prefix` and random characters). Not synced.
     func rename(prefix: String, in directory: String) throws(StoreError) {
         let newPath = "\(directory)/\(prefix)\(RandomName.make())"
         try name.withLock { name throws(StoreError) in
@@ -142,11 +140,11 @@ extension LockedFile {
     }
 }
 
-/// A lock on one byte of a file that many locks share, in `locks` of the data directory. It ends with the process, however
-/// it ends.
+/// A lock on one byte of a file that many locks share, in `locks` of the data directory. It ends with the process in
+/// any case.
 ///
-/// The byte stands at the hash of a name, because making and removing a file for each name costs more than sending a small
-/// file. Two names of one hash (63 bits) would only make one owner wait for another.
+/// The byte is at the hash of a name, because creating and removing a file for each name costs more than sending a
+/// small file. Two names with one hash (63 bits) would only make one owner wait for another.
 package final class LockedByte: Sendable {
     private let descriptor: Int32
     private let offset: Int64
@@ -156,7 +154,7 @@ package final class LockedByte: Sendable {
     /// Opens the file; nothing is locked.
     convenience init(_ name: String, of path: String) throws(StoreError) {
         try self.init(at: Self.offset(of: name), of: path, flags: O_CREAT)
-        // The umask may have taken the owner's own rights away.
+        // The umask may have removed the owner's own permissions.
         if let status = FileStatus(descriptor: descriptor), status.permissions != 0o600 {
             fchmod(descriptor, 0o600)
         }
@@ -187,7 +185,7 @@ package final class LockedByte: Sendable {
         return true
     }
 
-    /// Becomes the owner, and blocks its thread until then.
+    /// Blocks its thread until it is the owner.
     func lock() throws(StoreError) { try take(await_byte(descriptor, offset)) }
 
     private func take(_ code: Int32) throws(StoreError) {
@@ -204,7 +202,7 @@ package final class LockedByte: Sendable {
     }
 
     private static func offset(of name: String) -> Int64 {
-        // Without the sign; and the last offset has no room for a byte behind it.
+        // Without the sign; and the last offset has no room for a byte after it.
         Int64(min(name.utf8.fnv1a >> 1, UInt64(Int64.max - 1)))
     }
 }

@@ -1,4 +1,4 @@
-/// Names nobody guesses or repeats.
+/// Names that cannot be guessed and do not repeat.
 enum RandomName {
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567")
 

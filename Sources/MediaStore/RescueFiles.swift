@@ -7,7 +7,7 @@ import Synchronization
 enum RescueFiles {
     /// What a file contains.
     enum Content {
-        /// The responses of a log, in the order in which they were begun; or those of a file of release 0.1.0.
+        /// The responses of a log, in the order of their start; or those of a file of release 0.1.0.
         case responses([Response])
         /// Neither, and it may contain a delete token. Only the user can determine what it is.
         case unknown
@@ -15,7 +15,6 @@ enum RescueFiles {
         case nothing
     }
 
-    /// A response in a file.
     struct Response {
         var uploadID: String
         var status: Int?

@@ -8,16 +8,16 @@ public final class SpoolFile: Sendable {
     public var descriptor: Int32 { file.descriptor }
     /// Length in bytes.
     public let byteCount: Int64
-    /// Where it lies.
+    /// The path of the file.
     public var path: String { file.path }
 
     private let file: LockedFile
-    /// Whether it outlives its object, for an upload that may go on later.
+    /// Whether it outlives its object, for an upload that may be resumed later.
     private let isKept: Mutex<Bool>
 
     /// Copies a descriptor to its end in bounded memory, `limit` bytes at most; `reserve` bytes stay free on the disk.
-    /// `isCancelled` is asked between blocks, and five times a second while the input is silent. Throws `StoreError`
-    /// (`.full`, `.notWritable`) or `SpoolError`; nothing is left behind then.
+    /// `isCancelled` is called between blocks, and five times a second while no input arrives. Throws `StoreError`
+    /// (`.full`, `.notWritable`) or `SpoolError`; nothing is left then.
     public init(
         copying input: Int32,
         to directory: DataDirectory,
@@ -44,8 +44,8 @@ public final class SpoolFile: Sendable {
 
     deinit { release() }
 
-    /// Removes the file unless it is kept. Also done when the last reference goes; but a thread that has one may still
-    /// be there when a program ends.
+    /// Removes the file unless it is kept. Also done when the last reference is freed; but a thread that has one may
+    /// still exist when a program ends.
     public func release() {
         if !isKept.withLock({ $0 }) { remove() }
     }
@@ -65,7 +65,7 @@ public final class SpoolFile: Sendable {
         isKept.withLock { $0 = true }
     }
 
-    /// What an earlier process kept for an upload; nil when there is nothing, or another process holds it.
+    /// What an earlier process kept for an upload; nil when there is nothing, or another process has locked it.
     public static func kept(for uploadID: String, in directory: DataDirectory) throws(StoreError) -> SpoolFile? {
         try UploadID.check(uploadID, path: directory.path)
         for name in try directory.entries(withPrefix: prefix(of: uploadID)) {
@@ -80,7 +80,7 @@ public final class SpoolFile: Sendable {
     /// Removes what dead processes left. A file whose process lives is locked and stays, and so does one that is kept
     /// for an upload that needs it.
     public static func sweep(in directory: DataDirectory, keeping isNeeded: (_ uploadID: String) -> Bool) {
-        // What cannot be looked at now is swept another time.
+        // What cannot be checked now is removed another time.
         guard let names = try? directory.entries(withPrefix: prefix) else { return }
         for name in names {
             if let uploadID = uploadID(ofName: name), isNeeded(uploadID) { continue }
@@ -91,7 +91,7 @@ public final class SpoolFile: Sendable {
 
     private static func prefix(of uploadID: String) -> String { "\(prefix)\(uploadID)-" }
 
-    /// The upload that a name was given for: what stands before the last hyphen.
+    /// The upload that a name was given for: the part before the last hyphen.
     private static func uploadID(ofName name: String) -> String? {
         let words = name.dropFirst(prefix.count)
         return words.lastIndex(of: "-").map { String(words[..<$0]) }
@@ -126,7 +126,7 @@ public final class SpoolFile: Sendable {
         }
     }
 
-    /// - Returns: Bytes read, 0 at the end, nil when nothing has come yet.
+    /// Bytes read, 0 at the end, nil when no data has arrived yet.
     private static func read(_ input: Int32, into block: UnsafeMutableRawBufferPointer) throws -> Int? {
         var waiting = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
         let ready = poll(&waiting, 1, pollMilliseconds)

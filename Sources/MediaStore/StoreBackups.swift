@@ -5,10 +5,10 @@ import Glibc
 internal import MediaCore
 import MediaSystem
 
-/// Copies of the token store in the data directory: the last three, no more than one a day by itself.
+/// Copies of the token store in the data directory: the last three, at most one a day automatically.
 ///
-/// A copy has every token of its day. Deleting a token therefore changes the copies as well, and deleting and copying lock
-/// each other out: a copy that was begun before a token was deleted would have it still.
+/// A copy has every token of its day. Deleting a token therefore changes the copies as well, and deleting and copying
+/// lock each other out: a copy begun before a token was deleted would still have it.
 package struct StoreBackups {
     package struct Backup: Sendable, Equatable {
         package var path: String
@@ -16,7 +16,7 @@ package struct StoreBackups {
         package var byteCount: Int64
     }
 
-    /// Larger stores are copied only when the user asks for it: the copies take as much space again, three times.
+    /// Larger stores are copied only when the user requests it: the copies take as much space again, three times.
     package static let largestAutomatic: Int64 = 64 << 20
     private static let keptCount = 3
     private static let prefix = "tokens-"
@@ -29,7 +29,7 @@ package struct StoreBackups {
         self.directory = directory
     }
 
-    /// All of them, the newest first.
+    /// Newest first.
     package func all() throws(StoreError) -> [Backup] {
         let folder = directory.path(of: .backups)
         guard let status = try FileStatus(at: folder), status.isDirectory else { return [] }
@@ -104,7 +104,7 @@ package struct StoreBackups {
         let log = try FileStatus(at: path + "-wal")?.size ?? 0
         guard let status = try FileStatus(at: path), status.size + log <= Self.largestAutomatic else { return false }
         if let last = try all().first { return Self.day(last.createdAt) < Self.day(now) }
-        // Where nobody knows when it was created, a copy does no harm.
+        // If its creation time is unknown, a copy does no harm.
         let born = birth_time(path)
         return born < 0 || Self.day(Date(timeIntervalSince1970: Double(born))) < Self.day(now)
     }
@@ -120,7 +120,7 @@ package struct StoreBackups {
         try copy(store, to: path, isReplacing: false)
     }
 
-    /// Writes the copy under another name, so that nobody ever sees half of one.
+    /// Writes the copy under another name, so that a partial one is never visible.
     private static func copy(_ store: TokenStore, to path: String, isReplacing: Bool) throws(StoreError) {
         let draft = path + ".part-" + RandomName.make()
         defer { unlink(draft) }
@@ -145,14 +145,14 @@ package struct StoreBackups {
 
     // MARK: Deleting
 
-    /// Held while copies are created or changed, and until the store has lost what they have lost.
+    /// Held while copies are created or changed, and until the store has lost the same tokens.
     func lock() throws(StoreError) -> LockedFile {
         let path = directory.lockFile("backups")
         return try LockedFile.waiting(for: path, limit: .seconds(30), "another process backs the store up")
     }
 
-    /// Changes all copies; removed bytes are overwritten. A copy that cannot be changed is removed: what it has may be
-    /// what must go.
+    /// Changes all copies; removed bytes are overwritten. A copy that cannot be changed is removed, since it may have
+    /// what must be deleted.
     func change(_ body: (Database) throws -> Void) throws(StoreError) {
         for backup in try all() {
             do {
@@ -188,7 +188,7 @@ package struct StoreBackups {
     }
 }
 
-/// Damaged stores that a repair has set aside. They still have tokens, which must go when they are deleted.
+/// Damaged stores that a repair has set aside. They still have tokens, which are erased when they are deleted.
 struct DamagedCopies {
     private static let mark = ".damaged-"
 
@@ -205,7 +205,7 @@ struct DamagedCopies {
         try directory.entries(withPrefix: StoreSchema.tokens.fileName + Self.mark).map(directory.file)
     }
 
-    /// Overwrites tokens with zeros wherever they are: what is damaged has no rows to delete.
+    /// Overwrites tokens with zeros wherever they are: a damaged store has no rows to delete.
     func erase(_ secrets: [String]) throws(StoreError) {
         for path in try paths() {
             guard let status = try FileStatus(at: path), status.isRegularFile else { continue }

@@ -10,7 +10,7 @@ extension StoreConnection {
     /// immutable it would not show what is in the log: database and log are copied to a directory of this user alone, and
     /// the copy is unlinked as soon as it is open, so that nothing of it is left, however the process ends.
     ///
-    /// - Throws: `StoreError`; `.corrupt`, `.newerVersion` and `.unsafe` as for an ordinary opening.
+    /// - Throws: `.corrupt`, `.newerVersion` and `.unsafe` as for an ordinary opening.
     static func snapshot(_ schema: StoreSchema, in directory: DataDirectory) throws(StoreError) -> StoreConnection {
         let path = directory.file(schema.fileName)
         guard try exists(path) else { return try empty(schema, path) }
@@ -80,7 +80,7 @@ extension StoreConnection {
         do {
             try queue.writeWithoutTransaction { db in
                 try schema.check(db, path: path)
-                // Moves the log into the copy, so that only one open file is left of it.
+                // Moves the log into the copy, so that only one open file is left.
                 try JournalMode.rollback.apply(to: db, path: path)
                 try db.execute(sql: "PRAGMA synchronous = OFF")
                 try schema.migrate(db)

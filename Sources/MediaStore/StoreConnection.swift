@@ -5,9 +5,8 @@ import Synchronization
 
 /// One of our databases, open, checked, migrated and proven writable.
 final class StoreConnection: Sendable {
-    /// What a connection is for.
     enum Access: Sendable {
-        /// The store must be able to keep what comes; opening proves it with a write.
+        /// The store must be writable; opening verifies that by a write.
         case writing
         /// Nothing needs to be stored.
         case reading
@@ -64,11 +63,12 @@ final class StoreConnection: Sendable {
         mark.write()
     }
 
-    /// Makes a database without a name, which is this connection's alone. What does not stay in memory is in files of the
+    /// Creates a database without a name, for this connection only. What does not stay in memory is in files of the
     /// temporary directory that SQLite removes as soon as they are open, readable by this user only: nothing is left,
     /// however the process ends (sqlite.org/tempfiles.html, sqlite.org/inmemorydb.html#temp_db).
     ///
-    /// - Throws: `StoreError`; here and later it names a file `temporary.sqlite` in the temporary directory, which is none.
+    /// - Throws: `StoreError`; here and later its path is `temporary.sqlite` in the temporary directory, which does not
+    ///   exist.
     init(temporary schema: StoreSchema) throws(StoreError) {
         path = Self.temporaryDirectory + "/temporary.sqlite"
         self.schema = schema
@@ -94,7 +94,7 @@ final class StoreConnection: Sendable {
     /// Reads, in one transaction.
     ///
     /// Not `queue.read`: it guards against writes with `PRAGMA query_only`, which makes SQLite compile every cached
-    /// statement anew, at the price of a whole small upload.
+    /// statement again, and costs as much as a small upload.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         try read(from: queue, body)
     }
@@ -136,7 +136,7 @@ final class StoreConnection: Sendable {
         do { return try queue.write(body) } catch { throw failure(error) }
     }
 
-    /// Damage that is found in use has the next opening check everything.
+    /// Damage found in use makes the next opening check everything.
     func failure(_ error: any Error) -> StoreError {
         let error = StoreError(error, path: path)
         if error.kind == .corrupt {
@@ -173,7 +173,7 @@ final class StoreConnection: Sendable {
         }
     }
 
-    /// SQLite's busy handler is not asked while another process runs a checkpoint, hence the loop above.
+    /// SQLite's busy handler is not called while another process runs a checkpoint, hence the loop above.
     private func tryTruncateLog() throws(StoreError) -> Bool {
         do {
             return try queue.writeWithoutTransaction { db in
@@ -209,7 +209,7 @@ final class StoreConnection: Sendable {
         return true
     }
 
-    /// Makes the database under another name, so that nobody ever sees half of one.
+    /// Creates the database under another name, so that a partial one is never visible.
     private static func create(
         _ schema: StoreSchema,
         in directory: DataDirectory,
@@ -224,7 +224,7 @@ final class StoreConnection: Sendable {
         do {
             let queue = try createDraft(draft, schema, journal: journal, busyLimit: busyLimit)
             try queue.writeWithoutTransaction { db in
-                // Closing would do this too, but keep silent about a disk that is full.
+                // Closing would do this too, but not report a full disk.
                 try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
             }
             try queue.close()
@@ -237,7 +237,7 @@ final class StoreConnection: Sendable {
         try directory.synchronize()
     }
 
-    /// Makes an empty database in place of what a process that died has left under this name.
+    /// Creates an empty database in place of the leftovers of a crashed process.
     static func createDraft(
         _ draft: String,
         _ schema: StoreSchema,
@@ -267,7 +267,7 @@ final class StoreConnection: Sendable {
         try StoreError.check(path, "cannot set permissions", fchmod(descriptor, 0o600))
     }
 
-    /// Held by whoever makes or replaces the database.
+    /// Held while the database is created or replaced.
     static func lock(
         _ schema: StoreSchema,
         in directory: DataDirectory,
@@ -307,7 +307,7 @@ final class StoreConnection: Sendable {
         }
     }
 
-    /// The statements are right, so the database is not: SQLite has no code of its own for an unknown schema format.
+    /// The statements are valid, so the database is not: SQLite has no separate code for an unknown schema format.
     private static func unknownFormat(_ error: DatabaseError, _ path: String) -> StoreError {
         StoreError(.corrupt, path: path, detail: StoreError.message(of: error))
     }
@@ -326,7 +326,7 @@ final class StoreConnection: Sendable {
                 try checkWritable(db)
                 try journal.apply(to: db, path: path)
                 for setting in schema.settings { _ = try String.fetchOne(db, sql: "PRAGMA \(setting)") }
-                // After the journal mode: whoever switches to WAL for us may have relaxed it.
+                // After the journal mode: the code that switches to WAL may have relaxed it.
                 let wanted = schema.durability.rawValue
                 try db.execute(sql: "PRAGMA synchronous = \(wanted)")
                 let synchronous = try Int.fetchOne(db, sql: "PRAGMA synchronous")
@@ -348,8 +348,8 @@ final class StoreConnection: Sendable {
         if !isKnownWhole { mark.write(unlessChangedFrom: before) }
     }
 
-    /// SQLite only reads a file whose header claims a later format. One that could not be written for another reason is
-    /// found out by the write below.
+    /// SQLite only reads a file whose header claims a later format. A file that cannot be written for another reason is
+    /// detected by the write below.
     private func checkWritable(_ db: Database) throws {
         guard let connection = db.sqliteConnection, sqlite_shim_is_read_only(UnsafeMutableRawPointer(connection)),
             access(path, W_OK) == 0
@@ -367,7 +367,7 @@ final class StoreConnection: Sendable {
 }
 
 extension StoreConnection {
-    /// Copies the database into an empty file. Errors of that file name its later path.
+    /// Copies the database into an empty file. Errors of that file contain its later path.
     func copy(to file: String, named path: String) throws(StoreError) {
         do {
             try queue.writeWithoutTransaction { db in
@@ -396,12 +396,12 @@ extension StoreConnection {
     }
 }
 
-/// How SQLite keeps a transaction until it is whole.
+/// How SQLite keeps a transaction until it is complete.
 enum JournalMode: String {
     /// Fast, and needs memory shared between processes.
     case writeAheadLog = "wal"
-    /// Works wherever locks do. The journal is truncated rather than deleted: SQLite synchronises the truncation at
-    /// FULL, whereas a deletion is only durable once the directory is synchronised.
+    /// Works wherever locks do. The journal is truncated rather than deleted: SQLite syncs the truncation at FULL,
+    /// whereas a deletion is only durable once the directory is synced.
     case rollback = "truncate"
 
     init(on fileSystem: FileSystemKind, directory: DataDirectory) throws(StoreError) {
@@ -425,9 +425,9 @@ enum JournalMode: String {
     }
 }
 
-/// What holds for all databases of the process.
+/// The setup of SQLite for the whole process.
 enum SQLiteProcess {
-    /// To be touched before each database is opened; the first time counts.
+    /// Read before each database is opened; only the first time has an effect.
     static let isPrepared: Void = sqlite_shim_prepare()
 }
 

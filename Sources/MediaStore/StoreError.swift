@@ -14,7 +14,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case corrupt
         /// Written by a newer version.
         case newerVersion
-        /// Another process has held it for longer than the busy limit.
+        /// Another process has locked it for longer than the busy limit.
         case busy
         /// On a network file system that does not keep the promises the store needs.
         case networkFileSystem
@@ -28,7 +28,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// The file or directory.
     public var path: String
-    /// The system's or SQLite's words.
+    /// The message of the system or of SQLite.
     public var detail: String
 
     package init(_ kind: Kind, path: String, detail: String = "") {

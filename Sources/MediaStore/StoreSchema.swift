@@ -1,10 +1,10 @@
 import GRDB
 
-/// What one of our databases is: its name, its mark, its tables, and how much its rows are worth.
+/// One of our databases: its name, its mark, its tables, and how durable its rows are.
 struct StoreSchema: Sendable {
     /// What a commit promises (sqlite.org/pragma.html#pragma_synchronous).
     enum Durability: Int, Sendable {
-        /// A commit may be undone by a power cut, never by the death of the process. The file stays whole.
+        /// A commit may be lost in a power failure, never by the death of the process. The file stays intact.
         case normal = 1
         /// A commit is on the disk.
         case full = 2
@@ -30,7 +30,7 @@ struct StoreSchema: Sendable {
     var indexes: [String] = []
     /// Queries for rows that no version can have written; each returns what is wrong, or nothing.
     var rowChecks: [String] = []
-    /// Whether a large database that was found whole is not read again until something else changes its file.
+    /// Whether a large database that was found intact is not read again until its file is changed by something else.
     var remembersChecks = false
 
     /// Applies what is missing, in one transaction per call; the version is read inside it, so that of many processes
@@ -44,7 +44,7 @@ struct StoreSchema: Sendable {
         }
     }
 
-    /// Refuses what this version did not write.
+    /// Refuses a database that this version did not write.
     func check(_ db: Database, path: String, isKnownWhole: Bool = false) throws {
         let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         guard application == applicationID else {
@@ -78,7 +78,7 @@ struct StoreSchema: Sendable {
         }
     }
 
-    /// Checks a table, or all of them when the scope is `1` (which is also the number of findings asked for).
+    /// Checks a table, or all of them when the scope is `1` (which is also the number of findings requested).
     static func checkContent(
         _ db: Database,
         _ scope: String = "1",

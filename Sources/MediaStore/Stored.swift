@@ -56,7 +56,7 @@ struct Stored<Value: Storable>: Codable, FetchableRecord, PersistableRecord {
     }
 }
 
-/// A row that is whole but has a value that no version has written. The first column tells which one it is.
+/// A row that is intact but has a value that no version has written. The first column identifies it.
 struct UnreadableRow: Error {
     let detail: String
 
@@ -73,7 +73,6 @@ struct UnreadableRow: Error {
     }
 }
 
-/// JSON in a column.
 enum ColumnJSON {
     static var encoder: JSONEncoder {
         let encoder = JSONEncoder()
@@ -86,7 +85,7 @@ enum ColumnJSON {
 
 /// A text of which a later version may know more values.
 protocol Extensible: RawRepresentable<String>, Codable {
-    /// What an unknown text is read as where there must be a value.
+    /// The value for an unknown text where there must be one.
     static var unknown: Self { get }
 }
 
@@ -107,7 +106,7 @@ extension KeyedDecodingContainer {
         try decodeIfPresent(Data.self, forKey: key).map { [UInt8]($0) }
     }
 
-    /// GRDB's own error does not tell the column.
+    /// GRDB's own error does not contain the column.
     func decodeIfPresent(_: UInt32.Type, forKey key: Key) throws -> UInt32? {
         guard let number = try decodeIfPresent(Int64.self, forKey: key) else { return nil }
         guard let value = UInt32(exactly: number) else {

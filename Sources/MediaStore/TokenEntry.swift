@@ -39,7 +39,7 @@ public struct TokenEntry: Sendable, Equatable {
     public var fileID: Int64
     /// The token.
     public var token: DeleteToken
-    /// When the answer arrived.
+    /// When the response arrived.
     public var createdAt: Date
     /// `YYYY-MM-DD`.
     public var eventDate: String
@@ -53,7 +53,7 @@ public struct TokenEntry: Sendable, Equatable {
     public var fileName: String
     /// `audio` or `video`.
     public var fileType: String
-    /// 64 lower-case hexadecimal characters; empty when the answer had none.
+    /// 64 lower-case hexadecimal characters; empty when the response had none.
     public var checksumSHA256: String
     /// Length in bytes; 0 if it is unknown, because no file is empty.
     public var sizeBytes: Int64
@@ -149,7 +149,7 @@ enum TokenRow {
         return try Row.fetchOne(statement, arguments: StatementArguments(key(entry))) != nil
     }
 
-    /// Stores an entry unless its token is here already, and makes the newest row of its key the primary one. Tells
+    /// Stores an entry unless its token is already stored, and makes the newest row of its key the primary one. Returns
     /// whether a row was added. It keeps its former row number unless another row has it: of two entries of one moment,
     /// the higher one is primary.
     @discardableResult

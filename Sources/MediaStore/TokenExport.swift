@@ -24,10 +24,10 @@ public enum TokenExport {
 
     private static func quoted(_ text: String) -> String { JSONText.quoted(text, isForTerminals: true) }
 
-    /// Reads a whole export into entries without row numbers. Lines may end with CR LF; empty ones are passed over.
-    /// `scope` returns the host that a base URL stands for in the token store, with its port when it is not the
-    /// scheme's default; nil when it is no server's address. Throws with the first line that is no entry, or whose base
-    /// URL does not fit its host.
+    /// Reads a whole export into entries without row numbers. Lines may end with CR LF; empty ones are skipped. `scope`
+    /// returns the host of a base URL in the token store, with its port when it is not the scheme's default; nil when
+    /// it is not the address of a server. Throws with the first line that is not an entry, or whose base URL does not
+    /// fit its host.
     public static func entries(
         in bytes: [UInt8],
         scope: (_ baseURL: String) -> String?
@@ -61,13 +61,13 @@ public enum TokenExport {
 public struct TokenExportError: Error, Sendable, Equatable {
     /// Line, from 1.
     public var line: Int
-    /// What is wrong, in words.
+    /// The error, for the user.
     public var reason: String
 }
 
 /// A line of an export.
 struct ExportedToken {
-    /// What is wrong with a line, in words that repeat nothing of its values.
+    /// The error in a line; it contains none of its values.
     struct Problem: Error {
         let reason: String
     }

@@ -126,7 +126,7 @@ extension TokenStore {
         } else {
             try backups.change { _ = try Self.clear($0, host: host) }
         }
-        // Nobody can tell whose tokens they have.
+        // It is unknown whose tokens they have.
         try DamagedCopies(directory: directory).removeAll()
         let count = try connection.write { try Self.clear($0, host: host) }
         try connection.truncateLog()

@@ -32,10 +32,10 @@ extension TokenStore {
         }
     }
 
-    /// Adds an entry that did not come from an upload of this journal (an import). A tombstone keeps a removed entry
-    /// from coming back; an entry that is newer than the removed one is another and comes in.
+    /// Adds an entry that did not come from an upload of this journal (an import). A removed entry is not added again,
+    /// since it has a tombstone; an entry that is newer than the removed one is added.
     ///
-    /// - Returns: false when a tombstone or an equal row stood in the way.
+    /// - Returns: false when a tombstone or an equal row exists.
     public func add(_ entry: TokenEntry) throws(StoreError) -> Bool {
         let outcome = try connection.write { try TokenRow.add(entry, $0) }
         return outcome == .added || outcome == .conflicting
@@ -89,7 +89,7 @@ extension TokenStore {
         }
     }
 
-    /// Entries, newest first, without superseded ones unless asked for.
+    /// Entries, newest first, without superseded ones unless requested.
     public func tokens(host: String?, includeSuperseded: Bool = false) throws(StoreError) -> [TokenEntry] {
         let primary = includeSuperseded ? "" : " AND superseded = 0"
         return try connection.read { db in
@@ -117,7 +117,7 @@ extension TokenStore {
         }
     }
 
-    /// The rows for an id, of one host or of all; superseded ones only if asked for, newest first.
+    /// The rows for an id, of one host or of all; superseded ones only if requested, newest first.
     package func tokens(
         fileID: Int64,
         host: String?,
@@ -199,8 +199,8 @@ public enum AddOutcome: Sendable, Hashable {
 
 /// Token entries in order, a page at a time, so that a million of them need no more memory than a thousand.
 ///
-/// Each page is read in a transaction of its own: a reader that is slow to print keeps nobody from emptying the log. Entries
-/// that are added or removed meanwhile may be missed.
+/// Each page is read in a separate transaction: a slow reader does not prevent emptying the log. Entries that are added
+/// or removed meanwhile may be missed.
 package struct TokenPages {
     package enum Order: Sendable {
         case newestFirst
@@ -223,7 +223,7 @@ package struct TokenPages {
     private var last: (createdAt: Int64, rowID: Int64)?
     private var isAtEnd = false
 
-    /// Describes a selection; nothing is read yet.
+    /// Reads nothing yet.
     package init(
         of store: TokenStore,
         host: String?,

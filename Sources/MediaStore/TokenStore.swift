@@ -6,10 +6,10 @@ import Synchronization
 /// `tokens.sqlite`: delete tokens and the upload journal. Safe for many processes and tasks at once.
 ///
 /// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). Times
-/// are kept to the millisecond. The methods without `async` block their thread for as long as another process holds
-/// the database, 30 seconds at most.
+/// are stored to the millisecond. The methods without `async` block their thread while another process has locked the
+/// database, 30 seconds at most.
 public final class TokenStore: Sendable {
-    /// What was put right while opening.
+    /// What was repaired while opening.
     public let warnings: [String]
     /// Whether nothing can be stored: the data directory cannot be written, or has no space left.
     package let isReadOnly: Bool
@@ -161,8 +161,8 @@ extension TokenStore {
         }
     }
 
-    /// Keeps the tus side of an upload, replacing what was kept before; a record without any tus id says that the server
-    /// holds nothing of it (any more). Calls of several tasks share one commit.
+    /// Stores the tus side of an upload, replacing an earlier one; a record without any tus id means that the server
+    /// has nothing of it (any more). Calls of several tasks share one commit.
     ///
     /// - Throws: `StoreError`; `.other` when there is no such upload.
     public func save(_ tus: TusRecord) async throws(StoreError) {

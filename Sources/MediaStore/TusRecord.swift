@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What the journal knows of an upload's tus side, besides its row: enough to go on after a crash.
+/// What the journal stores of an upload's tus side, besides its row: enough to resume after a crash.
 public struct TusRecord: Sendable, Equatable {
     /// One tus upload: the whole file, or one of several parts that are joined in the end.
     public struct Part: Sendable, Equatable, Codable {
@@ -10,7 +10,7 @@ public struct TusRecord: Sendable, Equatable {
         public var byteCount: Int64
         /// The server's id; nil until creation was answered.
         public var tusID: String?
-        /// `Upload-Expires`, where the server tells it.
+        /// `Upload-Expires`, if the server sends it.
         public var expiresAt: Date?
         /// When creation was answered; nil if unknown.
         public var createdAt: Date?

@@ -17,17 +17,17 @@ enum UploadID {
     }
 }
 
-/// Where an upload stands in the journal (design: states of an upload).
+/// The state of an upload in the journal (design: states of an upload).
 public enum UploadState: String, Sendable, CaseIterable, Codable {
     /// Known, nothing sent.
     case planned
     /// Bytes may be on their way. After a crash this is never simply "not sent".
     case sending
-    /// Every byte is out; the answer is awaited.
+    /// Every byte is sent; the response is pending.
     case sent
     /// The server has answered with success; the token is being stored.
     case finalized
-    /// On the server, and everything it said is stored.
+    /// On the server, and the whole response is stored.
     case done
     /// The server had the bytes already, in this event.
     case duplicate
@@ -39,7 +39,7 @@ public enum UploadState: String, Sendable, CaseIterable, Codable {
     case failed
     /// Given up before the last byte was out.
     case cancelled
-    /// The answer was lost after the body was sent.
+    /// The response was lost after the body was sent.
     case unknownOutcome = "unknown_outcome"
     /// On the server, its token gone.
     case tokenLost = "token_lost"
@@ -60,7 +60,7 @@ public enum UploadState: String, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// Whether an upload in this state can neither be resumed nor discarded: the server holds nothing more of it.
+    /// Whether an upload in this state can neither be resumed nor discarded: the server has nothing more of it.
     public var isSettled: Bool { isStored || self == .refusedDuplicate }
 }
 
@@ -78,7 +78,7 @@ public struct UploadRecord: Sendable, Equatable {
     public var uploadID: String
     /// The source as the user named it; bytes, because a path need not be UTF-8.
     public var path: [UInt8]
-    /// Where it stands.
+    /// The state in the journal.
     public var state: UploadState
     /// The token store's key.
     public var host: String
@@ -103,7 +103,7 @@ public struct UploadRecord: Sendable, Equatable {
     public var isGuest: Bool
     /// Tries so far.
     public var attempts = 0
-    /// Status of the last answer.
+    /// Status of the last response.
     public var httpStatus: Int?
     /// Stable code of the failure that ended it.
     public var failureCode: String?
@@ -176,11 +176,11 @@ public struct UploadChange: Sendable, Equatable {
     public var fileID: Int64?
     /// Tries so far.
     public var attempts: Int?
-    /// Status of the last answer.
+    /// Status of the last response.
     public var httpStatus: Int?
     /// Stable code of the failure.
     public var failureCode: String?
-    /// Forget the failure of an earlier run, its code and HTTP status, because the upload goes on.
+    /// Clear the failure of an earlier run, its code and HTTP status, because the upload is resumed.
     public var clearsFailure: Bool
     /// Other fields, as corrected by the user.
     public var fields: [UploadField]?

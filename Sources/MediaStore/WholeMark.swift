@@ -29,7 +29,7 @@ struct WholeMark: Sendable {
         return count > 0 && bytes[..<count].elementsEqual(expected.utf8)
     }
 
-    /// What the note would say now; nil for a database that gets none.
+    /// The note for the current state; nil for a database that gets none.
     var current: String? {
         guard isUsed, let status = (try? FileStatus(at: database)) ?? nil, status.size >= Self.minimumSize else {
             return nil
@@ -37,8 +37,7 @@ struct WholeMark: Sendable {
         return status.fingerprint
     }
 
-    /// Notes that the database is whole, unless it is something else than `expected` by now. A failure only costs
-    /// another check.
+    /// Notes that the database is whole, unless it differs from `expected` by now. A failure only costs another check.
     func write(unlessChangedFrom expected: String? = nil) {
         guard let text = current, expected == nil || expected == text, !matches else { return }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -48,7 +47,7 @@ struct WholeMark: Sendable {
         _ = Array(text.utf8).withUnsafeBytes { FileBytes.write($0, to: descriptor, at: 0) }
     }
 
-    /// Has the next opening check everything.
+    /// Makes the next opening check everything.
     func remove() {
         guard isUsed else { return }
         unlink(path)

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Work that waits for a disk, a name server, or hardware with a key, away from the few threads of Swift's pool.
 package enum BlockingWork {
-    /// Runs `work` on a thread of its own. Cancelling changes nothing.
+    /// Runs `work` on its own thread. Cancelling has no effect.
     package static func run<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {

@@ -1,13 +1,8 @@
-/// Runs work in tasks, a limited number of them in parallel; returns when all have ended.
+/// Runs `body` in at most `limit` tasks in parallel (at least 1); returns when all have ended.
 ///
-/// Cancelling cancels the tasks; only `next` decides what is still begun.
-///
-/// - Parameters:
-///   - limit: Tasks in parallel, at least 1.
-///   - isolation: Of `next` and `ended`.
-///   - next: The next piece of work, requested when a task is free for it; nil ends the requests.
-///   - ended: Takes each result, one at a time. With tasks free it may be called only after the next piece has arrived.
-///   - body: Does a piece of work.
+/// `next` is called when a task is free, and not again after nil. `ended` gets each result, one at a time; while tasks
+/// are free, it may be called only after the next piece of work has arrived. Both run on `isolation`. Cancelling
+/// cancels the tasks; only `next` decides what is still started.
 package func withBoundedTasks<Work: Sendable, Value: Sendable>(
     limit: Int,
     isolation: isolated (any Actor)? = #isolation,
@@ -29,9 +24,7 @@ package func withBoundedTasks<Work: Sendable, Value: Sendable>(
     }
 }
 
-/// As above, for the elements of a sequence.
-///
-/// - Returns: The results, in the order of the elements.
+/// As above, for the elements of a sequence. Returns the results in the order of the elements.
 @discardableResult
 package func withBoundedTasks<Work: Sendable, Value: Sendable>(
     _ work: some Sequence<Work>,

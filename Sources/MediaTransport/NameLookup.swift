@@ -1,7 +1,6 @@
 internal import Glibc
 internal import MediaSystem
 
-/// Addresses of a host name, as the system finds them.
 package enum NameLookup {
     /// Looks up a name, or an address (IPv6 in brackets), on its own thread. Canceling does not stop it.
     ///

@@ -37,7 +37,6 @@ public struct TapesError: Error, Sendable, CustomStringConvertible {
     public var description: String { detail.isEmpty ? code.rawValue : "\(code.rawValue): \(detail)" }
 }
 
-/// Calls the store.
 @discardableResult
 func stored<Value>(_ value: @autoclosure () throws(StoreError) -> Value) throws(TapesError) -> Value {
     do throws(StoreError) { return try value() } catch { throw TapesError(error) }

@@ -259,7 +259,6 @@ struct TusSender {
         }
     }
 
-    /// Hashes a range of the content.
     private func hash(from first: Int64, to end: Int64, of file: FileContent) async throws(TusError) {
         let total = offset
         do {

@@ -36,7 +36,7 @@ extension Assertion {
 
     /// Signs a digest. `rpID` is the server's relying party ID; `counter` must never have been used.
     ///
-    /// - Throws: `CaptureError` `.signingFailed`, also for a signature that the signer's own public key does not verify.
+    /// - Throws: `.signingFailed`, also for a signature that the signer's own public key does not verify.
     package static func sign(
         _ clientDataHash: SHA256Digest,
         rpID: String,

@@ -23,8 +23,8 @@ extension HashOnlyPayload {
     /// Numbers of depth analyses are rounded to binary32 first; for `reference`, coordinates to 15 significant digits, the most
     /// that its parser reads exactly.
     ///
-    /// - Throws: `CaptureError` `.internalError` for a number that is not finite and for values that the profile does not
-    ///   support (a city on `reference`), `.videoMembersMissing` for a video without them.
+    /// - Throws: `.internalError` for a number that is not finite and for values that the profile does not support (a
+    ///   city on `reference`), `.videoMembersMissing` for a video without them.
     package func signedBytes(for profile: CaptureProfile) throws(CaptureError) -> [UInt8] {
         WireText.bytes(of: .object(try signedMembers(for: profile)), for: profile)
     }
@@ -37,8 +37,8 @@ extension HashOnlyPayload {
     /// The body with an assertion: standard padded base64 (contract 3.1), or a placeholder of the same length. Numbers are
     /// spelled as in the signed bytes.
     ///
-    /// - Throws: `CaptureError` `.payloadTooLarge` with the sizes of its parts; `.internalError` if the finished body, parsed
-    ///   again, does not give the signed bytes (contract 2.3), and as `signedBytes`.
+    /// - Throws: `.payloadTooLarge` with the sizes of its parts; `.internalError` if the finished body, parsed again,
+    ///   does not give the signed bytes (contract 2.3), and as `signedBytes`.
     package func body(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> HashOnlyBody {
         let value = try bodyValue(for: profile, assertion: assertion)
         let bytes = WireText.bytes(of: value, for: profile)

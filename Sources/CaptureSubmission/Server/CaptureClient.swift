@@ -30,8 +30,8 @@ public struct CaptureClient: Sendable {
     /// `POST /api/v1/devices/register` with platform `linux` (contract 3.4): never another platform, never LiDAR. The server
     /// shows `model`, which must not be blank; `challenge` is fresh.
     ///
-    /// - Throws: `CaptureError`: `.alreadyRegistered`; `.enrolmentImpossible` if the server does not support `linux` or such
-    ///   evidence; `.unknownOutcome` if the response was lost: the device may exist then.
+    /// - Throws: `.alreadyRegistered`; `.enrolmentImpossible` if the server does not support `linux` or such evidence;
+    ///   `.unknownOutcome` if the response was lost: the device may exist then.
     package func register(
         model: String,
         challenge: RegistrationChallenge,
@@ -52,9 +52,9 @@ public struct CaptureClient: Sendable {
     /// `POST /api/v1/captures/hash-only`, at most once. A body without a real assertion is not sent. `headers` are those of
     /// `RequestSignature`; `requestID` is a UUID that the server echoes.
     ///
-    /// - Throws: `CaptureError`: `.transport` with `isRetryable` only if the server cannot have received the whole request;
-    ///   `.unknownOutcome` for a lost response, and for a 500 of either profile: `reference` also sends it for a duplicate, and
-    ///   on `mediactl-1` the hash can be queried later. `.clockWrong` has the server's `Date` in `value`.
+    /// - Throws: `.transport` with `isRetryable` only if the server cannot have received the whole request;
+    ///   `.unknownOutcome` for a lost response, and for a 500: `reference` also sends it for a duplicate, and on
+    ///   `mediactl-1` the hash can be queried later. `.clockWrong` has the server's `Date` in `value`.
     package func submit(
         _ body: HashOnlyBody,
         headers: [HTTPHeader],
@@ -73,8 +73,8 @@ public struct CaptureClient: Sendable {
 
     /// `GET /api/v1/captures/{uuid}` (contract 6.2), once. `headers` are those of `RequestSignature` for an empty body.
     ///
-    /// - Throws: `CaptureError`: `.captureNotFound`; `.forbidden` for another device's capture; `.unexpectedAnswer` for a
-    ///   response about another capture.
+    /// - Throws: `.captureNotFound`; `.forbidden` for another device's capture; `.unexpectedAnswer` for a response
+    ///   about another capture.
     package func capture(
         _ id: String,
         headers: [HTTPHeader],
@@ -92,8 +92,7 @@ public struct CaptureClient: Sendable {
     /// `GET /api/v1/captures/by-hash/{hex}` (contract 3.4 no. 6), where the server supports it, once; nil if there is no
     /// capture of this hash. The hash is part of the address. `headers` are those of `RequestSignature` for an empty body.
     ///
-    /// - Throws: `CaptureError`: `.notFound` if the server has no such route; `.unexpectedAnswer` for a response with another
-    ///   hash.
+    /// - Throws: `.notFound` if the server has no such route; `.unexpectedAnswer` for a response with another hash.
     package func capture(
         byHash hash: SHA256Digest,
         headers: [HTTPHeader],

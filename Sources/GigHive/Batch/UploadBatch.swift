@@ -3,14 +3,14 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// Uploads many files, several at a time: goes on after failures, sends the same file once, and asks the server once
-/// what it has.
+/// Uploads many files, several in parallel: continues after failures, sends the same file once, and queries the
+/// server's files once.
 public struct UploadBatch: Sendable {
-    /// In which order files are begun.
+    /// The order in which files are started.
     public enum Order: String, Sendable, CaseIterable {
         /// As they were named.
         case asGiven = "given"
-        /// By size, so that no large file is begun last and alone.
+        /// By size, so that no large file is started last and alone.
         case largestFirst = "largest-first"
     }
 
@@ -18,7 +18,7 @@ public struct UploadBatch: Sendable {
     public struct Options: Sendable {
         /// Transfers at a time, at least 1.
         public var jobs: Int
-        /// In which order files are begun.
+        /// The order in which files are started.
         public var order: Order
         /// Begin nothing more after the first failure: any end but `done`, `duplicate` and `cancelled`, refused items
         /// included.
@@ -43,13 +43,14 @@ public struct UploadBatch: Sendable {
 
     /// What is happening, always with the item's index in the order given.
     public enum Event: Sendable {
-        /// A file is begun.
+        /// A file is started.
         case began(Int)
         /// Something happens to it.
         case upload(Int, UploadEvent)
-        /// It was begun and has sent nothing when a failure of another item ended the run: it counts as not started.
+        /// It was started and has sent nothing when a failure of another item ended the run: it counts as not started.
         case withdrew(Int)
-        /// It has ended. Every begun item that was not withdrawn, and every refused one whose turn came, has exactly one end.
+        /// It has ended. Every started item that was not withdrawn, and every refused one whose turn came, has exactly
+        /// one end.
         case ended(Int, UploadResult)
     }
 
@@ -66,19 +67,19 @@ public struct UploadBatch: Sendable {
 
     /// Runs the batch.
     ///
-    /// A file that is named more than once for the same event (the same device and inode, or the same digest where it is
-    /// known) is sent once; the others end as the first did, `isSkipped`, and as `duplicate` when it is on the server.
-    /// For different events its uploads follow each other. A file that another process is sending comes last, when that has
-    /// probably ended. Cancelling the task is `control.stop()`.
+    /// A file that is listed more than once for the same event (the same device and inode, or the same digest where it
+    /// is known) is sent once; the others end as the first did, `isSkipped`, and as `duplicate` when it is on the
+    /// server. For different events its uploads follow each other. A file that another process is sending comes last,
+    /// when that has probably ended. Cancelling the task is `control.stop()`.
     ///
     /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the run with one item;
-    /// until the server has responded to an upload, one is under way at a time.
+    /// until the server has responded to an upload, only one is running.
     ///
-    /// Ends when every begun item has ended. Items that were never begun have no event.
+    /// Ends when every started item has ended. Items that were never started have no event.
     ///
     /// - Parameters:
     ///   - items: The inputs.
-    ///   - control: Stops it: nothing new is begun, and what is being sent stops as `BatchControl` says.
+    ///   - control: Stops it: nothing new is started, and running transfers stop as `BatchControl` specifies.
     ///   - onEvent: Called on any thread, one call at a time; must return quickly.
     public func run(
         _ items: [Item],
@@ -87,7 +88,7 @@ public struct UploadBatch: Sendable {
     ) async {
         let run = BatchRun(self, items, control: control, onEvent: onEvent)
         await withTaskCancellationHandler {
-            // In a task of its own, so that cancelling cannot tear the bookkeeping after a last byte.
+            // In a separate task, so that cancelling cannot interrupt the bookkeeping after a last byte.
             await Task { await run.perform() }.value
         } onCancel: {
             control.stop()
@@ -121,7 +122,6 @@ private final class RunFailure: Sendable {
     }
 }
 
-/// One run of a batch.
 struct BatchRun: Sendable {
     /// Uploads that may store their tokens, or be queried, for each one that sends. Until then their responses are only
     /// in the rescue log, so this limits what a full disk could lose.
@@ -159,7 +159,7 @@ struct BatchRun: Sendable {
         self.control = control
     }
 
-    /// Items under way at a time. With one job, or when a failure has to be known before the next file is begun, each
+    /// The number of items in parallel. With one job, or when a failure must be known before the next file starts, each
     /// upload ends before the next one begins.
     private var workerCount: Int {
         let jobs = max(1, options.jobs)
@@ -177,7 +177,7 @@ struct BatchRun: Sendable {
         uploader.hashes?.flush()
     }
 
-    /// Takes items until none is left or nothing more is to be begun.
+    /// Processes items until none is left or no further item may start.
     private func work() async {
         var last: Int?
         while let transfer = control.begin() {
@@ -194,10 +194,8 @@ struct BatchRun: Sendable {
         }
     }
 
-    /// Ends the run: nothing more is begun. Without retries, a single 503 shows nothing about the server; three items in a
-    /// row do.
-    ///
-    /// - Returns: Whether the run ends.
+    /// Ends the run: no further item starts. Without retries, a single 503 shows nothing about the server; three items
+    /// in a row do. Returns whether the run ends.
     @discardableResult private func endRun(_ error: GigHiveError, of index: Int) -> Bool {
         if error.code == .serverUnavailable, uploader.options.retry.retries == 0, failure.noteOutage(of: index) < 3 {
             return false
@@ -207,7 +205,7 @@ struct BatchRun: Sendable {
         return true
     }
 
-    /// - Returns: nil when the item was not begun after all, or not yet, or sent nothing before the run ended.
+    /// - Returns: nil when the item was not started, or not yet, or sent nothing before the run ended.
     private func end(of index: Int, _ transfer: TransferControl) async -> UploadResult? {
         switch queue.items[index] {
         case .refused(let result):
@@ -292,7 +290,7 @@ extension UploadResult {
         }
     }
 
-    /// Whether it is what `failFast` stops at.
+    /// Whether `failFast` stops at it.
     fileprivate var isFailure: Bool {
         switch state {
         case .done, .duplicate, .linked: error != nil
@@ -302,14 +300,13 @@ extension UploadResult {
     }
 }
 
-/// The items of a batch in the order they are begun, and which of them are the same file.
+/// The items of a batch in the order of their start, and which of them are the same file.
 ///
-/// Items of one file are begun one after another: while the first runs, those that come to their turn wait without
-/// holding a slot.
+/// Items of one file run one after another: while the first runs, the others wait without a slot.
 final class BatchQueue: Sendable {
     let items: [UploadBatch.Item]
     private let order: [Int]
-    /// The file of an item, where the batch names that file more than once.
+    /// The file of an item, where several items of the batch have that file.
     private let files: [Int: Int]
     private let state = Mutex(State())
 
@@ -318,9 +315,9 @@ final class BatchQueue: Sendable {
         /// Items whose turn has come while their file is being sent; no entry for a file that is not.
         var waiting: [Int: [Int]] = [:]
         var outcomes: [Outcome: UploadResult] = [:]
-        /// Items that have been begun and have not ended.
+        /// Items that have started and not ended.
         var underWay = 0
-        /// Items put behind all others, and those that ever were.
+        /// Items moved behind all others, and those that ever were.
         var postponed: [Int] = []
         var everPostponed: Set<Int> = []
     }
@@ -332,7 +329,7 @@ final class BatchQueue: Sendable {
         var orgName: String
     }
 
-    /// Orders the items and finds those of one file; `digests` are what is known of each without reading it.
+    /// `digests` are those that are known without reading the files.
     init(_ items: [UploadBatch.Item], order: UploadBatch.Order, digests: [String?]) {
         self.items = items
         self.order =
@@ -374,12 +371,10 @@ final class BatchQueue: Sendable {
         var inode: UInt64
     }
 
-    /// Whether no other item names the same file.
+    /// Whether no other item has the same file.
     func isNamedOnce(_ index: Int) -> Bool { files[index] == nil }
 
-    /// The next item to begin, for a slot that has ended `last`.
-    ///
-    /// - Returns: nil when there is none.
+    /// The next item to start in the slot where `last` has ended; nil when there is none.
     func next(after last: Int?) -> Int? {
         state.withLock { state in
             if last != nil {
@@ -418,7 +413,7 @@ final class BatchQueue: Sendable {
         return nil
     }
 
-    /// Those that were put back come when nothing else is under way: whoever ends last takes them.
+    /// Postponed items start when nothing else is running: the last item that ends starts them.
     private func nextInOrder(_ state: inout State) -> Int? {
         guard state.position < order.count else {
             return state.underWay > 0 || state.postponed.isEmpty ? nil : state.postponed.removeFirst()
@@ -427,9 +422,8 @@ final class BatchQueue: Sendable {
         return order[state.position]
     }
 
-    /// Puts an item behind all others, once: another process is sending its file, and will probably have ended by then.
-    ///
-    /// - Returns: false for an item that was put back before.
+    /// Moves an item behind all others, once: another process is sending its file, and will probably have finished by
+    /// then. False for an item that was postponed before.
     func postpone(_ index: Int) -> Bool {
         state.withLock { state in
             guard state.everPostponed.insert(index).inserted else { return false }
@@ -438,13 +432,13 @@ final class BatchQueue: Sendable {
         }
     }
 
-    /// How the same file, sent to the same event, has ended before; nil when it was not sent.
+    /// The earlier result of the same file in the same event; nil when it was not sent.
     func outcome(for index: Int) -> UploadResult? {
         guard let key = key(index) else { return nil }
         return state.withLock { $0.outcomes[key] }
     }
 
-    /// Keeps an end for the items of the same file.
+    /// Keeps a result for the items of the same file.
     func note(_ result: UploadResult, of index: Int) {
         guard result.state != .cancelled, let key = key(index) else { return }
         state.withLock { state in
@@ -461,7 +455,6 @@ final class BatchQueue: Sendable {
 }
 
 extension UploadBatch.Item {
-    /// Length in bytes.
     fileprivate var sizeBytes: Int64 {
         switch self {
         case .ready(let upload): upload.sizeBytes
@@ -470,10 +463,10 @@ extension UploadBatch.Item {
     }
 }
 
-/// Stops a batch, gently or at once, from any thread; what it asks for is passed to every running transfer.
+/// Stops a batch, gently or at once, from any thread; the request is passed to every running transfer.
 public final class BatchControl: Sendable {
     private struct State {
-        /// Whether nothing more is to be begun.
+        /// Whether no further transfer may start.
         var isClosed = false
         var onClose: (@Sendable () -> Void)?
         var running: [ObjectIdentifier: TransferControl] = [:]
@@ -481,12 +474,12 @@ public final class BatchControl: Sendable {
 
     private let state = Mutex(State())
 
-    /// A control that has asked for nothing yet.
+    /// A control without a request yet.
     public init() {}
 
-    /// Begin nothing more; stop what is still being sent; wait for the answers of what is sent.
+    /// Start nothing more; stop what is still being sent; wait for the responses to what is sent.
     ///
-    /// - Parameter finishWithin: How long answers may still take; nil keeps the requests' own limits.
+    /// - Parameter finishWithin: How long responses may still take; nil keeps the requests' own limits.
     public func stop(finishWithin: Duration? = nil) {
         for transfer in close() {
             transfer.stop(finishWithin: finishWithin)
@@ -505,7 +498,7 @@ public final class BatchControl: Sendable {
         _ = close()
     }
 
-    /// A control for one more transfer; nil when nothing more is to be begun.
+    /// nil when no further transfer may start.
     func begin() -> TransferControl? {
         state.withLock { state in
             guard !state.isClosed else { return nil }
@@ -515,12 +508,11 @@ public final class BatchControl: Sendable {
         }
     }
 
-    /// A transfer has ended.
     func end(_ transfer: TransferControl) {
         state.withLock { _ = $0.running.removeValue(forKey: ObjectIdentifier(transfer)) }
     }
 
-    /// Sets what is called when nothing more is to be begun.
+    /// Sets what is called when no further transfer may start.
     func whenClosed(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             state.onClose = action
@@ -531,7 +523,7 @@ public final class BatchControl: Sendable {
         }
     }
 
-    /// - Returns: What is running.
+    /// Returns the running transfers.
     private func close() -> [TransferControl] {
         let (onClose, running) = state.withLock { state in
             state.isClosed = true
@@ -542,7 +534,7 @@ public final class BatchControl: Sendable {
     }
 }
 
-/// Hands the events of many transfers on, one at a time, and none of an item that has ended.
+/// Passes on the events of many transfers, one at a time, and none of an item that has ended.
 final class BatchEvents: Sendable {
     private let running = Mutex<Set<Int>>([])
     private let onEvent: @Sendable (UploadBatch.Event) -> Void

@@ -161,7 +161,7 @@ package struct UploadReply: Sendable, Equatable {
         case .integer?, .double?, .null?:
             // As written: a long number would lose digits, or not be a number at all.
             Salvage.number(after: "delete_token\"", in: content.text)
-        // An empty text is no token, but it is not nothing either.
+        // An empty text is not a token, but the place is not empty.
         case .bool?, .array?, .object?, .verbatim?: ""
         }
     }

@@ -196,7 +196,7 @@ struct Finalization {
         }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private mutating func store(
         _ reply: UploadReply,

@@ -7,7 +7,7 @@ internal import MediaTransport
 internal import Synchronization
 internal import Tus
 
-/// Brings the bytes of a file to a tus server: creates what is missing, sends what the server lacks, joins parts.
+/// Transfers the bytes of a file to a tus server: creates missing uploads, sends missing bytes, joins parts.
 struct TusTransfer: Sendable {
     /// How often in one call the server may forget what was sent.
     private static let restartLimit = 3
@@ -23,8 +23,7 @@ struct TusTransfer: Sendable {
     var place: TusPlace?
     let onEvent: @Sendable (UploadEvent) -> Void
 
-    /// - Returns: The id to finalize, and the digest of the whole file.
-    /// - Throws: `TusError`; `.journal` when the journal failed.
+    /// Returns the id to finalize, and the digest of the whole file. Throws `.journal` when the journal failed.
     func run() async throws(TusError) -> (tusID: String, checksum: String) {
         let parts = await journal.record.parts
         guard parts.count > 1 else {
@@ -36,7 +35,7 @@ struct TusTransfer: Sendable {
 
     // MARK: Parts
 
-    /// Sends the parts at once. Their digests say nothing about the whole, so the file is read once more for its own.
+    /// Sends the parts in parallel. The digest of the whole does not follow from theirs, so the file is read once more.
     private func sendInParallel(_ parts: [TusRecord.Part]) async throws(TusError) -> (tusID: String, checksum: String) {
         let wholeDigest = Task { await FileDigest.hex(path: upload.path, identity: upload.identity) }
         defer { wholeDigest.cancel() }
@@ -189,7 +188,7 @@ struct TusTransfer: Sendable {
                 } else if place != nil, error.transport?.isBeforeRequest == true, reason.isRetryable {
                     delay = connections.next(after: reason)
                 } else if place != nil, mayRepeat, error.isUnclear {
-                    // A creation whose answer was lost blocks one of five places for a day (gighive-d4 contract 4.5).
+                    // A creation whose response was lost blocks one of five places for a day (gighive-d4 contract 4.5).
                     mayRepeat = false
                     delay = connections.next(after: reason)
                 }
@@ -201,7 +200,7 @@ struct TusTransfer: Sendable {
         }
     }
 
-    /// - Throws: `.unexpectedAnswer` for an id that could never be finalized: better told before the bytes are sent.
+    /// Throws `.unexpectedAnswer`, before the bytes are sent, for an id that could never be finalized.
     private func finalizable(_ creation: TusCreation) throws(TusError) -> TusCreation {
         guard FinalizeRequest.canName(creation.id) else {
             throw TusError(.unexpectedAnswer, detail: "the upload id \"\(creation.id)\" cannot be finalized")
@@ -286,16 +285,14 @@ final class TransferTally: Sendable {
 
     private let state = Mutex(State())
 
-    /// Body bytes that went over the wire in this call, those sent again included.
+    /// Body bytes sent in this call, including those sent again.
     var bytesSent: Int64 { state.withLock { $0.bytesSent } }
 
     func add(bytesSent count: Int64) {
         state.withLock { $0.bytesSent += count }
     }
 
-    /// Notes how far a part has got.
-    ///
-    /// - Returns: How far all parts have got together.
+    /// Records the offset of a part, and returns the sum over all parts.
     @discardableResult
     func reached(_ offset: Int64, in part: Int) -> Int64 {
         state.withLock { state in
@@ -309,13 +306,13 @@ final class TransferTally: Sendable {
     }
 }
 
-/// Remembers what a server's tus side offers, so that many uploads ask once. A question that failed is asked again.
+/// Caches the features of a server's tus side, so that many uploads query them once. A failed query is repeated.
 actor TusFeatureCache {
     private typealias Answer = Result<TusFeatures?, GigHiveError>
 
     private var question: Task<Answer, Never>?
 
-    /// The features; nil when there is no tus server.
+    /// nil when there is no tus server.
     func features(of tus: TusClient, repeatsUnavailable: Bool = true) async throws(GigHiveError) -> TusFeatures? {
         let asked = question ?? Task { await Self.ask(tus, repeatsUnavailable) }
         question = asked

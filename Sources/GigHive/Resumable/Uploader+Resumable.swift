@@ -287,7 +287,7 @@ extension Uploader {
 
     /// The upload with the event of the guest's link (gighive contract section 6).
     ///
-    /// - Throws: `GigHiveError`: `.termsNotAccepted`, `.invalidEventLink` for a link to another server, `.invalidDetail`.
+    /// - Throws: `.termsNotAccepted`, `.invalidEventLink` for a link to another server, `.invalidDetail`.
     func asGuest(_ upload: PreparedUpload) throws(GigHiveError) -> PreparedUpload {
         guard let guest = options.guest else { return upload }
         guard guest.acceptsTerms else {

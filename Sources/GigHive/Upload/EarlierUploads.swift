@@ -17,7 +17,7 @@ struct EarlierUploads {
     /// A row of the same file (device, inode, size, times) that a dead process left is resolved first. Then, unless `again`,
     /// the file is a duplicate without being sent if `known` finds it.
     ///
-    /// - Throws: `GigHiveError`: `.uploadInProgress`, or a failure of the store or the network.
+    /// - Throws: `.uploadInProgress`, or a failure of the store or the network.
     func end() async throws(GigHiveError) -> UploadResult? {
         let rows = try uploader.rows(of: upload)
         guard uploader.options.guest == nil else {
@@ -48,7 +48,7 @@ struct EarlierUploads {
         return row.transport == .tus && row.state != .finalized ? try uploader.mayBeFinalizing(row) : true
     }
 
-    // MARK: Cut short
+    // MARK: Interrupted
 
     /// Resolves what a dead process left.
     private func settle(_ row: UploadRecord) async throws(GigHiveError) -> UploadResult? {

@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// One call of `Uploader.upload`: local duplicates, intent, tries, and the end.
+/// One call of `Uploader.upload`: local duplicates, intent, attempts, and the result.
 ///
 /// The order of the steps protects the token: lock, space in the rescue log and intent row exist before the first byte
 /// is sent; the response is on the disk before it is parsed; the token is committed before the response is overwritten
@@ -192,9 +192,7 @@ struct UploadRun {
         }
     }
 
-    /// Brings the journal to what a try has shown.
-    ///
-    /// - Returns: When and why the file is sent again; nil if the upload is finished.
+    /// Updates the journal after an attempt. Returns when and why the file is sent again; nil if it is not.
     private mutating func settle(_ attempt: UploadAttempt, _ file: OpenFile, _ rescue: RescueRecord) async -> Again? {
         settlement.note(response: attempt.response.reply, isConfirmation: attempt.verdict.isStored)
         switch attempt.verdict {
@@ -357,9 +355,7 @@ struct UploadRun {
 
     // MARK: Waiting
 
-    /// Waits before the next attempt.
-    ///
-    /// - Returns: false when the user stopped the wait.
+    /// Waits before the next attempt. False when the user stopped the wait.
     private func waitToRepeat(_ again: Again) async -> Bool {
         onEvent(.retrying(attempt: settlement.result.attempts, after: again.delay, because: again.error))
         return await !control.waitForStop(upTo: again.delay)

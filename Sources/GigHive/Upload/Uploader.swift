@@ -34,13 +34,11 @@ public struct Uploader: Sendable {
     var runFailure: (@Sendable () -> GigHiveError?)?
     /// Set while a batch runs: whether the server is known to work.
     var contact: ContactPass?
-    /// The observed limit of one request.
     let directLimit = DirectLimit()
     /// The places of this process on a server that limits unfinished uploads.
     let tusPlaces = TusPlaces()
     /// Retries of uploads that the server lost in a race.
     var raceRetry = RetryPolicy.serverRace
-    /// Uploads of one event that must not be stored at the same time.
     var events = EventGate()
     /// Set while a batch runs: the result of its query for the file's digest.
     var askedDigest: String??

@@ -24,7 +24,7 @@ struct CaptureSender: Sendable {
 
     /// Takes two counters and signs a payload with the second.
     ///
-    /// - Throws: `CaptureError`: `.signingFailed`, `.counterExhausted`, `.payloadTooLarge`.
+    /// - Throws: `.signingFailed`, `.counterExhausted`, `.payloadTooLarge`.
     func sign(_ payload: HashOnlyPayload) async throws(CaptureError) -> SignedSubmission {
         let first = try take(2)
         CaptureKillPoint.countersTaken.reach()
@@ -41,7 +41,7 @@ struct CaptureSender: Sendable {
     /// The header fields of a request with a body of this digest, signed as late as possible (trap 24). `time` is by the
     /// server's clock, as far as known.
     ///
-    /// - Throws: `CaptureError` `.signingFailed`.
+    /// - Throws: `.signingFailed`.
     func headers(
         of digest: SHA256Digest,
         counter: UInt32,

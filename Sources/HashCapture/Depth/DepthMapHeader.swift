@@ -13,8 +13,7 @@ struct NumPyHeader {
     /// Length of the header, including the magic.
     let byteCount: Int
 
-    /// - Parameter bytes: The start of the file.
-    /// - Throws: When it is not the header of a depth map.
+    /// Parses the start of a file. Throws when it is not the header of a depth map.
     init(_ bytes: [UInt8]) throws(DepthMapFlaw) {
         guard bytes.count >= 12, (1...3).contains(bytes[6]) else {
             throw DepthMapFlaw("an NPY file of an unknown version, or cut off in its header")
@@ -142,8 +141,7 @@ struct PortableFloatMapHeader {
             && isSpace(bytes[2])
     }
 
-    /// - Parameter bytes: The start of the file.
-    /// - Throws: When it is not the header of a single-channel map in meters.
+    /// Parses the start of a file. Throws when it is not the header of a single-channel map in meters.
     init(_ bytes: [UInt8]) throws(DepthMapFlaw) {
         var words: [String] = []
         var position = 0
@@ -158,7 +156,7 @@ struct PortableFloatMapHeader {
         guard let width = Int(words[1]), let height = Int(words[2]), let scale = Double(words[3]) else {
             throw DepthMapFlaw("the PFM header says \"\(words[1]) \(words[2]) \(words[3])\", expected three numbers")
         }
-        // Readers disagree whether other scales multiply or divide, and a wrong distance proves nothing.
+        // Readers disagree whether other scales multiply or divide, and a wrong distance is worthless.
         guard abs(scale) == 1 else {
             throw DepthMapFlaw("a PFM scale of \(words[3]), expected 1 or -1: samples in metres")
         }

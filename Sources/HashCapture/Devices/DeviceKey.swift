@@ -20,7 +20,7 @@ struct DeviceKey: Sendable {
 
     /// The key of a device, verified to be the registered one.
     ///
-    /// - Throws: `CaptureError` `.keyUnusable`.
+    /// - Throws: `.keyUnusable`.
     func signer(for device: CaptureDeviceRecord) async throws(CaptureError) -> any CaptureSigner {
         let registered: VerifyingKey
         do {
@@ -37,7 +37,7 @@ struct DeviceKey: Sendable {
 
     /// An existing key. The public key is required for an external program, and ignored for other sources.
     ///
-    /// - Throws: `CaptureError` `.keyUnusable`.
+    /// - Throws: `.keyUnusable`.
     func signer(
         at source: CaptureDeviceRecord.KeySource,
         publicKey: VerifyingKey?

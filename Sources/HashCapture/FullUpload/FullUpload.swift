@@ -25,8 +25,8 @@ struct FullUpload: Sendable {
 
     /// Checks the limits and compresses the depth map.
     ///
-    /// - Throws: `CaptureError`: `.unknownMediaType` for anything but JPEG, `.depthRequired`, `.depthMapInvalid`,
-    ///   `.payloadTooLarge`, `.imageLibrariesMissing`.
+    /// - Throws: `.unknownMediaType` for anything but JPEG, `.depthRequired`, `.depthMapInvalid`, `.payloadTooLarge`,
+    ///   `.imageLibrariesMissing`.
     init(
         _ input: CaptureInput,
         metadata: CaptureMetadata,
@@ -95,10 +95,7 @@ struct FullCaptureForm: RequestBody {
 
     var contentType: String { rest.contentType }
 
-    /// - Parameters:
-    ///   - photo: JPEG.
-    ///   - depthMap: A gzip stream.
-    ///   - metadata: JSON.
+    /// `photo` is JPEG, `depthMap` a gzip stream, `metadata` JSON.
     init(photo: FileContent, depthMap: [UInt8], metadata: String) {
         let boundary = MultipartForm.randomBoundary()
         let head =
@@ -119,7 +116,7 @@ struct FullCaptureForm: RequestBody {
 
     /// The digest of the whole body, which the request's signature covers. Reads the photo an additional time.
     ///
-    /// - Throws: `CaptureError` `.sourceChanged`, `.fileUnreadable`.
+    /// - Throws: `.sourceChanged`, `.fileUnreadable`.
     func digest() async throws(CaptureError) -> SHA256Digest {
         try await BlockingWork.run { () throws(CaptureError) in
             do {
@@ -171,15 +168,10 @@ extension CaptureClient {
     /// It is here, not beside `submit`, so that the module that sends hash-only captures has no call that accepts
     /// anything but their bodies.
     ///
-    /// - Parameters:
-    ///   - body: The multipart form.
-    ///   - contentType: With the form's boundary.
-    ///   - headers: From `RequestSignature`, over the whole form.
-    ///   - requestID: UUID, echoed by the server.
-    ///   - control: Cancels the upload.
-    ///   - progress: Bytes of the whole form.
-    /// - Returns: The server's response.
-    /// - Throws: `CaptureError` as `submit`.
+    /// `contentType` has the form's boundary. `headers` are those of `RequestSignature` for the whole form; `requestID`
+    /// is a UUID that the server echoes. `progress` gets bytes of the whole form.
+    ///
+    /// - Throws: As `submit`.
     package func upload(
         _ body: any RequestBody,
         contentType: String,

@@ -7,7 +7,7 @@ internal import CaptureSubmission
 enum Gzip {
     /// Compresses bytes to a gzip stream (RFC 1952) without file name and time.
     ///
-    /// - Throws: `CaptureError` `.imageLibrariesMissing` in a build without zlib.
+    /// - Throws: `.imageLibrariesMissing` in a build without zlib.
     static func compress(_ bytes: [UInt8]) throws(CaptureError) -> [UInt8] {
         #if ImageLibraries
             // zlib keeps the address of the stream, so it must not change between the calls.

@@ -6,14 +6,14 @@ internal import MediaCore
 package struct MetadataFilter: Sendable {
     package var settings: PrivacySettings
     package var profile: CaptureProfile
-    /// On `reference`, which cannot take city and country: whether the user asked for latitude and longitude with one
+    /// On `reference`, which cannot take city and country: whether the user requested latitude and longitude with one
     /// decimal, half away from zero.
     package var sendsCoarseCoordinates: Bool = false
     /// Release of Linux, for the level `full`.
     package var systemVersion: String
     package var programVersion: String
 
-    /// What may be told. Members that the levels allow and whose values are known; impossible facts count as unknown.
+    /// Members that the levels allow and whose values are known; impossible facts count as unknown.
     package func metadata(of facts: CaptureFacts) -> CaptureMetadata {
         CaptureMetadata(location: location(of: facts), timestamp: timestamp(of: facts), deviceModel: device(of: facts))
     }

@@ -54,7 +54,7 @@ struct ExportTarget: Sendable {
 
     /// Opens the directory, and checks that the name is free; publishing checks it again.
     ///
-    /// - Throws: `CaptureError` `.targetExists`, `.targetUnusable`.
+    /// - Throws: `.targetExists`, `.targetUnusable`.
     init(_ path: [UInt8], temporaryName: String) throws(CaptureError) {
         name = path.nameOfPath
         let parent = path.directoryOfPath

@@ -33,9 +33,6 @@ package struct CaptureVault: Sendable {
     let directory: DataDirectory
     let keyring: VaultKeyring
 
-    /// - Parameters:
-    ///   - directory: The data directory.
-    ///   - key: The source of the key.
     package init(directory: DataDirectory, key: VaultKey) {
         self.directory = directory
         keyring = VaultKeyring(key, in: directory)
@@ -56,7 +53,7 @@ package struct CaptureVault: Sendable {
 extension CaptureVault {
     /// Starts a capture, whose id is a lowercase UUID that no capture has. The draft is locked.
     ///
-    /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`.
+    /// - Throws: `.vaultUnusable`, `.diskFull`.
     package func begin(id: String) throws(CaptureError) -> Draft {
         guard CaptureID.isValid(id) else { throw CaptureError(.vaultUnusable, detail: "no id of a capture", value: id) }
         return try CaptureError.inVault {
@@ -96,8 +93,8 @@ extension CaptureVault {
     /// memory for any size. The first capture creates the key. Cancelling ends it with `.cancelled`. The original must
     /// not change meanwhile. `progress` gets bytes done and total, on another thread. Returns the SHA-256 of the file.
     ///
-    /// - Throws: `CaptureError` `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`. The draft contains
-    ///   nothing of the file then.
+    /// - Throws: `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`. The draft contains nothing of the
+    ///   file then.
     package func keepMedia(
         _ file: SourceFile,
         in draft: Draft,
@@ -166,7 +163,7 @@ extension CaptureVault {
     /// Encrypts a depth map; synced when it returns. Blocks. Little-endian binary32, row by row, after `keepMedia`; the
     /// record has width and height.
     ///
-    /// - Throws: `CaptureError` `.diskFull`, `.vaultUnusable`.
+    /// - Throws: `.diskFull`, `.vaultUnusable`.
     package func keepDepth(_ bytes: [UInt8], in draft: Draft) throws(CaptureError) {
         let key = try keyring.knownKey()
         do {
@@ -193,7 +190,7 @@ extension CaptureVault {
     /// Gives the files their final names and syncs. The record is stored before this; `adopt` commits after a crash in
     /// between. Blocks. The draft is unusable afterwards.
     ///
-    /// - Throws: `CaptureError` `.vaultUnusable`; the draft is left for `adopt`.
+    /// - Throws: `.vaultUnusable`; the draft is left for `adopt`.
     package func commit(_ draft: Draft) throws(CaptureError) {
         guard let captures = try captures() else { throw CaptureError(.vaultUnusable, detail: "the vault is gone") }
         try CaptureError.inVault { try Self.publish(draft.directory, draft.id, in: captures) }
@@ -224,8 +221,8 @@ extension CaptureVault {
     /// it is complete and verified, and replaces nothing. Cancelling ends it with `.cancelled`. `path` is the target,
     /// as bytes; its directory must exist. `expecting` is the required digest of the plaintext.
     ///
-    /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.checksumMismatch`, `.vaultUnusable`,
-    ///   `.targetExists`, `.targetUnusable`, `.diskFull`, `.busy`; nothing is left at the target then.
+    /// - Throws: `.mediaMissing`, `.mediaDamaged`, `.checksumMismatch`, `.vaultUnusable`, `.targetExists`,
+    ///   `.targetUnusable`, `.diskFull`, `.busy`; nothing is left at the target then.
     package func export(
         _ kind: Kind,
         of id: String,
@@ -264,7 +261,7 @@ extension CaptureVault {
 
     /// Decrypts a blob and returns the digest of the plaintext, without writing anything.
     ///
-    /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.vaultUnusable`.
+    /// - Throws: `.mediaMissing`, `.mediaDamaged`, `.vaultUnusable`.
     package func check(_ kind: Kind, of id: String) async throws(CaptureError) -> SHA256Digest {
         let source = try blob(kind, of: id)
         let key = try await keyring.key(creating: false)
@@ -332,8 +329,7 @@ extension CaptureVault {
     /// reported and whose originals are untouched. Ignores drafts of running processes and everything not made by the
     /// vault.
     ///
-    /// - Throws: `CaptureError` `.vaultUnusable`, `.storeUnusable` when `hasRecord` throws anything but a
-    ///   `CaptureError`.
+    /// - Throws: `.vaultUnusable`, `.storeUnusable` when `hasRecord` throws anything but a `CaptureError`.
     package func adopt(hasRecord: (String) throws -> Bool) throws(CaptureError) {
         guard let captures = try captures() else { return }
         var names: [String] = []

@@ -36,7 +36,7 @@ struct VaultKeyFile {
         path = Array("\(directory.path(of: .captures))/\(Self.name)".utf8)
     }
 
-    /// - Throws: `CaptureError` `.vaultUnusable`, also when there is none.
+    /// - Throws: `.vaultUnusable`, also when there is none.
     func read() throws(CaptureError) -> StreamingAEAD.Key {
         guard let key = try existing() else { throw missing }
         return key
@@ -44,7 +44,7 @@ struct VaultKeyFile {
 
     /// Reads the key, or creates the first one. Of several processes exactly one creates it.
     ///
-    /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`.
+    /// - Throws: `.vaultUnusable`, `.diskFull`.
     func readOrMake() throws(CaptureError) -> StreamingAEAD.Key {
         if let key = try existing() { return key }
         try CaptureError.inVault { _ = try directory.make(.captures) }
@@ -161,7 +161,7 @@ final class VaultKeyring: Sendable {
     /// Returns the cached key, or fetches it. If `isCreated`, the first key may be created; never while there are
     /// blobs.
     ///
-    /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`, `.cancelled`.
+    /// - Throws: `.vaultUnusable`, `.diskFull`, `.cancelled`.
     func key(creating isCreated: Bool) async throws(CaptureError) -> StreamingAEAD.Key {
         if let key = known.withLock({ $0 }) { return key }
         let key: StreamingAEAD.Key
@@ -177,7 +177,7 @@ final class VaultKeyring: Sendable {
 
     /// The key fetched before; a key in a file is read if necessary.
     ///
-    /// - Throws: `CaptureError` `.vaultUnusable`.
+    /// - Throws: `.vaultUnusable`.
     func knownKey() throws(CaptureError) -> StreamingAEAD.Key {
         if let key = known.withLock({ $0 }) { return key }
         guard case .file = source else { throw CaptureError(.vaultUnusable, detail: "the key was not asked for yet") }

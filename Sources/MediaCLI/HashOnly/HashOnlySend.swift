@@ -170,7 +170,7 @@ struct CaptureMediaOptions: ParsableArguments {
     }
 }
 
-/// What the user specifies about a capture, in place of what the file says. The levels decide how much is disclosed.
+/// What the user specifies about a capture, in place of the file's data. The levels decide how much is disclosed.
 struct CaptureFactOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
@@ -363,7 +363,7 @@ struct SubmissionRun: Sendable {
                     path: path
                 )
             case .media:
-                // Printed before it is sent, so that nobody sends media by accident.
+                // Printed before it is sent, so that media is not sent by accident.
                 console.warning(
                     "\(path.map { ErrorCatalogue.quoted($0) } ?? "the media") itself leaves for "
                         + "\(ErrorCatalogue.clean(server)), with its depth map and metadata"

@@ -19,7 +19,6 @@ struct MediaCommand: ParsableCommand {
     )
 }
 
-/// A command on the files of one server.
 protocol MediaServerCommand: ContextCommand {
     var credentials: CredentialOptions { get }
     var connection: ConnectionOptions { get }

@@ -288,7 +288,7 @@ struct TapeExportRun: Sendable {
 
 /// A file for other programs with ordinary permissions: complete, or not created.
 enum ExportedFile {
-    /// - Throws: `TapesError` `.targetExists`, `.targetUnusable`, `.diskFull`; nothing is left behind then.
+    /// - Throws: `.targetExists`, `.targetUnusable`, `.diskFull`; nothing is left behind then.
     static func write(_ bytes: [UInt8], to path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
         do throws(FileWriteError) {
             let (file, name) = try WholeFile.at(path, audience: .everybody)

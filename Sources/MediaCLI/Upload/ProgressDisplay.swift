@@ -63,7 +63,7 @@ final class ProgressDisplay: Sendable {
 
     private var isBatch: Bool { fileCount != 1 }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// `index` is the position in the run, from 0.
     func begin(_ index: Int, path: [UInt8], byteCount: Int64) {

@@ -37,7 +37,6 @@ struct DetailOptions: ParsableArguments {
     @Option("Notes on the event.", value: "text")
     var notes: String?
 
-    /// The names of the fields.
     static let names = [
         "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",
     ]

@@ -124,7 +124,7 @@ struct DetailPlan: Sendable {
     let isDateFromMedia: Bool
     let guest: GuestAccess?
 
-    /// - Throws: `GigHiveError` with code `.invalidDetail`.
+    /// - Throws: `.invalidDetail`.
     func details(of input: UploadInput) throws(GigHiveError) -> UploadDetails {
         let told = { (name: String, flag: String?) in
             input.prefersFlags ? flag ?? input.fields[name] : input.fields[name] ?? flag

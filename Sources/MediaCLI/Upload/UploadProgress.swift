@@ -175,7 +175,6 @@ struct TotalProgress: Sendable, Equatable {
     var percent: Int64 { Progress.percent(bytesPassed, of: byteCount) ?? 0 }
 }
 
-/// The text of progress lines.
 enum ProgressLine {
     /// One line of at most `columns` columns; the name is truncated first.
     static func text(_ progress: UploadProgress, columns: Int, ellipsis: Character = "…") -> String {

@@ -14,12 +14,10 @@ struct UploadRun: Sendable {
     /// Makes an equivalent uploader without cached knowledge of the server's files.
     let anotherUploader: @Sendable () -> Uploader
     let sending: SendingOptions
-    /// The shard that the inputs belong to.
     let shard: ShardChoice?
     let writesProgressRecords: Bool
     let continuation: Continuation
     let jobs: Int
-    /// The tape to fill.
     var tape: UploadTape?
 
     private var console: Console { settings.console }

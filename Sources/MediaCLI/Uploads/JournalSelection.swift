@@ -4,7 +4,6 @@ internal import MediaStore
 internal import MediaTransport
 internal import Tus
 
-/// Selects uploads of the journal.
 struct JournalSelection: Sendable {
     let store: StoreSession
     /// nil for all hosts.

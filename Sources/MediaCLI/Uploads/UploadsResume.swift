@@ -260,7 +260,7 @@ struct ResumptionRun: Sendable {
 extension UploadDetails {
     /// The details of an upload of the journal, with some replaced; nil if none is.
     ///
-    /// - Throws: `GigHiveError` with code `.invalidDetail`.
+    /// - Throws: `.invalidDetail`.
     fileprivate static func replacing(
         _ corrections: [String: String],
         of record: UploadRecord

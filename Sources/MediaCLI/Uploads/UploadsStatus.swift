@@ -192,7 +192,6 @@ extension UploadRecord {
     /// The `failureCode` of a guest upload that was hidden from here.
     static let hidden = "hidden"
 
-    /// Whether it is a guest upload that is stored on the server.
     var isStoredForGuest: Bool { isGuest && state.isFinal && fileID != nil }
 
     /// Whether it was not hidden from here.

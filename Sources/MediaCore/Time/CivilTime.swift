@@ -62,7 +62,7 @@ extension CivilTime {
     package init(secondsSince1970 seconds: Int64) {
         let (days, second) = seconds.flooredDivision(by: 86_400)
         // Counts in years that begin in March, so that the leap day is the last of its year; 400 of them have 146,097
-        // days, and 719,468 days lie between 0000-03-01 and 1970-01-01.
+        // days, and there are 719,468 days between 0000-03-01 and 1970-01-01.
         let (era, dayOfEra) = (days + 719_468).flooredDivision(by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -85,7 +85,6 @@ extension CivilTime {
 
 /// In the local time zone.
 extension CivilTime {
-    /// The local time of a number of seconds since 1970.
     package init(localSecondsSince1970 seconds: Int64) {
         var (moment, parts) = (time_t(seconds), tm())
         guard localtime_r(&moment, &parts) != nil else {

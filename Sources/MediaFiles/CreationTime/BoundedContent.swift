@@ -1,6 +1,6 @@
 internal import MediaSystem
 
-/// The content of a file, of which only a little may be read.
+/// The content of a file, with a limit on how much of it is read.
 struct BoundedContent {
     /// Length in bytes.
     let count: Int64
@@ -26,8 +26,8 @@ struct BoundedContent {
         readsLeft = 4_096
     }
 
-    /// Exactly `count` bytes, of which the caller wants a few kilobytes at most; nil beyond the end, after an error, and when
-    /// too much has been read.
+    /// Exactly `count` bytes, at most a few kilobytes; nil beyond the end, after an error, and when too much has been
+    /// read.
     mutating func bytes(at offset: Int64, count: Int) -> [UInt8]? {
         guard offset >= 0, offset <= self.count - Int64(count), readsLeft > 0 else { return nil }
         readsLeft -= 1
@@ -47,7 +47,7 @@ struct Span {
 
     var count: Int64 { end - start }
 
-    /// What is left of it behind so many bytes; nil when there are not so many.
+    /// The part after the first `count` bytes; nil when there are fewer.
     func dropping(_ count: Int64) -> Span? { self.count >= count ? Span(start: start + count, end: end) : nil }
 }
 

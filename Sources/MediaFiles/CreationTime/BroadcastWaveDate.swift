@@ -14,7 +14,7 @@ enum BroadcastWaveDate {
                 // The separators are free by the specification: `-`, `_`, `:`, space or dot.
                 return CivilTime(text, at: [0, 5, 8, 10, 13, 16])?.localSecondsSince1970
             case "ds64":
-                // Size of the file, then of the data, where 32 bits do not hold them.
+                // Size of the file, then of the data, where they do not fit into 32 bits.
                 longDataSize = content.bytes(at: start + 16, count: 8)?.littleEndian(at: 0, count: 8)
                     .flatMap(Int64.init(exactly:))
             case "data" where shortSize == 0xFFFF_FFFF:

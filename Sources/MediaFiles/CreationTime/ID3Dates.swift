@@ -13,7 +13,7 @@ enum ID3Dates {
 
     private static let wanted: Set<String> = ["TDRC", "TDEN", "TDRL", "TYER", "TDAT", "TIME"]
 
-    /// Where the frames lie, and how they are written.
+    /// Where the frames are, and how they are encoded.
     private struct Tag {
         var version: UInt8
         var start: Int64
@@ -42,7 +42,7 @@ enum ID3Dates {
         }
     }
 
-    /// Goes from frame to frame by their sizes, so that a picture costs one read.
+    /// Steps from frame to frame by their sizes, so that a picture costs one read.
     private static func texts(of tag: Tag, in content: inout BoundedContent) -> [String: [UInt8]] {
         var texts: [String: [UInt8]] = [:]
         var start = tag.start
@@ -77,7 +77,7 @@ enum ID3Dates {
         switch encoding {
         case 0, 3: return Array(text.prefix { $0 != 0 })
         case 1, 2:
-            // UTF-16; what is no ASCII in it is no date either.
+            // UTF-16; a text that is not ASCII is not a date.
             let isLittleEndian = text.starts(with: [0xFF, 0xFE])
             let units = isLittleEndian || text.starts(with: [0xFE, 0xFF]) ? text.dropFirst(2) : text
             let low = stride(from: units.startIndex + (isLittleEndian ? 0 : 1), to: units.endIndex, by: 2)
@@ -109,7 +109,7 @@ enum ID3Dates {
         )?.localSecondsSince1970
     }
 
-    /// `yyyy-MM-dd`; less than that says nothing.
+    /// `yyyy-MM-dd`; nil for less than that.
     private static func noon(_ text: [UInt8]) -> Int64? {
         CivilTime(
             year: text.decimal(at: 0, count: 4),
@@ -129,7 +129,7 @@ extension [UInt8] {
         return self[offset..<offset + 4].reduce(0) { $0 << 7 | Int64($1) }
     }
 
-    /// Without the zeros that were put after each 0xFF.
+    /// Without the zeros that were inserted after each 0xFF.
     fileprivate var withoutUnsynchronisation: [UInt8] {
         var result: [UInt8] = []
         var afterAllOnes = false

@@ -6,12 +6,11 @@ enum EBMLElements {
             .flatMap { first(0x1549_A966, in: $0, of: &content) }
     }
 
-    /// The first element with an identifier.
     static func first(_ wanted: UInt64, in parent: Span, of content: inout BoundedContent) -> Span? {
         var start = parent.start
         while let header = header(at: start, before: parent.end, of: &content) {
             let contentStart = start + header.byteCount
-            // A live recording does not know its size: it ends with its parent. Only what is wanted may be such.
+            // A live recording has no size: it ends with its parent. Only the wanted element may be like that.
             if header.identifier == wanted {
                 let count = min(header.size ?? .max, parent.end - contentStart)
                 return Span(start: contentStart, end: contentStart + count)
@@ -24,13 +23,13 @@ enum EBMLElements {
 
     private struct Header {
         var identifier: UInt64
-        /// Length of the content; nil when it is not known.
+        /// Length of the content; nil when unknown.
         var size: Int64?
         /// Length of the header itself.
         var byteCount: Int64
     }
 
-    /// RFC 8794 sections 4 to 6: the number of leading zeros of each first byte tells how many bytes follow.
+    /// RFC 8794 sections 4 to 6: the number of leading zeros of each first byte is the number of bytes that follow.
     private static func header(at start: Int64, before end: Int64, of content: inout BoundedContent) -> Header? {
         let longest = min(12, end - start)
         guard longest >= 2, let bytes = content.bytes(at: start, count: Int(longest)) else { return nil }

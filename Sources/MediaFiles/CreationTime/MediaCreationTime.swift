@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// When a recording was made, as its own container says.
+/// When a recording was made, according to its container.
 package enum MediaCreationTime {
-    /// Seconds since 1970 (UTC): `mvhd` of MP4 and QuickTime, `DateUTC` of Matroska, `bext` of WAV, the frames of ID3v2;
-    /// nil where the file says nothing, or something impossible (0, before 1990, in the future).
+    /// Seconds since 1970 (UTC): `mvhd` of MP4 and QuickTime, `DateUTC` of Matroska, `bext` of WAV, the frames of
+    /// ID3v2; nil for missing or impossible times (0, before 1990, in the future).
     ///
-    /// Times that name no zone (`bext`, ID3v2.3) are taken as local to this machine, and a day without a time as its noon: either
-    /// way the local date is the one that the file names. A year without a day says nothing.
+    /// Times without a zone (`bext`, ID3v2.3) are taken as local to this machine, and a day without a time as its noon:
+    /// either way the local date is that of the file. A year without a day is ignored.
     ///
-    /// Reads a few kilobytes, never the whole file; what lies behind more than some thousand boxes is not looked for.
+    /// Reads a few kilobytes, never the whole file; anything after some thousand boxes is ignored.
     package static func seconds(of file: SourceFile) -> Int64? {
         var content = BoundedContent(of: file)
         guard let seconds = told(by: &content), (earliest...max(earliest, Int64(time(nil)))).contains(seconds) else {
@@ -17,7 +17,7 @@ package enum MediaCreationTime {
         return seconds
     }
 
-    /// 1990-01-01: before any of these formats; cameras whose clock was never set say 1970 or 1980.
+    /// 1990-01-01: before any of these formats; cameras whose clock was never set report 1970 or 1980.
     private static let earliest: Int64 = 631_152_000
 
     private static func told(by content: inout BoundedContent) -> Int64? {

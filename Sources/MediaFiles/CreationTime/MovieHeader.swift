@@ -5,7 +5,7 @@ enum MovieHeader {
         ["ftyp", "moov", "mdat", "wide", "free", "skip", "pnot"].contains(start.fourCharacters(at: 4))
     }
 
-    /// Where the first movie of a file and its header lie.
+    /// The first movie of a file, and its header.
     static func find(in content: inout BoundedContent) -> (movie: Span, header: Span)? {
         let file = Span(start: 0, end: content.count)
         guard let movie = ISOBoxes.first("moov", in: file, of: &content),
@@ -32,7 +32,6 @@ enum MovieHeaderDate {
 
 /// The boxes of ISO/IEC 14496-12 section 4.2, as MP4, QuickTime and HEIF have them.
 enum ISOBoxes {
-    /// The first box of a type.
     static func first(_ type: String, in parent: Span, of content: inout BoundedContent) -> Span? {
         var start = parent.start
         while let box = box(at: start, before: parent.end, of: &content) {
@@ -42,8 +41,8 @@ enum ISOBoxes {
         return nil
     }
 
-    /// The box that begins at a place; the next one begins where its content ends. Goes from box to box by their sizes, so
-    /// that gigabytes of media data cost one read.
+    /// The box at an offset; the next one begins where its content ends. Steps from box to box by their sizes, so that
+    /// gigabytes of media data cost one read.
     static func box(
         at start: Int64,
         before end: Int64,

@@ -129,7 +129,6 @@ enum AVIDuration {
 
 /// The chunks of RIFF, as AVI and WebP have them.
 enum RIFFChunks {
-    /// The first chunk of a type.
     static func first(_ type: String, in parent: Span, of content: inout BoundedContent) -> Span? {
         var start = parent.start
         while start <= parent.end - 8, let header = content.bytes(at: start, count: 8),

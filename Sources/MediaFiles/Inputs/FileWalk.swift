@@ -54,10 +54,7 @@ package struct FileWalk: Sendable {
     ///
     /// Unreadable directories and dangling links are skipped. The root itself may be a link.
     ///
-    /// - Parameters:
-    ///   - root: The directory.
-    ///   - isStopped: Called before each directory; if true, the walk ends with what it has found.
-    /// - Returns: The files, and what was skipped.
+    /// `isStopped` is called before each directory; if true, the walk ends with what it has found.
     package func files(below root: [UInt8], until isStopped: () -> Bool = { false }) -> Result {
         var walk = RunningWalk(root: root, filter: filter, reportedExcludes: reportedExcludes)
         return walk.run(until: isStopped)

@@ -24,9 +24,7 @@ package struct LabelTemplate: Sendable, Equatable {
 
     private let pieces: [Piece]
 
-    /// Parses a template.
-    ///
-    /// - Throws: `LabelTemplateError` for unknown placeholders and unbalanced braces.
+    /// Throws for unknown placeholders and unbalanced braces.
     package init(_ text: String) throws(LabelTemplateError) {
         self.text = text
         pieces = try Self.pieces(of: text)

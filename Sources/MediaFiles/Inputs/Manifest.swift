@@ -32,19 +32,16 @@ package struct Manifest: Sendable, Equatable {
         "notes",
     ]
 
-    /// Parses a manifest.
-    ///
-    /// - Throws: `ManifestError` with every error, in order, up to 100: unknown or repeated columns, missing paths,
-    ///   rows of another length, invalid UTF-8, values other than strings and numbers.
+    /// Throws every error, in order, up to 100: unknown or repeated columns, missing paths, rows of another length,
+    /// invalid UTF-8, values other than strings and numbers.
     package init(reading bytes: [UInt8], as format: Format) throws(ManifestError) {
         let (rows, faults) = Self.rowsAndFaults(in: bytes, as: format)
         guard faults.isEmpty else { throw ManifestError(faults: faults) }
         self.rows = rows
     }
 
-    /// Parses a manifest partly, for callers that check more and report all errors at once.
-    ///
-    /// - Returns: The valid rows, and the errors that `init(reading:as:)` would throw.
+    /// The valid rows, and the errors that `init(reading:as:)` would throw, for callers that check more and report all
+    /// errors at once.
     package static func rowsAndFaults(
         in bytes: [UInt8],
         as format: Format
@@ -60,12 +57,8 @@ package struct Manifest: Sendable, Equatable {
         return (reader.rows, reader.faults)
     }
 
-    /// Detects the format by the file name or else the content.
-    ///
-    /// - Parameters:
-    ///   - fileName: A name or a path; `.csv`, `.jsonl`, `.ndjson` and `.json` decide, in any case.
-    ///   - firstBytes: Used for other names: a brace means JSON lines, anything else CSV.
-    /// - Returns: One of them in any case.
+    /// Detects the format by the extension of a name or path: `.csv`, `.jsonl`, `.ndjson` or `.json`, in any case. For
+    /// other names `firstBytes` decide: a brace means JSON lines, anything else CSV.
     package static func format(fileName: String, firstBytes: [UInt8]) -> Format {
         switch MediaType.pathExtension(of: fileName).lowercased() {
         case "csv": return .csv

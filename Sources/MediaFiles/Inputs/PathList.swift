@@ -7,11 +7,8 @@ package enum PathList {
         case zero
     }
 
-    /// The paths of a list, in order. The last separator is optional.
-    ///
-    /// A byte order mark at the start of a list of lines is ignored.
-    ///
-    /// - Throws: `PathListError`, with the number of the entry, for an empty path or one that contains a NUL.
+    /// The paths of a list, in order. The last separator is optional. A byte order mark at the start of a list of lines
+    /// is ignored. Throws for an empty path or one that contains a NUL, with the number of the entry.
     package static func paths(in bytes: [UInt8], separatedBy separator: Separator) throws(PathListError) -> [[UInt8]] {
         switch separator {
         case .line: try lines(bytes)

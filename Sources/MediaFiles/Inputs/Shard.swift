@@ -24,15 +24,12 @@ package struct Shard: Sendable, Equatable {
         self.init(index: index, count: count)
     }
 
-    /// Reads a scheduler's variables: `JOB_COMPLETION_INDEX` with the given count (Kubernetes indexed Job), or
-    /// `SLURM_ARRAY_TASK_ID` with `SLURM_ARRAY_TASK_COUNT`, `SLURM_ARRAY_TASK_MIN` and `SLURM_ARRAY_TASK_STEP`.
+    /// Reads a scheduler's variables: `JOB_COMPLETION_INDEX` with `count`, which the scheduler does not provide
+    /// (Kubernetes indexed Job), or `SLURM_ARRAY_TASK_ID` with `SLURM_ARRAY_TASK_COUNT`, `SLURM_ARRAY_TASK_MIN` and
+    /// `SLURM_ARRAY_TASK_STEP`.
     ///
     /// Nil without a scheduler, or for invalid values. The numbers of a Slurm array must be evenly spaced (`0-9`,
     /// `1-9:2`); a list such as `1,5,6` has tasks that belong to no part.
-    ///
-    /// - Parameters:
-    ///   - environment: The process's environment.
-    ///   - count: Number of parts if the scheduler does not provide it.
     package init?(environment: [String: String], count: Int?) {
         if let text = environment["JOB_COMPLETION_INDEX"] {
             guard let index = Self.number(text[...]), let count else { return nil }

@@ -22,26 +22,19 @@ package struct ProgramRun: Sendable {
     package var directory: TargetDirectory?
     /// Time to end by itself after cancellation.
     package var grace: Duration = .seconds(2)
-    /// Its environment.
     package var environment = ProcessInfo.processInfo.environment
 
-    /// - Parameters:
-    ///   - arguments: Program and arguments.
-    ///   - searchPath: `PATH`: where a program without a slash is looked for; nil for that of the environment.
-    ///   - outputLimit: More bytes of output end the program.
+    /// A nil `searchPath` is that of the environment.
     package init(_ arguments: [String], searchPath: String? = nil, outputLimit: Int = 64 << 10) {
         self.arguments = arguments
         self.searchPath = searchPath ?? environment["PATH"] ?? ""
         self.outputLimit = outputLimit
     }
 
-    /// Runs the program. Bytes that it does not read are not an error.
+    /// Runs the program with `input` as its whole standard input. Bytes that it does not read are not an error; nor is
+    /// a failure of the program, which is in the result.
     ///
     /// Cancelling terminates the program, kills it after `grace`, and throws `.cancelled` once it has ended.
-    ///
-    /// - Parameter input: Bytes for its standard input, which is at its end after them.
-    /// - Returns: Its output and how it ended, which may be a failure.
-    /// - Throws: `ProgramError`.
     package func run(input: [UInt8] = []) async throws(ProgramError) -> ProgramResult {
         let path = try path()
         guard !Task.isCancelled else { throw .cancelled }

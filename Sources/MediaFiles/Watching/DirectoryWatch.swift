@@ -252,9 +252,7 @@ struct DirectoryWatchLoop {
         report(directory.joined(withName: name))
     }
 
-    /// Waits for events, or until a quiet file is due.
-    ///
-    /// - Returns: False once the signal is sent.
+    /// Waits for events, or until a quiet file is due. False once the signal is sent.
     private func wait(for events: DirectoryEvents, or stop: StopSignal) -> Bool {
         var descriptors = [
             pollfd(fd: events.descriptor, events: Int16(POLLIN), revents: 0),
@@ -288,10 +286,9 @@ enum WriterProbe {
     /// fcntl(2), "Leases": a read lease is granted only while no descriptor is open for writing, otherwise it fails
     /// with EAGAIN; for other users' files it requires a privilege.
     ///
-    /// - Parameter descriptor: Open for reading only. Its input signal is changed.
-    /// - Returns: The openness.
+    /// `descriptor` is open for reading only. Its input signal is changed.
     static func openness(_ descriptor: Int32) -> Openness {
-        // A writer that opens the file while the lease is held makes the system signal us. The default, SIGIO, would
+        // A writer that opens the file during the lease makes the system signal us. The default, SIGIO, would
         // kill this process; SIGURG is ignored by default.
         guard fcntl(descriptor, setSignal, SIGURG) == 0 else { return .unknown }
         guard fcntl(descriptor, setLease, Int32(F_RDLCK)) == 0 else { return errno == EAGAIN ? .open : .unknown }

@@ -2,18 +2,17 @@ internal import CFileSystem
 internal import Glibc
 package import MediaSystem
 
-/// A file that is being written beside its place, under a temporary name, and gets its own name only when it is whole.
+/// A file that is written beside its target under a temporary name, and renamed only when it is complete.
 ///
-/// It is held by `flock`, so that no second process writes it; the lock ends with the process, however that ends. What was
-/// written stays for a later process, which opens the same name and goes on.
+/// It is locked by `flock`, so that no second process writes it; the lock ends with the process in any case. What was
+/// written stays for a later process, which opens the same name and continues.
 ///
 /// Not for several threads at once: `write` on one, then the rest on another, is fine.
 package final class PartialFile: Sendable {
     /// The temporary name.
     package let name: [UInt8]
-    /// Where it lies.
     package let directory: TargetDirectory
-    /// Open for reading and writing until the last reference goes.
+    /// Open for reading and writing as long as the object lives.
     package let descriptor: Int32
 
     private init(name: [UInt8], directory: TargetDirectory, descriptor: Int32) {
@@ -28,16 +27,15 @@ package final class PartialFile: Sendable {
         close(descriptor)
     }
 
-    /// Its path, as bytes.
     package var path: [UInt8] { directory.path(of: name) }
 
-    /// Makes the file (0600), or opens the one that an earlier process left, and locks it.
+    /// Creates the file (0600), or opens the one that an earlier process left, and locks it.
     ///
-    /// - Throws: `FileWriteError`: `.busy` when another process writes it; `.unsafe` for anything but a regular file with
-    ///   this one name that belongs to this user, which is left alone.
+    /// - Throws: `.busy` when another process writes it; `.unsafe` for anything but a regular file with this one name
+    ///   that belongs to this user, which is left alone.
     package static func open(_ name: String, in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
         let bytes = Array(name.utf8)
-        // The former owner may rename or remove the file between our open and our lock: then once more.
+        // The former owner may rename or remove the file between our open and our lock: then try again.
         for _ in 0..<10 {
             if let file = try lock(bytes, in: directory) { return file }
         }
@@ -62,7 +60,7 @@ package final class PartialFile: Sendable {
         guard let named = try directory.systemStatus(of: name), let mine = try? file.systemStatus(),
             named.st_ino == mine.st_ino, named.st_dev == mine.st_dev
         else { return nil }
-        // A second name would be written through; somebody else's file could be read by them.
+        // A second name would be written through; another user could read a file of theirs.
         guard mine.st_mode & S_IFMT == S_IFREG, mine.st_nlink == 1, mine.st_uid == geteuid() else {
             throw FileWriteError(.unsafe, path: path)
         }
@@ -75,16 +73,14 @@ package final class PartialFile: Sendable {
         return status
     }
 
-    /// Length, times and identity.
     package func status() throws(FileWriteError) -> FileIdentity { FileIdentity(try systemStatus()) }
 
     // MARK: Writing
 
-    /// Reserves space, so that a full disk shows before the first byte comes. The length does not change, and tells how
-    /// much was written.
+    /// Reserves space for a file of `byteCount` bytes, so that a full disk is detected before the first byte arrives.
+    /// The length, which shows how much was written, does not change.
     ///
-    /// - Parameter byteCount: Of the whole file.
-    /// - Throws: `FileWriteError`: `.full`. A file system that cannot reserve is no error.
+    /// - Throws: `.full`. A file system that cannot reserve space is not an error.
     package func reserve(_ byteCount: Int64) throws(FileWriteError) {
         guard byteCount > 0 else { return }
         let code = reserve_space(descriptor, byteCount)
@@ -92,27 +88,25 @@ package final class PartialFile: Sendable {
         guard code != ENOSPC, code != EDQUOT, code != EFBIG else { throw FileWriteError(.full, path: path) }
     }
 
-    /// Writes all bytes at an offset.
-    ///
-    /// - Throws: `FileWriteError`; a part may have been written.
+    /// Writes all bytes at an offset. When this throws, a part may have been written.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileWriteError) {
         if let failure = FileBytes.write(bytes, to: descriptor, at: offset).failure {
             throw FileWriteError(errno: failure.code, path: path)
         }
     }
 
-    /// Has the disk begin with what was written to a range, so that `seal` finds little left to wait for.
+    /// Starts writing a range to disk, so that `seal` has little left to wait for.
     package func beginWriteback(_ range: Range<Int64>) {
         begin_writeback(descriptor, range.lowerBound, Int64(range.count))
     }
 
-    /// Drops what lies behind an offset, reserved space too.
+    /// Truncates the file, including reserved space.
     package func truncate(to byteCount: Int64) throws(FileWriteError) {
         try directory.check(name) { ftruncate(descriptor, off_t(byteCount)) }
     }
 
-    /// Gives back what was reserved behind the last byte, and waits until the others are on the disk. Blocks, and returns the
-    /// file as it is then.
+    /// Releases the space reserved after the last byte, and waits until the others are on disk. Blocks. Returns the
+    /// status afterwards.
     package func settle() throws(FileWriteError) -> FileIdentity {
         try truncate(to: status().size)
         try directory.check(name) { fsync(descriptor) }
@@ -121,19 +115,17 @@ package final class PartialFile: Sendable {
 
     // MARK: The end
 
-    /// Gives the file to its owner alone, who may read and write it whatever the mask says, and waits until it is on the
-    /// disk. Blocks.
+    /// Sets mode 0600, whatever the umask, releases reserved space, and waits for the disk. Blocks.
     package func makePrivate() throws(FileWriteError) {
         try directory.check(name) { fchmod(descriptor, 0o600) }
         _ = try settle()
     }
 
-    /// Gives the file the rights of an ordinary new one and its time, and waits until it is on the disk. Blocks.
+    /// Gives the file the permissions of an ordinary new file and a modification time, and waits until it is on disk.
+    /// Blocks. Returns the status afterwards.
     ///
-    /// - Parameter modificationMicroseconds: Since 1970, also before; a file system keeps what it can. Nil for the time of the
-    ///   last write.
-    /// - Returns: The file as it is then.
-    /// - Throws: `FileWriteError`.
+    /// `modificationMicroseconds` are since 1970, also before; a file system keeps the precision that it has. nil is
+    /// the time of the last write.
     @discardableResult
     package func seal(modificationMicroseconds: Int64? = nil) throws(FileWriteError) -> FileIdentity {
         try directory.check(name) { fchmod(descriptor, 0o666 & ~FileCreationMask.current) }
@@ -157,10 +149,9 @@ package final class PartialFile: Sendable {
         return timespec(tv_sec: Int(seconds), tv_nsec: Int(rest) * 1000)
     }
 
-    /// Gives the file its name, replacing nothing, and waits until that is on the disk. Blocks.
+    /// Gives the file its name, replacing nothing, and waits until that is on disk. Blocks.
     ///
-    /// - Returns: The file under its name.
-    /// - Throws: `FileWriteError`: `.exists` when the name is taken; the file keeps its temporary name then.
+    /// - Throws: `.exists` when the name is taken; the file keeps its temporary name then.
     package func publish(as name: String) throws(FileWriteError) -> FileIdentity {
         try publish(as: Array(name.utf8))
     }
@@ -173,15 +164,14 @@ package final class PartialFile: Sendable {
         return try status()
     }
 
-    /// Removes the file.
     package func discard() throws(FileWriteError) { try directory.remove(name) }
 }
 
 extension PartialFile {
-    /// Gives the file its name in the place of whatever had it, and waits until that is on the disk. Blocks.
+    /// Gives the file its name, replacing any file that has it, and waits until that is on disk. Blocks. `new` need not
+    /// be UTF-8. Readers find the old file or this one, never a part.
     ///
-    /// - Parameter new: Need not be UTF-8. Readers find the file that had it, or this one; never a part.
-    /// - Throws: `FileWriteError`; the file may have its name already when only the waiting failed.
+    /// - Throws: Also when only the wait failed; the file may have its name then.
     package func publish(replacing new: [UInt8]) throws(FileWriteError) {
         try directory.check(new) {
             renameat(directory.descriptor, name.cString, directory.descriptor, new.cString)
@@ -190,10 +180,10 @@ extension PartialFile {
     }
 }
 
-/// The umask of this process. `umask(2)` can only be read by setting it, which other threads would feel; the kernel tells it
-/// in `/proc` as well.
+/// The umask of this process. `umask(2)` can only be read by setting it, which affects other threads; the kernel also
+/// reports it in `/proc`.
 enum FileCreationMask {
-    /// The mask; 0077 where it cannot be told.
+    /// 0077 where it cannot be determined.
     static var current: mode_t {
         let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return 0o077 }
@@ -211,9 +201,7 @@ enum FileCreationMask {
     }
 }
 
-/// Why a file could not be written.
 package struct FileWriteError: Error, Sendable, Equatable {
-    /// The cause.
     package enum Kind: Sendable, Equatable {
         /// No space left, or the quota is used up.
         case full
@@ -223,13 +211,12 @@ package struct FileWriteError: Error, Sendable, Equatable {
         case exists
         /// Another process is writing it.
         case busy
-        /// Something stands there that is not to be written through: a symbolic link, a device, somebody else's file.
+        /// Something that must not be written through: a symbolic link, a device, another user's file.
         case unsafe
         /// Anything else the system reports.
         case io(errno: Int32)
     }
 
-    /// The cause.
     package var kind: Kind
     /// The file or directory, as bytes.
     package var path: [UInt8]
@@ -245,14 +232,14 @@ package struct FileWriteError: Error, Sendable, Equatable {
             case ENOSPC, EDQUOT: .full
             case EACCES, EPERM, EROFS: .denied
             case EEXIST: .exists
-            // What O_NOFOLLOW and O_DIRECTORY say of a link, or of a file in a directory's place.
+            // The errors of O_NOFOLLOW and O_DIRECTORY for a link, or for a file in place of a directory.
             case ELOOP, ENOTDIR: .unsafe
             default: .io(errno: code)
             }
         self.init(kind, path: path)
     }
 
-    /// The system's words, or ours.
+    /// The system's message, or ours.
     package var detail: String {
         switch kind {
         case .full: "no space left on the disk"

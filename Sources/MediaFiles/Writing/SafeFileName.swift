@@ -1,36 +1,31 @@
 internal import Foundation
 
-/// A name for a local file, made of one that came from a server and is not to be trusted: it may hold directories, control
-/// characters, thousands of letters, or the name of a device (photosync contract trap 15).
+/// A name for a local file, made from an untrusted name of a server, which may contain directories, control characters,
+/// thousands of letters, or the name of a device (photosync contract trap 15).
 ///
-/// Two names that a file system without case would take for one have the same `key`.
+/// Names that a case-insensitive file system treats as one have the same `key`.
 package struct SafeFileName: Sendable, Hashable {
-    /// The name, in NFC. At most `longest` bytes of UTF-8, whatever number it got; never hidden, never empty.
+    /// In NFC, at most `longest` bytes of UTF-8 including its number; never hidden, never empty.
     package let text: String
 
     private let stem: String
     private let fileExtension: String
 
-    /// Bytes of a name, so that a temporary name made of it still fits into the 255 of most file systems.
+    /// In bytes; a temporary name made from it still fits into the 255 of most file systems.
     static let longest = 255 - temporaryPrefix.utf8.count - temporarySuffix.utf8.count
     /// Bytes left free for ` (12345678)`.
     private static let room = 11
-    /// A longer part behind the last dot is no extension, and may be cut.
+    /// A longer part after the last dot is not an extension, and may be truncated.
     private static let longestExtension = 16
     private static let temporaryPrefix = "."
     private static let temporarySuffix = ".mediactl-part"
 
-    /// Makes a name.
-    ///
     /// - The directories before the last `/` are dropped.
     /// - Control characters, invisible ones, those that reorder a line, and `\ : * ? " < > |` become `_`.
     /// - Blanks at both ends, and dots at the end, are dropped.
     /// - A name that would be hidden (`.gif`) or that means a device on Windows (`CON`, `nul.jpg`) gets `_` before it.
-    /// - What is too long loses the end of its stem; the extension stays.
-    ///
-    /// - Parameters:
-    ///   - name: As the server told it.
-    ///   - id: Names a file of which nothing else is left: `photo-ID.jpg`.
+    /// - A name that is too long loses the end of its stem; the extension stays.
+    /// - If nothing is left of the name, it is `photo-ID.jpg`.
     package init(_ name: String, id: String) {
         var text = Self.cleaned(name)
         if text.isEmpty { text = "photo-\(Self.letters(of: id)).jpg" }
@@ -52,7 +47,7 @@ package struct SafeFileName: Sendable, Hashable {
         SafeFileName(stem: stem, fileExtension: fileExtension, number: number)
     }
 
-    /// The name that a file has while it is written: hidden, and still to be understood. At most 255 bytes.
+    /// The name while the file is written: hidden, but recognizable. At most 255 bytes.
     package var temporary: String { Self.temporary(for: text) }
 
     /// The same for a name that was made earlier.
@@ -61,7 +56,7 @@ package struct SafeFileName: Sendable, Hashable {
     /// Equal for names that differ in case or in the composition of letters only.
     package var key: String { Self.key(of: text) }
 
-    /// The same for any name. Rather too often equal than too seldom: `ß` is `SS`.
+    /// The same for any name. In doubt, two names are equal: `ß` is `SS`.
     package static func key(of name: String) -> String {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.lowercased() }
         // Upper case first: it unfolds ligatures and joins the two sigmas.
@@ -99,7 +94,7 @@ package struct SafeFileName: Sendable, Hashable {
         return String(scalars)
     }
 
-    /// Windows looks at what stands before the first dot, without the blanks at its end.
+    /// Windows checks the part before the first dot, without the blanks at its end.
     private static func isReserved(_ text: String) -> Bool {
         let first = text.prefix { $0 != "." }
         let word = String(first.prefix(first.count - first.reversed().prefix { $0 == " " }.count)).uppercased()
@@ -112,7 +107,7 @@ package struct SafeFileName: Sendable, Hashable {
             .union(["COM", "LPT"].flatMap { port in digits.map { port + String($0) } })
     }()
 
-    /// A name of nothing but letters and digits, for what an opaque id gives.
+    /// Only letters and digits, for a name made from an opaque id.
     private static func letters(of id: String) -> String {
         let letters = id.unicodeScalars.filter {
             $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "-")
@@ -120,7 +115,7 @@ package struct SafeFileName: Sendable, Hashable {
         return letters.isEmpty ? "unnamed" : String(String.UnicodeScalarView(letters.prefix(36)))
     }
 
-    /// The extension with its dot; empty where what stands behind the last dot is too long for one.
+    /// The extension has its dot; it is empty where the part after the last dot is too long for one.
     package static func split(_ text: String) -> (stem: String, fileExtension: String) {
         guard let dot = text.lastIndex(of: "."), dot != text.startIndex else { return (text, "") }
         let fileExtension = text[dot...]
@@ -128,7 +123,7 @@ package struct SafeFileName: Sendable, Hashable {
         return (String(text[..<dot]), String(fileExtension))
     }
 
-    /// The first characters that fit; none is cut within.
+    /// The first characters that fit; none is split.
     private static func cut(_ stem: String, to byteCount: Int) -> String {
         guard stem.utf8.count > byteCount else { return stem }
         let rest = trimmed(TextCut.head(of: stem, byteCount: byteCount))
@@ -136,12 +131,11 @@ package struct SafeFileName: Sendable, Hashable {
     }
 }
 
-/// Shortens text to a number of bytes.
 package enum TextCut {
-    /// The first characters that fit; none is cut within.
+    /// The first characters that fit; none is split.
     ///
-    /// One character may be thousands of bytes of combining marks: when not even the first fits, the cut is between two of
-    /// its scalars.
+    /// One character may have thousands of bytes of combining marks: when not even the first one fits, it is split
+    /// between two of its scalars.
     package static func head(of text: String, byteCount: Int) -> String {
         guard text.utf8.count > byteCount else { return text }
         let limit = text.utf8.index(text.utf8.startIndex, offsetBy: byteCount)

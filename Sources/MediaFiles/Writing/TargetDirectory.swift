@@ -2,8 +2,8 @@ internal import CFileSystem
 internal import Glibc
 package import MediaSystem
 
-/// An open directory that files are written into. Everything goes through its descriptor, so that nothing which happens to
-/// its path meanwhile can lead outside.
+/// An open directory that files are written to. All access is through its descriptor, so that changes of its path
+/// cannot lead outside.
 package final class TargetDirectory: Sendable {
     /// The path it was reached by, as bytes, without a slash at the end; for messages and records.
     package let path: [UInt8]
@@ -20,13 +20,8 @@ package final class TargetDirectory: Sendable {
         close(descriptor)
     }
 
-    /// Opens a directory that the user has named: links on the way, and the last one, are the user's will.
-    ///
-    /// - Parameters:
-    ///   - path: Absolute or relative, as bytes.
-    ///   - isCreated: Whether it, and the directories above it, are made when missing.
-    /// - Returns: nil when it is missing and is not to be made.
-    /// - Throws: `FileWriteError`.
+    /// Opens a directory that the user specified, following links. `path` is absolute or relative. A missing directory
+    /// is created, with its parents, if `isCreated`; otherwise nil.
     package static func open(_ path: [UInt8], creating isCreated: Bool) throws(FileWriteError) -> TargetDirectory? {
         guard !path.contains(0) else { throw FileWriteError(errno: ENOENT, path: path) }
         let path = withoutTrailingSlashes(path)
@@ -46,10 +41,9 @@ package final class TargetDirectory: Sendable {
         return TargetDirectory(path: path, descriptor: descriptor)
     }
 
-    /// Opens a directory in this one. A symbolic link is not followed.
+    /// Opens a directory in this one; nil when it is missing and not to be created.
     ///
-    /// - Returns: nil when it is missing and is not to be made.
-    /// - Throws: `FileWriteError`; `.unsafe` for a link or a file of that name.
+    /// - Throws: `.unsafe` for a link, which is not followed, or a file of that name.
     package func subdirectory(
         _ name: String,
         creating isCreated: Bool
@@ -75,15 +69,13 @@ package final class TargetDirectory: Sendable {
         return TargetDirectory(path: path(of: name), descriptor: opened)
     }
 
-    /// Makes a directory in this one that only the user may enter (0700).
+    /// Creates a directory (0700) in this one and opens it; nil when it was removed before it could be opened.
     ///
-    /// - Parameter name: Of the directory.
-    /// - Returns: The directory, opened; nil when somebody has removed it before it could be opened.
-    /// - Throws: `FileWriteError`; `.exists` when the name is taken.
+    /// - Throws: `.exists` when the name is taken.
     package func makePrivateSubdirectory(_ name: String) throws(FileWriteError) -> TargetDirectory? {
         let bytes = Array(name.utf8)
         try check(bytes) { mkdirat(descriptor, bytes.cString, 0o700) }
-        // The umask may have taken the owner's own rights away.
+        // The umask may have removed the owner's own permissions.
         guard fchmodat(descriptor, bytes.cString, 0o700, 0) == 0 else {
             if errno == ENOENT { return nil }
             throw FileWriteError(errno: errno, path: path(of: bytes))
@@ -99,22 +91,22 @@ package final class TargetDirectory: Sendable {
         return (named.st_dev, named.st_ino) == (mine.st_dev, mine.st_ino)
     }
 
-    /// Removes a directory in this one, which must be empty; one that is not there is no error.
+    /// Removes an empty directory in this one; a missing one is not an error.
     package func removeDirectory(_ name: [UInt8]) throws(FileWriteError) {
         try check(name, allowing: [ENOENT]) { unlinkat(descriptor, name.cString, AT_REMOVEDIR) }
     }
 
-    /// Keeps the directory for this object until it goes, or its process ends. Only others that ask for the same are kept
+    /// Locks the directory until this object is freed or its process ends. Only other callers of this method are kept
     /// out, and only where the file system has such locks.
     ///
-    /// - Throws: `FileWriteError`: `.busy` when somebody else has it.
+    /// - Throws: `.busy` when another object or process has locked it.
     package func lock() throws(FileWriteError) {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
             throw FileWriteError(.busy, path: path)
         }
     }
 
-    /// Throws what the system says of an entry, or of the directory, when a call has failed.
+    /// Throws the system's error for an entry, or for the directory, when a call has failed.
     func check(
         _ name: [UInt8]? = nil,
         allowing allowed: [Int32] = [],
@@ -126,15 +118,14 @@ package final class TargetDirectory: Sendable {
         throw FileWriteError(errno: code, path: name.map(path(of:)) ?? path)
     }
 
-    /// Whether this process may make files here, as far as can be told without trying.
+    /// Whether this process may create files here, as far as can be determined without trying.
     package var isWritable: Bool { faccessat(descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 }
 
-    /// The path of an entry.
     package func path(of name: [UInt8]) -> [UInt8] { path + Array("/".utf8) + name }
 
-    /// Calls `body` with the name of each entry, in no particular order.
+    /// In no particular order.
     package func forEachName(_ body: ([UInt8]) -> Void) throws(FileWriteError) {
-        // A descriptor of its own: the position in the directory belongs to it.
+        // A separate descriptor: the position in the directory belongs to it.
         let opened = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard opened >= 0 else { throw FileWriteError(errno: errno, path: path) }
         do {
@@ -144,7 +135,7 @@ package final class TargetDirectory: Sendable {
         }
     }
 
-    /// What an entry is, links not followed; nil when there is none.
+    /// Links are not followed; nil when there is no such entry.
     package func status(of name: [UInt8]) throws(FileWriteError) -> FileIdentity? {
         try systemStatus(of: name).map(FileIdentity.init)
     }
@@ -158,9 +149,9 @@ package final class TargetDirectory: Sendable {
         return status
     }
 
-    /// Gives an entry a new name; an entry that has that name stays.
+    /// Renames an entry, replacing nothing.
     ///
-    /// - Throws: `FileWriteError`; `.exists` when the new name is taken.
+    /// - Throws: `.exists` when the new name is taken.
     package func rename(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
         switch rename_without_replacing(descriptor, old.cString, new.cString) {
         case 0: return
@@ -169,8 +160,8 @@ package final class TargetDirectory: Sendable {
         }
     }
 
-    /// The same for file systems (NFS, some of FUSE) that know only `link` as a way not to replace. A directory has no
-    /// second name: there `rename` itself refuses to replace one that holds anything.
+    /// The same for file systems (NFS, some of FUSE) whose only way not to replace is `link`. A directory cannot have a
+    /// second name: there `rename` itself refuses to replace one that is not empty.
     func link(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
         if let status = try systemStatus(of: old), status.st_mode & S_IFMT == S_IFDIR {
             return try renameDirectory(old, to: new)
@@ -184,14 +175,14 @@ package final class TargetDirectory: Sendable {
         try check(new) { renameat(descriptor, old.cString, descriptor, new.cString) }
     }
 
-    /// Removes an entry; one that is not there is no error.
+    /// A missing entry is not an error.
     package func remove(_ name: [UInt8]) throws(FileWriteError) {
         try check(name, allowing: [ENOENT]) { unlinkat(descriptor, name.cString, 0) }
     }
 
     /// Makes names durable.
     package func synchronize() throws(FileWriteError) {
-        // EBADF: a directory that may be searched but not read cannot be synchronised; its owner has chosen so.
+        // EBADF: a directory that may be searched but not read cannot be synced; its owner has chosen so.
         try check(allowing: [EINVAL, EBADF]) { fsync(descriptor) }
     }
 
@@ -210,31 +201,27 @@ package final class TargetDirectory: Sendable {
         guard try makeDirectory(path) else { throw FileWriteError(errno: ENOENT, path: path) }
     }
 
-    /// Makes one directory, durably; one that is there will do.
-    ///
-    /// - Returns: Whether there is one now; false when its parent is missing.
+    /// Creates one directory, durably, unless it exists. False when its parent is missing.
     private static func makeDirectory(_ path: [UInt8]) throws(FileWriteError) -> Bool {
         guard mkdir(path.cString, 0o777) == 0 else {
             if errno == EEXIST { return true }
             if errno == ENOENT { return false }
             throw FileWriteError(errno: errno, path: path)
         }
-        // Its name lies in the parent; one that may not be read cannot be synchronised.
+        // Its name is in the parent; one that may not be read cannot be synced.
         try? open(path + Array("/..".utf8), flags: O_RDONLY)?.synchronize()
         return true
     }
 }
 
-/// What programs need that keep more than whole files in a directory: links, directories that must be new, and small files of
-/// their own. Nothing here follows a link.
+/// Links, directories that must be new, and small files. Nothing here follows a link.
 extension TargetDirectory {
     // MARK: Opening
 
-    /// Opens a directory that the user has named for adding to it. One that may be searched but not read will do: it cannot
-    /// be listed then, nor synchronised.
+    /// Opens a directory that the user specified, to add to it; nil when it is missing. Permission to search it is
+    /// enough; without permission to read it, it can be neither listed nor synced.
     ///
-    /// - Returns: nil when it is missing.
-    /// - Throws: `FileWriteError`; `.unsafe` when it is no directory.
+    /// - Throws: `.unsafe` when it is not a directory.
     package static func openForAdding(_ path: [UInt8]) throws(FileWriteError) -> TargetDirectory? {
         do {
             return try open(path, creating: false)
@@ -244,10 +231,9 @@ extension TargetDirectory {
         }
     }
 
-    /// Opens a directory in this one, whose name need not be text, for adding to it.
+    /// Opens a directory in this one to add to it; nil when there is none. `name` need not be UTF-8.
     ///
-    /// - Returns: nil when there is none.
-    /// - Throws: `FileWriteError`; `.unsafe` for a link or a file of that name.
+    /// - Throws: `.unsafe` for a link or a file of that name.
     package func subdirectoryForAdding(_ name: [UInt8]) throws(FileWriteError) -> TargetDirectory? {
         do {
             return try subdirectory(name, flags: O_RDONLY)
@@ -257,10 +243,9 @@ extension TargetDirectory {
         }
     }
 
-    /// Makes a directory in this one.
+    /// Creates a directory in this one and opens it; nil when it was removed before it could be opened.
     ///
-    /// - Returns: nil when somebody has removed it before it could be opened.
-    /// - Throws: `FileWriteError`; `.exists` when the name is taken.
+    /// - Throws: `.exists` when the name is taken.
     package func makeSubdirectory(_ name: [UInt8]) throws(FileWriteError) -> TargetDirectory? {
         try check(name) { mkdirat(descriptor, name.cString, 0o777) }
         return try subdirectoryForAdding(name)
@@ -271,14 +256,14 @@ extension TargetDirectory {
 
     // MARK: Links
 
-    /// Makes a symbolic link; whatever has the name stays.
+    /// Creates a symbolic link, replacing nothing.
     ///
-    /// - Throws: `FileWriteError`; `.exists` when the name is taken.
+    /// - Throws: `.exists` when the name is taken.
     package func makeLink(_ name: [UInt8], to target: [UInt8]) throws(FileWriteError) {
         try check(name) { symlinkat(target.cString, descriptor, name.cString) }
     }
 
-    /// What a symbolic link says, as bytes; nil when there is no link of that name.
+    /// As bytes; nil when there is no link of that name.
     package func target(ofLink name: [UInt8]) throws(FileWriteError) -> [UInt8]? {
         // PATH_MAX, which no target reaches.
         var characters = [CChar](repeating: 0, count: 4096)
@@ -290,7 +275,7 @@ extension TargetDirectory {
         return characters[..<count].map(UInt8.init(bitPattern:))
     }
 
-    /// What an entry is; nil when there is none.
+    /// nil when there is no such entry.
     package func kind(of name: [UInt8]) throws(FileWriteError) -> FileKind? {
         try systemStatus(of: name).map { FileKind(mode: $0.st_mode) }
     }
@@ -300,7 +285,7 @@ extension TargetDirectory {
         try systemStatus(of: name).map { $0.st_uid != geteuid() } ?? false
     }
 
-    /// Whether going up so many times leads to the directory of a path.
+    /// Whether going up `levels` times leads to the directory of a path.
     package func ancestor(_ levels: Int, isDirectory path: [UInt8]) -> Bool {
         var above = stat()
         var named = stat()
@@ -315,18 +300,14 @@ extension TargetDirectory {
 
     /// The content of a regular file; nil when there is none of that name.
     ///
-    /// - Parameters:
-    ///   - name: Of the file.
-    ///   - longest: A longer file is refused unread.
-    /// - Returns: All of it.
-    /// - Throws: `FileWriteError`; `.unsafe` for a link, a directory, a FIFO or what is too long.
+    /// - Throws: `.unsafe` for a link, a directory, a FIFO, or a file of more than `longest` bytes, which is not read.
     package func content(of name: [UInt8], longest: Int) throws(FileWriteError) -> [UInt8]? {
         // O_NONBLOCK: the open of a FIFO would wait for its writer.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
         let opened = openat(descriptor, name.cString, flags, 0)
         guard opened >= 0 else {
             if errno == ENOENT { return nil }
-            // ENXIO is what a socket says.
+            // ENXIO is the error of a socket.
             throw FileWriteError(errno: errno == ENXIO ? ELOOP : errno, path: path(of: name))
         }
         defer { close(opened) }
@@ -344,7 +325,7 @@ extension TargetDirectory {
 
     // MARK: Rights
 
-    /// What decides who may do what in the directory, as far as the system tells.
+    /// The permissions of the directory, as far as the system reports them.
     package func rights() throws(FileWriteError) -> DirectoryRights {
         var status = stat()
         try check { fstat(descriptor, &status) }
@@ -385,6 +366,6 @@ package struct DirectoryRights: Sendable, Equatable {
     /// Whether this process may reach its entries.
     package var isSearchable: Bool
 
-    /// Whether somebody else's entries cannot be removed (sticky bit).
+    /// Whether entries of other users cannot be removed (sticky bit).
     package var keepsEntriesOfOthers: Bool { mode & 0o1000 != 0 && owner != geteuid() && geteuid() != 0 }
 }

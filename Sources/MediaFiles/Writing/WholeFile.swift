@@ -1,31 +1,29 @@
 internal import Foundation
 internal import Glibc
 
-/// Small files that are written at once: whole under their name, or not there.
+/// Small files that are written at once: complete under their name, or not there.
 package struct WholeFile: Sendable {
     /// Who may read it.
     package enum Audience: Sendable {
         /// This user alone (0600).
         case owner
-        /// Whoever may read any new file of this user.
+        /// Everyone who may read any new file of this user.
         case everybody
     }
 
-    /// Where it is to be.
     package var directory: TargetDirectory
-    /// What it has for a name while it is written. What a process that died has left under it is written over.
+    /// The name while it is written. Leftovers of a crashed process are overwritten.
     package var temporaryName: String
-    /// Who may read it.
     package var audience: Audience
 
-    /// Describes a file; without a temporary name it has one that nobody else uses.
+    /// Without a temporary name, it gets one that nothing else uses.
     package init(in directory: TargetDirectory, temporaryName: String? = nil, audience: Audience) {
         self.directory = directory
         self.temporaryName = temporaryName ?? ".\(UUID().uuidString.lowercased()).part"
         self.audience = audience
     }
 
-    /// Describes the file at a path, whose directory exists, and returns its name too.
+    /// The file at a path, whose directory exists, and its name.
     package static func at(_ path: [UInt8], audience: Audience) throws(FileWriteError) -> (WholeFile, name: [UInt8]) {
         let name = path.nameOfPath
         guard !name.isEmpty else { throw FileWriteError(.io(errno: EISDIR), path: path) }
@@ -37,16 +35,13 @@ package struct WholeFile: Sendable {
         return (WholeFile(in: directory, audience: audience), name)
     }
 
-    /// Tries the place, and leaves nothing there.
+    /// Tests whether the file can be created, and leaves nothing there.
     package func probe() throws(FileWriteError) { try PartialFile.open(temporaryName, in: directory).discard() }
 
-    /// Writes the file, gives it its name, and waits for the disk. Blocks.
+    /// Writes the file, renames it, and waits for the disk. Blocks. `name` need not be UTF-8. If `isReplacing`, readers
+    /// find the old file or the new one, also after a crash.
     ///
-    /// - Parameters:
-    ///   - bytes: The content.
-    ///   - name: Need not be UTF-8.
-    ///   - isReplacing: Whether a file that has the name goes; readers find the one or the other, and after a crash too.
-    /// - Throws: `FileWriteError`: `.exists` when the name is taken and nothing is replaced. Nothing has changed then.
+    /// - Throws: `.exists` when the name is taken and nothing is replaced. Nothing has changed after an error.
     package func write(_ bytes: [UInt8], as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
         let file = try PartialFile.open(temporaryName, in: directory)
         do throws(FileWriteError) {
@@ -58,12 +53,8 @@ package struct WholeFile: Sendable {
         }
     }
 
-    /// Writes a file as above from pieces, of which only one is in memory.
+    /// Writes a file as above from pieces, of which only one is in memory. `nextBytes` returns nil after the last one.
     ///
-    /// - Parameters:
-    ///   - name: Need not be UTF-8.
-    ///   - isReplacing: As above.
-    ///   - nextBytes: Returns the next piece, and nil after the last.
     /// - Throws: `FileWriteError` as above, and what `nextBytes` throws. Nothing has changed then.
     package func write(
         as name: [UInt8],
@@ -95,9 +86,7 @@ package struct WholeFile: Sendable {
 }
 
 extension PartialFile {
-    /// Makes bytes the whole content.
-    ///
-    /// - Throws: `FileWriteError`; a part may have been written.
+    /// Replaces the whole content. When this throws, a part may have been written.
     package func write(all bytes: [UInt8]) throws(FileWriteError) {
         try truncate(to: 0)
         let result = bytes.withUnsafeBytes { buffer in

@@ -4,7 +4,7 @@ public import Foundation
 public struct CaptureDeviceRecord: Sendable, Equatable {
     /// Where the key is.
     public enum KeySource: Sendable, Equatable {
-        /// A PKCS#8 file; a name alone lies in the directory of keys.
+        /// A PKCS#8 file; a name alone is in the directory of keys.
         case file(String)
         /// Reached by an OpenSSL provider.
         case provider(uri: String, provider: String)
@@ -90,7 +90,7 @@ extension CaptureDeviceRecord.KeySource: Codable {
         }
     }
 
-    /// Writes the keys of its own case only.
+    /// Writes the keys of its case only.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .file(let name): try Members(file: name).encode(to: encoder)

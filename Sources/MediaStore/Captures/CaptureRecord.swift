@@ -10,7 +10,7 @@ package enum CaptureID {
     }
 }
 
-/// What this machine keeps about one capture. The media itself lies encrypted in the vault.
+/// What this machine stores about one capture. The media itself is encrypted in the vault.
 public struct CaptureRecord: Sendable, Equatable {
     /// How far it has got.
     public enum State: String, Sendable, CaseIterable, Codable {
@@ -22,13 +22,13 @@ public struct CaptureRecord: Sendable, Equatable {
         case submitted
         /// At the server.
         case accepted
-        /// The server refused it for good.
+        /// The server refused it permanently.
         case rejected
-        /// The answer was lost, or the server said 500 where that may mean "already there".
+        /// The response was lost, or was a 500 where that may mean that the capture is already on the server.
         case unknownOutcome = "unknown_outcome"
     }
 
-    /// How a capture is told to a server.
+    /// How a capture is submitted to a server.
     public enum Mode: String, Sendable, CaseIterable, Codable {
         /// Hash, depth analysis and what the settings allow; the media stays here.
         case hashOnly = "hash_only"
@@ -42,7 +42,8 @@ public struct CaptureRecord: Sendable, Equatable {
     public var server: String
     /// The server's profile (`mediactl-1`, `reference`).
     public var profile: String
-    /// nil in a record of before modes: local only until the user says otherwise (hash-only contract section 8).
+    /// nil in a record made before modes existed: local only until the user decides otherwise (hash-only contract
+    /// section 8).
     public var mode: Mode?
     /// How far it has got.
     public var state = State.pending
@@ -70,7 +71,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var deviceID: String?
     /// SEC 1, 65 bytes, of the key that signed it.
     public var publicKey: [UInt8]?
-    /// The relying party id that the assertion names.
+    /// The relying party id of the assertion.
     public var rpID: String?
     /// Counter of the payload's assertion.
     public var counter: UInt32?
@@ -90,7 +91,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var serverCaptureID: String?
     /// Where the server shows it to everybody.
     public var verificationURL: String?
-    /// Of the last answer.
+    /// Of the last response.
     public var httpStatus: Int?
     /// Code of the last error.
     public var errorCode: String?
@@ -178,10 +179,10 @@ extension LibraryStore {
         }
     }
 
-    /// Keeps a capture, in place of an earlier state of the same id; on the disk when this returns. Times are kept to the
-    /// millisecond.
+    /// Stores a capture, in place of an earlier state of the same id; on disk when this returns. Times are stored to
+    /// the millisecond.
     ///
-    /// - Throws: `StoreError`; `.other` for an id that is no UUID in lower case.
+    /// - Throws: `StoreError`; `.other` for an id that is not a UUID in lower case.
     public func keep(_ capture: CaptureRecord) throws(StoreError) {
         try checkID(capture.id, of: "capture")
         // The row keeps its place among those of the same time.

@@ -2,11 +2,11 @@ import Glibc
 import MediaSystem
 import Synchronization
 
-/// The signature counter of one device, in a file of its own that is locked for as long as an exchange with the server
-/// lasts: a server takes counters only in ascending order (hash-only contract 3.1, trap 12).
+/// The signature counter of one device, in its own file that is locked during an exchange with the server: a server
+/// accepts counters only in ascending order (hash-only contract 3.1, trap 12).
 ///
-/// The file holds the last counter taken, in decimal, and a line feed. It is only ever replaced as a whole; the lock is
-/// therefore on another file, among the locks of the data directory.
+/// The file contains the last counter taken, in decimal, and a line feed. It is only ever replaced as a whole; the lock
+/// is therefore on another file, among the locks of the data directory.
 package final class CounterFile: Sendable {
     private struct State {
         var lock: LockedFile?
@@ -23,9 +23,9 @@ package final class CounterFile: Sendable {
         state = Mutex(State(lock: lock, last: last))
     }
 
-    /// Opens and locks the counter of a device (UUID in either case), waiting for another process, or object, that
-    /// holds it: `.busy` after `patience`. No thread waits; cancelling ends the waiting. A file that holds no counter
-    /// is `.corrupt`, and never reset.
+    /// Opens and locks the counter of a device (UUID in either case), waiting for another process, or object, that has
+    /// locked it: `.busy` after `patience`. No thread waits; cancelling ends the wait. A file without a counter is
+    /// `.corrupt`, and never reset.
     package static func lock(
         device: String,
         in directory: DataDirectory,
@@ -107,8 +107,8 @@ private enum CounterText {
         return value
     }
 
-    /// Puts a new file in the place of the old one and waits for the disk. Whatever happens on the way, the file holds
-    /// the old counter or the new one; `replaced` is called once it may hold the new one.
+    /// Replaces the file and waits for the disk. In any case the file contains the old counter or the new one;
+    /// `replaced` is called once it may contain the new one.
     static func replace(
         _ path: String,
         with value: UInt32,
@@ -132,7 +132,7 @@ private enum CounterText {
     }
 
     private static func write(_ text: String, to descriptor: Int32, path: String) throws(StoreError) {
-        // The umask may have taken the owner's own rights away.
+        // The umask may have removed the owner's own permissions.
         try StoreError.check(path, "cannot set permissions", fchmod(descriptor, 0o600))
         let failure = Array(text.utf8).withUnsafeBytes { FileBytes.write($0, to: descriptor, at: 0).failure }
         if let failure { throw StoreError(errno: failure.code, path: path, action: "cannot write") }

@@ -189,7 +189,7 @@ extension StoreSchema {
             CREATE INDEX photo_deletions_by_digest ON photo_deletions (sha256, server);
             """,
         ],
-        // Checked before migrating, so that only tables of the first schema may stand here.
+        // Checked before migrating, so that only tables of the first schema may be listed.
         checkedTables: ["logins", "device_tokens"]
     )
 }

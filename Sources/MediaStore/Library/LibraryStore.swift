@@ -1,13 +1,13 @@
 import Foundation
 import GRDB
 
-/// `library.sqlite`: what cannot be had again from a server: logins, which local file is which photo, captures and devices,
-/// tapes and their albums. Safe for many processes and tasks at once.
+/// `library.sqlite`: what cannot be fetched again from a server: logins, which local file is which photo, captures and
+/// devices, tapes and their albums. Safe for many processes and tasks at once.
 ///
 /// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). The
-/// methods without `async` block their thread for as long as another process holds the database, 30 seconds at most.
+/// methods without `async` block their thread while another process has locked the database, 30 seconds at most.
 public final class LibraryStore: Sendable {
-    /// What was put right while opening.
+    /// What was repaired while opening.
     public let warnings: [String]
 
     let connection: StoreConnection
@@ -102,9 +102,9 @@ extension LibraryStore {
         return isRemoved
     }
 
-    /// The token under which this machine is registered at a server; a new one (`mediactl-` and a random UUID) is made
-    /// and kept when there is none, or in place of one that belongs to another user (photosync contract 1.3). Not a
-    /// secret as the key is, but whoever sends it is taken for this machine.
+    /// The token under which this machine is registered with a server; a new one (`mediactl-` and a random UUID) is
+    /// created and stored when there is none, or in place of one that belongs to another user (photosync contract 1.3).
+    /// Not a secret as the key is, but a machine that sends it is taken for this one.
     public func deviceToken(for server: String, isRenewed: Bool) throws(StoreError) -> String {
         let new = "mediactl-" + UUID().uuidString.lowercased()
         return try connection.write { db in

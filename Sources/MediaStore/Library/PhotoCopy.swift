@@ -39,16 +39,17 @@ public struct PhotoCopy: Sendable, Equatable {
     /// SHA-256 of the local bytes, 64 lower-case hexadecimal characters; nil before they are all there. A server
     /// rewrites files, so this may differ from `serverSHA256` (photosync contract section 6).
     public var sha256: String?
-    /// SHA-256 that the server tells for the photo.
+    /// SHA-256 of the photo as reported by the server.
     public var serverSHA256: String
     /// The local file when it was last known to have these bytes.
     public var identity: FileIdentity? {
         get { storedIdentity }
         set { storedIdentity = newValue }
     }
-    /// What the server said of the file when its download began, for resuming: `Last-Modified`, and the whole length.
+    /// The server's description of the file when its download began, for resuming: `Last-Modified`, and the whole
+    /// length.
     public var lastModified: String?
-    /// Length of the server's file in bytes, as the download was told.
+    /// Length of the server's file in bytes, as reported for the download.
     public var totalBytes: Int64?
 
     var device: Int64?
@@ -127,8 +128,8 @@ extension LibraryStore {
         }
     }
 
-    /// Calls `body` with all copies of a server's photos, by path, a block of up to 500 at a time. A copy that is kept
-    /// meanwhile may be left out.
+    /// Calls `body` with all copies of a server's photos, by path, in blocks of up to 500. A copy that is stored
+    /// meanwhile may be missed.
     ///
     /// - Throws: `StoreError`, and what `body` throws.
     public func forEachBlockOfCopies(of server: String, _ body: ([PhotoCopy]) throws -> Void) throws {

@@ -41,7 +41,7 @@ final class DatabaseBytes {
         return descriptor
     }
 
-    /// What the header says if that can be true; otherwise what SQLite uses, as mediactl never asks for another.
+    /// The size in the header if it is possible; otherwise SQLite's default, since mediactl never sets another.
     private static func pageSize(_ descriptor: Int32) -> Int {
         guard let header = try? FileBytes.read(descriptor, at: 0, count: 18), header.count == 18,
             header.starts(with: Array("SQLite format 3\0".utf8))
@@ -305,9 +305,9 @@ enum DatabaseRecord {
 
 /// The frames of a write-ahead log (sqlite.org/fileformat2.html, section 4.1), also of one that is damaged.
 ///
-/// SQLite reads a log up to the first frame whose checksum is wrong and overwrites the rest, as after a power cut. Frames
-/// behind a damaged one were committed all the same: the checksum of each continues that of the frame before it, so that
-/// they can still be verified one by one.
+/// SQLite reads a log up to the first frame whose checksum is wrong and overwrites the rest, as after a power failure.
+/// Frames after a damaged one were committed nevertheless: the checksum of each continues that of the frame before it,
+/// so that they can still be verified one by one.
 struct LogFrames {
     struct Frame {
         var page: Int
@@ -322,9 +322,9 @@ struct LogFrames {
 
     /// What SQLite reads: the newest frame of each page in its committed transactions.
     private(set) var pages: [Int: Int64] = [:]
-    /// Behind the end that SQLite sees, in the order they were written.
+    /// After the end that SQLite sees, in the order they were written.
     private(set) var rest: [Frame] = []
-    /// Whether a transaction ends in `rest`. Without one, it is what a transaction left that was rolled back.
+    /// Whether a transaction ends in `rest`. Otherwise it is the rest of a transaction that was rolled back.
     private(set) var restHasCommit = false
 
     /// Reads a log; one without a single frame is empty.

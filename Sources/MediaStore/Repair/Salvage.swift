@@ -6,7 +6,7 @@ import MediaSystem
 
 /// A row of `tokens.sqlite` that was recognized by the number and types of its values.
 enum SalvagedRow {
-    /// Columns of `tokens` behind the row number, in their order.
+    /// Columns of `tokens` after the row number, in their order.
     case token(TokenEntry, isTrusted: Bool)
     case upload(UploadRecord)
     case tus(uploadID: String, parts: String, finalID: String?, finalizeStartedAt: Int64?)
@@ -325,20 +325,20 @@ struct SalvageSink {
     }
 }
 
-/// What SQLite would drop from a damaged write-ahead log: the transactions behind the first frame that is damaged.
-/// After a power cut, this is at most one transaction of which nobody was told, and storing its tokens does no harm.
+/// The transactions that SQLite would drop from a damaged write-ahead log: those after the first damaged frame. After a
+/// power failure, this is at most one transaction that was never reported, and storing its tokens does no harm.
 struct LogSalvage {
     private let rows: [SalvagedRow]
     private let path: String
 
-    /// Looks at the log before SQLite does; nil if nothing would be lost.
+    /// Reads the log before SQLite does; nil if nothing would be lost.
     init?(in directory: DataDirectory) throws(StoreError) {
         path = directory.file(StoreSchema.tokens.fileName)
         guard let status = try FileStatus(at: path + "-wal"), status.isRegularFile, status.isOwnedByUser,
             status.size > Int64(LogFrames.headerSize)
         else { return nil }
         let descriptor = open(path + "-wal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        // A log that cannot be opened keeps SQLite from opening the database, which says why.
+        // A log that cannot be opened prevents SQLite from opening the database, with a better error.
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         let pageSize = 4096

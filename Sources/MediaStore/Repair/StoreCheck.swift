@@ -14,7 +14,7 @@ package struct StoreCheck: Sendable {
     /// Whether the store never had a row, also because it was created again after a loss.
     package var isEmpty: Bool
     package var backups: [StoreBackups.Backup]
-    /// What is wrong, in SQLite's words; empty for a store that is whole.
+    /// SQLite's messages; empty for an intact store.
     package var findings: [String]
 
     /// Reads the whole store. Changes nothing.

@@ -187,7 +187,7 @@ package struct StoreRepair {
         return report
     }
 
-    /// Notes a token that an entry of an index stands for and that was not found.
+    /// Records a token that an index lists and that was not found.
     private static func noteLoss(_ row: StoredRow, _ db: Database, _ report: inout Report) throws {
         guard row.rowID == nil, let key = TokenKey(row.values), key.last < TokenKey.largestRowID else { return }
         let condition = "host = ?1 AND file_id = ?2 AND checksum_sha256 = ?3"
@@ -214,7 +214,7 @@ package struct StoreRepair {
         // The old log must not meet the new database: it would be replayed over it.
         for suffix in StoreConnection.companions + [""] {
             guard let status = try FileStatus(at: path + suffix) else { continue }
-            // The index of the log is built anew from it.
+            // The index of the log is rebuilt from it.
             if suffix == "-shm", status.isRegularFile { continue }
             // Opening creates an empty log; there is nothing in it to keep.
             if suffix == "-wal", status.isRegularFile, status.size == 0, unlink(path + suffix) == 0 { continue }

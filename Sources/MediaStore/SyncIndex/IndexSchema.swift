@@ -2,8 +2,8 @@ import GRDB
 import Glibc
 
 extension StoreSchema {
-    /// `index.sqlite`. Photos lie in the order in which they came, which is the order of a listing (photosync contract
-    /// section 5), so a page touches few places of the file, both when it is new and when it is known.
+    /// `index.sqlite`. Photos are stored in the order of their arrival, which is the order of a listing (photosync
+    /// contract section 5), so a page touches few places of the file, both when it is new and when it is known.
     ///
     /// - `photos.id` and `photos.digest` are 16 and 32 bytes where they have the usual form, else the text.
     /// - A time is kept as text only where its microseconds do not give the text back.
@@ -88,20 +88,20 @@ extension StoreSchema {
     )
 }
 
-/// The indexes over ids and digests. Both have random keys: filled photo by photo they cost ten times what the photo
-/// itself does, so a run that brings more photos than are known drops them, and they are built in one go: ids at its
-/// last page, digests when somebody asks for one.
+/// The indexes over ids and digests. Both have random keys: filled photo by photo they cost ten times as much as the
+/// photo itself, so a run that adds more photos than are known drops them, and they are built at once: ids at its last
+/// page, digests when one is requested.
 struct PhotoIndexes {
     private let db: Database
 
-    /// Below this many new photos the indexes are kept: a page or two are no bulk.
+    /// Below this many new photos the indexes are kept: dropping them for a page or two is slower.
     static let bulk: Int64 = 10_000
 
     init(_ db: Database) {
         self.db = db
     }
 
-    /// To be called before each page. Tells whether the index over ids is there, and photos can be found by id.
+    /// To be called before each page. Returns whether the index over ids exists, so that photos can be found by id.
     func prepareIDs(for run: RunRow) throws -> Bool {
         guard run.pagesSeen == 0 else { return try has(Self.ids) }
         let expected = try run.totalCount - OriginTable.presentCount(ofServer: run.server, db)
@@ -125,7 +125,7 @@ struct PhotoIndexes {
         try db.execute(sql: "PRAGMA threads = 1; PRAGMA cache_size = \(cacheSize / 4)")
         defer { try? db.execute(sql: "PRAGMA threads = 0; PRAGMA cache_size = \(cacheSize)") }
         do {
-            // Tells on the way whether an id is there twice, which is rare.
+            // Also shows whether an id occurs twice, which is rare.
             try db.execute(sql: "CREATE UNIQUE INDEX \(Self.ids) ON photos (server, id)")
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
             try db.execute(sql: "CREATE INDEX \(Self.ids) ON photos (server, id)")
@@ -159,7 +159,7 @@ struct PhotoIndexes {
             let (number, isGone): (Int64, Bool) = (row["number"], row["is_gone"])
             origins.add(present: isGone ? 0 : -1, gone: isGone ? -1 : 0, to: row["origin"])
             try db.execute(sql: "DELETE FROM photos WHERE number = ?", arguments: [number])
-            // Counted as added both times, or known from before and told differently.
+            // Counted as added both times, or already known and changed.
             let isCountedTwice = try seen.contains(number)
             try db.execute(
                 sql: """
@@ -207,7 +207,7 @@ struct IndexRepair {
         }
     }
 
-    /// Has the whole content checked at the next start when an error says that it is corrupt.
+    /// Makes the next start check the whole content when an error says that it is corrupt.
     static func noteCorruption(_ error: StoreError, path: String) {
         guard error.kind == .corrupt else { return }
         let descriptor = Glibc.open(suspicion(path), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -6,13 +6,13 @@ struct PhotoReader {
         photos.id, digest, photos.name, size, taken_us, taken_text, uploaded_us, uploaded_text, width, height, \
         device_id, origins.name, platform
         """
-    /// `CROSS JOIN`: photos are gone through, and the origin of each is looked up, never the other way round.
+    /// `CROSS JOIN`: photos are scanned, and the origin of each is looked up, never the other way round.
     private static let tables = "CROSS JOIN origins ON origins.number = photos.origin"
 
     private let statement: RawStatement
 
-    /// Goes through an index, or the table when it is empty. The values of the condition's parameters come with
-    /// `read`; the ending is order and limit.
+    /// Scans an index, or the table when it is empty. The values of the condition's parameters come with `read`; the
+    /// ending is order and limit.
     init(_ db: Database, index: String, where condition: String, ending: String = "") throws {
         let source = index.isEmpty ? "photos" : "photos INDEXED BY \(index)"
         let sql = "SELECT \(Self.columns) FROM \(source) \(Self.tables) WHERE \(condition) \(ending)"
@@ -48,7 +48,7 @@ struct PhotoReader {
     }
 }
 
-/// Which photos are wanted.
+/// Selects photos.
 public struct PhotoFilter: Sendable, Equatable {
     /// Origin of a photo.
     public enum Origin: Sendable, Equatable {

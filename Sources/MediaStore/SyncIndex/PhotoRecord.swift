@@ -7,7 +7,7 @@ public struct PhotoTime: Sendable, Hashable, Comparable {
     /// Microseconds since 1970, UTC; further digits are cut off. Negative before 1970.
     public var microseconds: Int64
 
-    /// Makes a time of two forms that say the same.
+    /// Makes a time of two equivalent forms.
     public init(text: String, microseconds: Int64) {
         self.text = text
         self.microseconds = microseconds
@@ -79,7 +79,7 @@ public struct PhotoRecord: Sendable, Hashable {
     }
 }
 
-/// How ids, digests and times are kept: in few bytes where they have their usual form.
+/// How ids, digests and times are stored: in few bytes where they have their usual form.
 enum PhotoCoding {
     /// The 16 bytes of a lower-case UUID; any other text as it is.
     static func id(_ text: String) -> RawValue { packed(text, byteCount: 16) }

@@ -3,7 +3,7 @@ internal import GRDBSQLite
 
 /// Stores the photos of one page of a run, within one transaction and by its thread.
 final class PhotoWriter {
-    /// What a page has brought.
+    /// The result of a page.
     struct Outcome {
         /// Photos that the run had not seen before.
         var seen: Int64 = 0
@@ -18,7 +18,7 @@ final class PhotoWriter {
         let number: Int64
         let origin: Int64
         let isGone: Bool
-        /// Whether it is told as before, but for its origin.
+        /// Whether it is unchanged except for its origin.
         let isSame: Bool
 
         init(_ row: RawStatement) {
@@ -40,7 +40,7 @@ final class PhotoWriter {
     private let update: RawStatement
     private let move: RawStatement
 
-    /// `hasIDs` says whether the index over ids is there. Without it a photo whose `uploadedAt` has changed is stored
+    /// `hasIDs` is whether the index over ids exists. Without it a photo whose `uploadedAt` has changed is stored
     /// twice, until `PhotoIndexes.finishIDs`.
     init(_ db: Database, server: Int64, horizon: Int64, hasIDs: Bool) throws {
         self.server = server
@@ -78,7 +78,7 @@ final class PhotoWriter {
         }
     }
 
-    /// - Returns: false when it is known.
+    /// False when it is known.
     private func add(_ values: [RawValue], _ origin: Int64) throws -> Bool {
         guard try insert.run(values) == 1 else { return false }
         outcome.added += 1
@@ -103,7 +103,7 @@ final class PhotoWriter {
 struct RawStatement {
     private let statement: OpaquePointer
     private let connection: OpaquePointer?
-    /// Keeps `statement` from being finalised.
+    /// Keeps `statement` from being finalized.
     private let owner: Statement
 
     init(_ db: Database, _ sql: String) throws {
@@ -146,7 +146,7 @@ struct RawStatement {
         }
     }
 
-    /// Goes to the next row; false at the end.
+    /// False at the end.
     private func step() throws -> Bool {
         switch sqlite3_step(statement) {
         case SQLITE_ROW: return true
@@ -158,7 +158,6 @@ struct RawStatement {
         }
     }
 
-    /// The number of the row that was last inserted.
     var insertedNumber: Int64 { sqlite3_last_insert_rowid(connection) }
 
     // MARK: Columns of the row, counted from 0
@@ -182,7 +181,6 @@ struct RawStatement {
     func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 }
 
-/// A value of SQLite.
 enum RawValue: Equatable {
     case null
     case integer(Int64)

@@ -2,20 +2,20 @@ public import Foundation
 import GRDB
 import Glibc
 
-/// `index.sqlite`: what the photo servers said they have. It can be built anew from them, so a corrupt one is set aside
+/// `index.sqlite`: the photos that the servers have listed. It can be rebuilt from them, so a corrupt one is set aside
 /// and replaced, with a warning. Safe for many processes and tasks at once.
 ///
-/// A change is durable against the death of the process when a method returns, not against a power cut
+/// A change is durable against the death of the process when a method returns, not against a power failure
 /// (`synchronous=NORMAL`): the next run then repeats some pages.
 ///
 /// The methods block their thread: for as long as their work takes, and for as long as another process is writing, 30
-/// seconds at most; a task calls them on a thread of its own.
+/// seconds at most; a task calls them on a separate thread.
 public final class SyncIndex: Sendable {
-    /// What was put right while opening.
+    /// What was repaired while opening.
     public let warnings: [String]
 
     private let connection: StoreConnection
-    /// Whether it goes with this object, and damage to it is nothing for the next start.
+    /// Whether it is deleted with this object, so that damage is not noted for the next start.
     private let isTemporary: Bool
     /// Where the locks are; nil for a temporary index, which has one user.
     let directory: DataDirectory?
@@ -42,7 +42,7 @@ public final class SyncIndex: Sendable {
         warnings = []
     }
 
-    /// An empty index that is nobody else's, and of which nothing is left when it is given up or the process dies.
+    /// An empty index for this process only; nothing of it is left when it is freed or the process dies.
     ///
     /// - Throws: `StoreError`; its methods throw `.full` when the temporary directory (`TMPDIR`) has no room.
     public static func temporary() throws(StoreError) -> SyncIndex {
@@ -75,10 +75,10 @@ public struct SyncState: Sendable, Equatable {
     public var account: String
     /// When a run, of either kind, last came to its end; nil when none has. What was uploaded before is in the index.
     public var lastCompleteAt: Date?
-    /// When the last full run that came to its end was begun: what was deleted before is marked as gone. What was
-    /// deleted while it ran need not be.
+    /// When the last completed full run started: what was deleted before is marked as gone. What was deleted while it
+    /// ran need not be.
     public var lastFullAt: Date?
-    /// Whether a run has begun and not come to its end.
+    /// Whether a run has started and is not complete.
     public var hasUnfinishedRun = false
     /// The latest `uploadedAt` that a complete run has seen; the next incremental run begins before it.
     public var watermark: PhotoTime?
@@ -94,7 +94,7 @@ public struct PhotoCounts: Sendable, Equatable {
     public var otherDevices: Int64 = 0
     /// From no device.
     public var legacy: Int64 = 0
-    /// No longer on the server, as far as a full run could tell; not in `total`.
+    /// No longer on the server, as far as a full run could determine; not in `total`.
     public var gone: Int64 = 0
     /// All that are there.
     public var total: Int64 { thisDevice + otherDevices + legacy }
@@ -224,7 +224,7 @@ extension SyncIndex {
         }
     }
 
-    /// Keeps what an upload has shown. A server that was never synchronised is passed over.
+    /// Stores what an upload has shown. A server that was never synced is skipped.
     public func setOwnsUploads(_ isOwned: Bool, at server: String) throws(StoreError) {
         try write { db in
             try db.execute(

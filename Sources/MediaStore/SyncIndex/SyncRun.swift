@@ -1,9 +1,9 @@
 public import Foundation
 import GRDB
 
-/// One run through a server's listing, as it stands in the index.
+/// One run through a server's listing, as stored in the index.
 public struct SyncRun: Sendable, Equatable {
-    /// What a run asks for.
+    /// What a run lists.
     public enum Kind: Sendable, Equatable {
         /// Everything. Finds deletions and changed origins.
         case full
@@ -15,7 +15,7 @@ public struct SyncRun: Sendable, Equatable {
     public var number: Int64
     /// Address of the server.
     public var server: String
-    /// What it asks for.
+    /// What it lists.
     public var kind: Kind
     /// Where the next page begins; nil at the start, and when `isAtEnd`.
     public var cursor: String?
@@ -35,7 +35,7 @@ public struct SyncRun: Sendable, Equatable {
 public struct SyncChanges: Sendable, Equatable {
     /// Photos that were not known before.
     public var added: Int64 = 0
-    /// Photos that were known and are told differently now.
+    /// Photos that were known and have changed.
     public var changed: Int64 = 0
     /// Photos that a full run did not see any more.
     public var gone: Int64 = 0
@@ -153,8 +153,8 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 
     // MARK: Values
 
-    /// Whether this unfinished run can go on as a run of a kind. After a day too much may have been deleted of what it
-    /// saw first, and what it says of itself would not be worth much.
+    /// Whether this unfinished run can be resumed as a run of a kind. After a day too many of the photos that it saw
+    /// first may have been deleted, so that its result would be of little use.
     func goesOn(as kind: SyncRun.Kind, now: Date) -> Bool {
         (cursor != nil || isAtEnd) && self.kind == kind
             && abs(now.timeIntervalSince(Date(milliseconds: begunAt))) <= Self.day
@@ -162,8 +162,8 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 
     private static let day: TimeInterval = 86_400
 
-    /// The latest `uploadedAt` that the next run may go on from, in microseconds. A photo of a later time was stored
-    /// while the server's clock was wrong; whoever went on from it would miss all uploads until then.
+    /// The latest `uploadedAt` from which the next run may continue, in microseconds. A photo with a later time was
+    /// stored while the server's clock was wrong; a run that continued from it would miss all uploads until then.
     var horizon: Int64 { (begunAt + Int64(Self.day) * 1000) * 1000 }
 
     private var kind: SyncRun.Kind { since.map(SyncRun.Kind.since) ?? .full }
@@ -201,10 +201,10 @@ extension PhotoTime {
 }
 
 extension SyncIndex {
-    /// Begins a run, or resumes the one that did not finish when it is of the same kind and account, has stored a page
-    /// and was begun not more than a day ago; never when `restarts`. Either way it gets a new number, and a process
-    /// that still appends under the old one is refused. The account tells one user of the server from another (the
-    /// device id): rows of another account are removed.
+    /// Starts a run, or resumes the one that did not finish when it is of the same kind and account, has stored a page
+    /// and was started not more than a day ago; never when `restarts`. Either way it gets a new number, and a process
+    /// that still appends under the old one is refused. The account distinguishes users of the server (the device id):
+    /// rows of another account are removed.
     public func begin(
         _ server: String,
         account: String,
@@ -224,9 +224,9 @@ extension SyncIndex {
         }
     }
 
-    /// Stores a page and the cursor behind it (nil after the last page), in one transaction, and returns the run as it
-    /// stands then. A photo that the run has stored already is updated and counts once. `.busy` when another process
-    /// has begun a run for this server since (its run goes on).
+    /// Stores a page and the cursor after it (nil after the last page), in one transaction, and returns the updated
+    /// run. A photo that the run has stored already is updated and counts once. `.busy` when another process has begun
+    /// a run for this server since (its run continues).
     package func append(
         _ photos: [PhotoRecord],
         cursor: String?,

@@ -16,7 +16,7 @@ public struct AlbumLink: Sendable, Equatable {
     public var hint: [UInt8]?
     /// When it was made.
     public var createdAt: Date
-    /// When the library last said that it is there.
+    /// When the library last confirmed that it exists.
     public var verifiedAt: Date?
 
     /// Makes a link.
@@ -47,7 +47,7 @@ public struct AlbumIntent: Sendable, Equatable {
     public var tapeID: String
     /// One library instance.
     public var libraryID: String
-    /// The title asked for.
+    /// The requested title.
     public var title: String
     /// When it began.
     public var startedAt: Date
@@ -61,7 +61,7 @@ public struct AlbumIntent: Sendable, Equatable {
     }
 }
 
-/// A deletion owed (rule R11).
+/// A pending deletion (rule R11).
 public struct AlbumTombstone: Sendable, Equatable {
     /// One library instance.
     public var libraryID: String
@@ -71,12 +71,12 @@ public struct AlbumTombstone: Sendable, Equatable {
     public var tapeTitle: String
     /// Tries that failed.
     public var attempts = 0
-    /// What the last one said.
+    /// The error of the last attempt.
     public var lastError: String?
 }
 
-/// What was found at the address of a library: needed to tell whether the one there is still the same, and whether the
-/// rights have changed since access was refused (rule R10).
+/// What was found at the address of a library: shows whether the one there is still the same, and whether the
+/// permissions have changed since access was refused (rule R10).
 public struct AlbumLibraryRecord: Sendable, Equatable {
     /// `folder`, `immich`.
     public var kind: String
@@ -106,7 +106,7 @@ public struct ClipSettlement: Sendable, Equatable {
     public var assetID: [UInt8]?
     /// Tries that failed in a row.
     public var attempts: Int
-    /// Not tried again of itself before.
+    /// Not retried automatically before.
     public var nextAttemptAt: Date?
 
     /// Makes a settlement.

@@ -13,13 +13,13 @@ public struct ClipRecord: Sendable, Equatable {
         case live
     }
 
-    /// How it stands with the album of its tape (contract 2.2).
+    /// Its state in the album of its tape (contract 2.2).
     public enum Association: String, Sendable, CaseIterable {
         /// Not in the album yet.
         case pending
         /// In the album.
         case linked
-        /// The library refused it for good.
+        /// The library refused it permanently.
         case failed
         /// There is nothing to link: no identity, and uploading is off.
         case unlinkable
@@ -59,13 +59,13 @@ public struct ClipRecord: Sendable, Equatable {
     public var volume: Double?
     /// How long a still is shown.
     public var imageMilliseconds: Int64 = 4000
-    /// How it stands with the album.
+    /// Its state in the album.
     public var association = Association.pending
     /// Why it is not in the album.
     public var reason: AssociationReason?
     /// Tries that failed in a row.
     public var attempts = 0
-    /// Not tried again of itself before.
+    /// Not retried automatically before.
     public var nextAttemptAt: Date?
 
     /// Makes a clip that nothing is known of but its medium.
@@ -79,9 +79,9 @@ public struct ClipRecord: Sendable, Equatable {
 }
 
 extension ClipRecord {
-    /// How long it is seen, in milliseconds; nil is unknown. A still as long as it is shown, a live picture as long as
-    /// its video. Trims that would eat a clip leave nothing of it, and never less (tapes contract trap 20). The sums of
-    /// `LibraryStore.summaries` say the same in SQL.
+    /// Shown duration in milliseconds; nil is unknown. A still has its display time, a live picture the duration of its
+    /// video. Trims that exceed a clip leave nothing of it, and never less (tapes contract trap 20). The sums of
+    /// `LibraryStore.summaries` compute the same in SQL.
     package var shownMilliseconds: Int64? {
         switch kind {
         case .image: imageMilliseconds
@@ -91,8 +91,8 @@ extension ClipRecord {
     }
 }
 
-/// As with tapes, what only a later version knows is read as what asks for least and stays in the row; but a clip whose
-/// very kind is unknown cannot be used, and makes the clips of its tape unreadable.
+/// As with tapes, a value that only a later version knows is read as the least demanding one and stays in the row; but
+/// a clip of unknown kind cannot be used, and makes the clips of its tape unreadable.
 extension ClipRecord: Storable {
     static let table = "clips"
 
@@ -131,7 +131,7 @@ enum ClipRow {
 
     // MARK: States
 
-    /// Nothing of them is in an album.
+    /// None of them is in an album.
     static func makePending(_ db: Database, of tapeID: String) throws {
         try db.cachedStatement(
             sql: """
@@ -216,8 +216,8 @@ extension LibraryStore {
 
     /// Commits new clips with the state `pending`, at a position that is clamped to 0…count (nil is the end): the tape
     /// has received content, and is `pendingAssociation` unless associated already (rule R2.2). Their `tapeID`,
-    /// `position` and state are set here. Returns the clips as kept; nil when the tape is gone. `.other` for an id that
-    /// is no UUID in lower case, or that there is already.
+    /// `position` and state are set here. Returns the clips as stored; nil when the tape is gone. `.other` for an id
+    /// that is not a UUID in lower case, or that exists already.
     public func addClips(
         _ clips: [ClipRecord],
         to tapeID: String,
@@ -256,8 +256,8 @@ extension LibraryStore {
         }
     }
 
-    /// Removes clips of a tape, closes the gaps, and returns the removed clips in their order. An id that is not there,
-    /// or is in another tape, is left out.
+    /// Removes clips of a tape, closes the gaps, and returns the removed clips in their order. An id that does not
+    /// exist, or is in another tape, is skipped.
     public func removeClips(_ ids: [String], of tapeID: String, now: Date) throws(StoreError) -> [ClipRecord] {
         try connection.write { db in
             var removed: [ClipRecord] = []
@@ -287,10 +287,10 @@ extension LibraryStore {
         }
     }
 
-    /// Changes clips as they are by now, all in one transaction: everything but id, tape, position and association.
-    /// `updatedAt` of the tapes of those that differ afterwards moves. Returns the clips as they are now; one that is
-    /// gone is left out. A clip that is given another source is pending again and its assets are forgotten: libraries
-    /// name originals by their path, too.
+    /// Changes the current clips, all in one transaction: everything but id, tape, position and association. Updates
+    /// `updatedAt` of the tapes of those that differ afterwards. Returns the clips as they are now; one that is gone is
+    /// skipped. A clip that is given another source is pending again and its assets are forgotten: libraries also
+    /// identify originals by their path.
     @discardableResult
     public func changeClips(
         _ ids: [String],
@@ -327,8 +327,8 @@ extension LibraryStore {
         new.nextAttemptAt = isMoved ? nil : old.nextAttemptAt
     }
 
-    /// Keeps checksums, size and time that were found out; nothing else changes, `updatedAt` neither. A clip that is
-    /// gone, or has another source by now, is left out.
+    /// Stores computed checksums, size and time; nothing else changes, not even `updatedAt`. A clip that is gone, or
+    /// has another source by now, is skipped.
     public func keepChecksums(of clips: [ClipRecord]) throws(StoreError) {
         guard !clips.isEmpty else { return }
         try connection.write { db in
@@ -342,7 +342,7 @@ extension LibraryStore {
         }
     }
 
-    /// All clips of all tapes that have a source, for relinking; those of an unknown kind are left out.
+    /// All clips of all tapes that have a source, for relinking; those of an unknown kind are skipped.
     public func clipsWithSources() throws(StoreError) -> [ClipRecord] {
         let kinds = ClipRecord.Kind.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         return try connection.readBeside { db in

@@ -20,14 +20,14 @@ extension LibraryStore {
         try Stored.values(db, where: "\(condition) ORDER BY created_at, tape_id, library_id", arguments)
     }
 
-    /// Keeps the identifier of an album, in place of an earlier one of the same library, ends the intent, and makes the
-    /// tape `associated`.
+    /// Stores the identifier of an album, in place of an earlier one of the same library, ends the intent, and makes
+    /// the tape `associated`.
     ///
-    /// The clips of the tape are all pending again where the identifier differs from the earlier one, or where they were
-    /// last worked on with another library (rule R5): what was in that one need not be in this. A deletion of this album
-    /// that was owed is owed no more.
+    /// The clips of the tape are all pending again where the identifier differs from the earlier one, or where they
+    /// were last worked on with another library (rule R5): what was in that one need not be in this. A pending deletion
+    /// of this album is dropped.
     ///
-    /// - Returns: false when the tape is gone; nothing was kept then.
+    /// - Returns: false when the tape is gone; nothing was stored then.
     /// - Throws: `StoreError`; `.other` for an identifier that is empty.
     @discardableResult
     public func keep(_ link: AlbumLink) throws(StoreError) -> Bool {
@@ -73,7 +73,7 @@ extension LibraryStore {
         }
     }
 
-    /// Commits what became of clips in a library; one that is gone is left out.
+    /// Commits the results of clips in a library; one that is gone is skipped.
     public func settle(
         _ clips: [ClipSettlement],
         in libraryID: String,
@@ -137,7 +137,7 @@ extension LibraryStore {
         try connection.write { db in try Stored(intent).save(db) }
     }
 
-    /// Ends an intent without an album: the library has said that it made none.
+    /// Ends an intent without an album: the library has confirmed that it created none.
     public func removeAlbumIntent(of tapeID: String, in libraryID: String) throws(StoreError) {
         _ = try connection.write { db in try Stored<AlbumIntent>.deleteOne(db, key: Self.key(tapeID, libraryID)) }
     }
@@ -148,7 +148,7 @@ extension LibraryStore {
 
     // MARK: Tombstones
 
-    /// All deletions owed, the oldest first.
+    /// All pending deletions, the oldest first.
     public func albumTombstones() throws(StoreError) -> [AlbumTombstone] {
         try connection.readBeside { db in try Stored.values(db, where: "true ORDER BY rowid") }
     }
@@ -182,11 +182,11 @@ extension LibraryStore {
     }
 }
 
-/// What the work on albums asks of many tapes or clips at once.
+/// Queries of the work on albums that cover many tapes or clips.
 extension LibraryStore {
-    /// Tapes that have clips and are not wholly in an album of a library; nil counts every tape that has clips. Clips
-    /// that were refused for good do not count. The one that was tried least comes first, then the one that was not
-    /// changed for the longest time: tapes that never succeed must not keep the others from their turn.
+    /// Tapes that have clips and are not completely in an album of a library; nil counts every tape that has clips.
+    /// Clips that were refused permanently do not count. The one with the fewest attempts comes first, then the one
+    /// that was not changed for the longest time: tapes that never succeed must not block the others.
     public func tapesToAssociate(in libraryID: String?) throws(StoreError) -> [TapeRecord] {
         try connection.readBeside { db in
             try Stored.values(
@@ -213,14 +213,13 @@ extension LibraryStore {
     }
 }
 
-/// The right to work on the albums of one tape, or on one folder library: one task of one process has it at a time.
+/// Permission to work on the albums of one tape, or on one folder library, for one task of one process at a time.
 ///
-/// A tape's lock may be held while that of a library is waited for, never the other way round; each kind has a file of its
-/// own, so that no two names can stand in each other's way.
+/// A tape's lock may be held while waiting for that of a library, never the other way round; each kind has its own
+/// file, so that their names cannot collide.
 package typealias AlbumLock = LockedByte
 
 extension LockedByte {
-    /// What is locked.
     package enum AlbumSubject: Sendable {
         /// By the id of the tape.
         case tape(String)
@@ -235,9 +234,8 @@ extension LockedByte {
         }
     }
 
-    /// Becomes the owner. Whoever waits does so on a thread of its own, without asking again and again; cancelling ends
-    /// the waiting. The system call cannot be called off: a wait that was cancelled goes on without anybody, and gives the
-    /// lock back as soon as it gets it.
+    /// Waits on a dedicated thread, without polling; cancelling ends the wait. The system call cannot be canceled: a
+    /// canceled wait continues in the background, and releases the lock as soon as it gets it.
     package static func acquire(_ subject: AlbumSubject, in directory: DataDirectory) async throws -> AlbumLock {
         try Task.checkCancellation()
         let byte = try LockedByte(subject.place.name, of: directory.lockFile(subject.place.file))

@@ -19,7 +19,7 @@ public struct TapeRecord: Sendable, Equatable {
         case fill
     }
 
-    /// What stands between two clips; used by exports only.
+    /// The transition between two clips; used by exports only.
     public enum Transition: String, Sendable, CaseIterable {
         /// Nothing: a cut.
         case none
@@ -33,7 +33,7 @@ public struct TapeRecord: Sendable, Equatable {
         case randomise
     }
 
-    /// How the tape stands with its album (contract 2.1).
+    /// The state of the tape's album (contract 2.1).
     public enum Association: String, Sendable, CaseIterable {
         /// No clip yet, or albums are switched off.
         case none
@@ -61,7 +61,7 @@ public struct TapeRecord: Sendable, Equatable {
     public var transition = Transition.none
     /// 100 to 2000.
     public var transitionMilliseconds: Int = 500
-    /// How it stands with its album.
+    /// The state of its album.
     public var association = Association.none
     /// nil unless pending.
     public var reason: AssociationReason?
@@ -82,7 +82,7 @@ public struct TapeRecord: Sendable, Equatable {
 public enum AssociationReason: String, Sendable, CaseIterable {
     /// No attempt was made yet.
     case neverTried = "never_tried"
-    /// The library is not set up: nobody was asked for access.
+    /// The library is not set up: access was not requested.
     case accessNotDetermined = "access_not_determined"
     /// The library refuses access.
     case accessDenied = "access_denied"
@@ -100,7 +100,7 @@ public enum AssociationReason: String, Sendable, CaseIterable {
     case originalUnavailable = "original_unavailable"
     /// The library does not know the original, and sending it is not allowed.
     case assetUnidentified = "asset_unidentified"
-    /// The library refuses the original for good.
+    /// The library refuses the original permanently.
     case assetRejected = "asset_rejected"
     /// The library is full.
     case quota
@@ -145,7 +145,7 @@ extension TapeRecord: Storable {
     }
 }
 
-// A setting or state that only a later version knows is read as the one that asks for least, so that one such row hides
+// A setting or state that only a later version knows is read as the least demanding one, so that one such row hides
 // neither its tape nor the others; it stays in the row until that very setting is changed.
 
 extension TapeRecord.Orientation: Extensible { static var unknown: Self { .portrait } }
@@ -161,7 +161,7 @@ extension AssociationReason: Extensible {
 }
 
 extension AssociationReason? {
-    /// A reason that is not known here is still a reason, and a state that is not known has one.
+    /// An unknown reason is still a reason, and an unknown state has one.
     static func stored(_ row: Row, with state: (some Any)?) -> AssociationReason? {
         guard state != nil else { return .internalError }
         return (row["association_reason"] as String?).map { AssociationReason(rawValue: $0) ?? .unknown }
@@ -226,9 +226,9 @@ extension LibraryStore {
         }
     }
 
-    /// Keeps a new tape.
+    /// Stores a new tape.
     ///
-    /// - Throws: `StoreError`; `.other` for an id that is no UUID in lower case, or that there is already.
+    /// - Throws: `StoreError`; `.other` for an id that is not a UUID in lower case, or that exists already.
     public func create(_ tape: TapeRecord) throws(StoreError) {
         try checkID(tape.id, of: "tape")
         try connection.write { db in try Stored(tape).insert(db) }
@@ -258,7 +258,7 @@ extension LibraryStore {
         }
     }
 
-    /// Changes how a tape stands with its album, and nothing else.
+    /// Changes the state of a tape's album, and nothing else.
     public func settleTape(
         _ id: String,
         _ association: TapeRecord.Association,
@@ -299,8 +299,9 @@ extension LibraryStore {
         }
     }
 
-    /// Removes a tape with everything of it, and writes and returns the tombstones of its albums if they are to go too,
-    /// in one transaction (rule R11). An album that another tape holds gets no tombstone. nil when the tape was gone.
+    /// Removes a tape with everything of it, and writes and returns the tombstones of its albums if they are to be
+    /// deleted too, in one transaction (rule R11). An album that another tape has gets no tombstone. nil when the tape
+    /// was gone.
     public func deleteTape(_ id: String, owing isDeletionOwed: Bool) throws(StoreError) -> [AlbumTombstone]? {
         try connection.write { db in
             guard let tape = try Stored<TapeRecord>.fetchOne(db, key: id)?.value else { return nil }
@@ -334,7 +335,7 @@ extension LibraryStore {
         }
     }
 
-    /// Ids get into names of files and into what libraries keep.
+    /// Ids become parts of file names and of what libraries store.
     func checkID(_ id: String, of what: String) throws(StoreError) {
         guard CaptureID.isValid(id) else {
             throw StoreError(.other, path: connection.path, detail: "\"\(id)\" is no id of a \(what)")

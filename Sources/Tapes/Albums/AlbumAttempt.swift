@@ -425,7 +425,7 @@ extension AlbumAttempt {
         return refused
     }
 
-    // MARK: What became of a clip
+    // MARK: Results of clips
 
     private mutating func succeed(_ clip: ClipRecord, _ asset: [UInt8]) {
         guard clip.id != filed?.id else {

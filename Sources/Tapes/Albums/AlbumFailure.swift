@@ -54,7 +54,6 @@ struct AlbumFailure: Error, Equatable {
         }
     }
 
-    /// The detail, or else the missing permissions.
     var detailOrPermissions: String { detail.isEmpty ? missingPermissions.joined(separator: ", ") : detail }
 
     init(_ access: AlbumAccess) {

@@ -141,14 +141,14 @@ enum OriginalReading {
 
     /// Whether there is a regular file at a path; nil when its file system does not respond.
     ///
-    /// - Throws: `TapesError` `.cancelled`.
+    /// - Throws: `.cancelled`.
     static func isPresent(_ path: [UInt8]) async throws(TapesError) -> Bool? {
         try await bounded { _ in FileIdentity(ofRegularFile: path) != nil }
     }
 
     /// Runs work on a file system; nil when that does not respond.
     ///
-    /// - Throws: `TapesError` `.cancelled`.
+    /// - Throws: `.cancelled`.
     static func bounded<Value: Sendable>(
         _ work: @escaping @Sendable (WorkSteps) throws(AlbumError) -> Value
     ) async throws(TapesError) -> Value? {

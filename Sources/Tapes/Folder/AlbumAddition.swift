@@ -36,7 +36,7 @@ struct AlbumAddition {
         }
         for name in names {
             guard let sequence = AlbumName.sequence(of: name), !known.contains(name) else { continue }
-            // A used number, whoever used it, is never reused.
+            // A number used by anything is never reused.
             self.album.manifest.nextSequence = max(self.album.manifest.nextSequence, sequence + 1)
             guard let source = try album.directory.target(ofLink: name).flatMap(targets.source) else { continue }
             if AlbumName.link(sequence, source: source) == name { strays[source] = name }

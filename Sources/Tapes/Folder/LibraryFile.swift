@@ -20,7 +20,7 @@ enum LibraryFile: String, CaseIterable {
 
     /// Nil when there is no such file.
     ///
-    /// - Throws: `FileWriteError`; `.unsafe` for anything but a regular file.
+    /// - Throws: `.unsafe` for anything but a regular file.
     func read(in directory: TargetDirectory) throws(FileWriteError) -> [UInt8]? {
         try directory.content(of: name, longest: Self.longest)
     }

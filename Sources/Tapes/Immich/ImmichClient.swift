@@ -202,8 +202,7 @@ struct ImmichRefusal {
         return (texts + details).joined(separator: "; ")
     }
 
-    /// - Parameter level: The required access.
-    /// - Returns: The error; `.albumMissing` only for the messages that say so (trap 2).
+    /// `level` is the required access. `.albumMissing` only for the messages that state it (trap 2).
     func error(needing level: AccessLevel) -> AlbumError {
         AlbumError(kind(level), detail: detail, httpStatus: status)
     }

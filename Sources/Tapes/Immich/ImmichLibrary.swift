@@ -491,7 +491,7 @@ extension ImmichLibrary {
         return (assets["items"]?.elements.compactMap(\.members) ?? [], assets["nextPage"]?.wholeNumber)
     }
 
-    // MARK: What is taken
+    // MARK: Accepted files
 
     /// The extensions that the server accepts; queried once. nil when unknown: then the server judges each file.
     func takenExtensions() async throws(AlbumError) -> Set<String>? {

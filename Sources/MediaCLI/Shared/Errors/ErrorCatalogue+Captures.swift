@@ -65,7 +65,7 @@ extension ErrorCatalogue {
         return words
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private static func answerWords(for error: CaptureError) -> Words? {
         switch error.code {

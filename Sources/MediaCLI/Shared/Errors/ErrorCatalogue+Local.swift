@@ -174,7 +174,7 @@ extension ErrorCatalogue {
 }
 
 /// The environment variable that sends requests through a proxy. libcurl reads it, so a failed connection may be the
-/// fault of the proxy, not the server.
+/// failure of the proxy, not of the server.
 struct ProxyVariable: Sendable, Equatable {
     /// For example `https_proxy`.
     var name: String

@@ -122,7 +122,7 @@ extension ErrorCatalogue {
         error.photoID.map { "photo \(clean($0))" } ?? "photo"
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private static func answerWords(for error: PhotoSyncError) -> Words? {
         let status = error.status

@@ -174,7 +174,7 @@ extension ErrorCatalogue {
         )
     }
 
-    // MARK: Answers and tokens
+    // MARK: Responses and tokens
 
     /// The flag for a value that the server's database always refuses (gighive contract 2.1, trap T26); nil for failures
     /// that may be temporary.

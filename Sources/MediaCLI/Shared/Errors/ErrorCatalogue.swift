@@ -34,7 +34,7 @@ enum ErrorCatalogue {
         }
     }
 
-    // MARK: Words
+    // MARK: Messages
 
     /// Free text from a server, or text that may repeat it: as `clean`, with known secrets masked.
     static func foreign(_ text: String) -> String { clean(KnownSecrets.masked(text)) }
@@ -192,7 +192,7 @@ extension ErrorCatalogue.Words {
         Self("cannot read \(error.file)\(error.said(else: "permission denied"))", hint: hint)
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     /// `place` is `: ` and the target, if the error has it separately from the server's message.
     static func redirected(_ error: some CataloguedError, place: String) -> Self {

@@ -41,7 +41,7 @@ struct ParseFailure {
 
     private var helpHint: String { "see \((["mediactl"] + line.path.names).joined(separator: " ")) --help" }
 
-    // MARK: Words
+    // MARK: Messages
 
     /// The parser's message in our style: options and arguments without quotes, user input in double quotes.
     private var message: String {

@@ -88,9 +88,7 @@ extension PartialFile {
 
 /// A new file with delete tokens: 0600, complete and on disk, or not created.
 enum ExportFile {
-    /// Writes lines. A signal waits until they are written.
-    ///
-    /// - Throws: As below.
+    /// As below, for lines.
     static func write(_ lines: [[UInt8]], to path: [UInt8], until interruption: Interruption) async throws {
         var rest: [UInt8]? = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
         try await write(to: path, until: interruption) {

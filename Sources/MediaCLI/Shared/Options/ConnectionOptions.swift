@@ -90,7 +90,6 @@ struct RateOptions: ParsableArguments {
     )
     var limitRate: String?
 
-    /// The given flags with this one.
     func adding(to flags: SettingsFlags) -> SettingsFlags {
         var flags = flags
         flags.add([.limitRate: limitRate])

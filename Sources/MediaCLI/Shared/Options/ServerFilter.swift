@@ -25,10 +25,8 @@ struct ServersOptions: ParsableArguments, ConnectionFlags {
 
     var flags: SettingsFlags { filter.flags }
 
-    /// Whether all servers are asked for.
     var isAll: Bool { all || allHosts }
 
-    /// Whether one server is.
     var isOne: Bool { filter.choice.server != nil || filter.old.host != nil }
 
     func validate() throws {
@@ -67,6 +65,5 @@ struct OldHostOption: ParsableArguments {
 
 /// Old names of options and settings, which are accepted for one release.
 enum Deprecated {
-    /// The note when one is used.
     static func note(_ old: String, use new: String) -> String { "\(old) is deprecated; use \(new)" }
 }

@@ -1,13 +1,9 @@
 internal import MediaCore
 
 extension Sequence {
-    /// The element with this ID, or the only one whose ID begins like this.
+    /// The element with this ID, or the only one whose ID begins like this; nil if there is none. The case of `prefix`
+    /// is ignored; `id` returns the ID of an element in lower case. `kind` is what the IDs are of, in the singular.
     ///
-    /// - Parameters:
-    ///   - prefix: As the user wrote it; its case is ignored.
-    ///   - kind: What the IDs are of, in the singular.
-    ///   - id: The ID of an element, in lower case.
-    /// - Returns: nil if there is none.
     /// - Throws: `Diagnosis` (usage) with the candidates if there are several.
     func named(_ prefix: String, _ kind: String, _ id: (Element) -> String) throws(Diagnosis) -> Element? {
         let prefix = prefix.lowercased()

@@ -13,7 +13,6 @@ final class Console: Sendable {
     let isJSON: Bool
     let isQuiet: Bool
     let verbosity: Int
-    /// Lines at the bottom of the terminal.
     let screen: ScreenArea
 
     /// The last record.

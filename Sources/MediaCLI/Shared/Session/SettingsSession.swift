@@ -13,7 +13,6 @@ struct SettingsSession: Sendable {
 
     var logins: LoginStore { LoginStore(directory: locations.dataDirectory) }
 
-    /// Finds and reads the settings.
     static func open(
         _ console: Console,
         global: GlobalOptions,

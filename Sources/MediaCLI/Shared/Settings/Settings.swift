@@ -53,7 +53,6 @@ struct Settings: Sendable {
     var captureProfile = Setting<CaptureProfile>(default: .mediactl1)
     /// The relying party ID of the capture server; nil for that of its profile.
     var captureRPID: Setting<String>?
-    /// Whether tapes have albums.
     var albumsEnabled = Setting<Bool>(default: true)
     /// From the strongest source that has it, or a library address, which implies Immich.
     var albumsLibrary = Setting<AlbumLibraryChoice>(default: .folder)
@@ -63,7 +62,6 @@ struct Settings: Sendable {
     var albumsUpload = Setting<Bool>(default: true)
     /// Maps local directories to those on the library's server.
     private(set) var albumsPathMap: Setting<[PathPrefix]>?
-    /// Whether deleting a tape deletes its album.
     var deleteAssociatedAlbum = Setting<Bool>(default: false)
     /// The command that prints the vault key: program and arguments, no shell; nil if the key is a file.
     private(set) var vaultKeyCommand: Setting<[String]>?

@@ -329,7 +329,7 @@ struct SectionReader {
 
 /// An unknown name in the settings file or among the environment variables.
 ///
-/// It is ignored with a warning: files are shared by versions and machines, and a misspelled time-out is no reason to fail.
+/// It is ignored with a warning: files are shared by versions and machines, and a misspelled time-out should not be an error.
 /// A name that may be a misspelled security setting is refused instead: a typo must not cause a run without the pin, with
 /// the password over plain http, to another server, or that discloses more of a capture than the user specified
 /// (docs/adr/0023-unknown-settings.md). Values are never repeated: they may be secrets.

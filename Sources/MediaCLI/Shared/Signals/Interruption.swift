@@ -2,7 +2,6 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// The signals that stop the program.
 enum StopSignal: String, Sendable, CaseIterable {
     case interrupt = "SIGINT"
     case terminate = "SIGTERM"
@@ -171,7 +170,7 @@ final class SignalMonitor: Sendable {
 
     init(_ interruption: Interruption) {
         signal(SIGPIPE, SIG_IGN)
-        // SIGUSR1 asks for the status.
+        // SIGUSR1 requests the status.
         var watched: [(Int32, StopSignal?)] = [
             (SIGINT, .interrupt), (SIGTERM, .terminate), (SIGUSR2, .user2), (SIGALRM, .alarm), (SIGXCPU, .cpuLimit),
             (SIGQUIT, .quit), (SIGUSR1, nil),

@@ -117,11 +117,8 @@ enum PasswordPrompt {
     /// Canceling ends the prompt. The terminal is always restored: keys that suspend the program or end it with a core dump
     /// (Ctrl-Z, Ctrl-\) are disabled meanwhile, and Ctrl-C and other signals arrive as cancellation.
     ///
-    /// - Parameters:
-    /// - question: Printed as is, on the terminal.
-    /// - echo: Whether the input is echoed; not for a secret.
-    /// - path: The terminal.
-    /// - Returns: The line.
+    /// `question` is printed as is.
+    ///
     /// - Throws: `CredentialError` without a terminal, at its end (Ctrl-D), or if canceled.
     static func ask(
         _ question: String,

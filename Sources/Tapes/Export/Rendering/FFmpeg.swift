@@ -10,17 +10,15 @@ struct FFmpeg: Sendable {
 
     private static let keptErrors = 16 << 10
 
-    /// - Parameters:
-    ///   - name: A file's name. Its content cannot make ffmpeg open anything but files.
-    ///   - seekMicroseconds: Where reading starts.
-    /// - Returns: Arguments for an input.
+    /// The arguments for an input file, whose content cannot make ffmpeg open anything but files. Reading starts at
+    /// `seekMicroseconds`.
     static func input(_ name: String, seekMicroseconds: Int64 = 0) -> [String] {
         ["-protocol_whitelist", "file"]
             + (seekMicroseconds > 0 ? ["-ss", SegmentRecipe.seconds(seekMicroseconds)] : [])
             + ["-i", "file:\(name)"]
     }
 
-    /// - Throws: `TapesError` `.programMissing` with the name of a missing program.
+    /// - Throws: `.programMissing` with the name of a missing program.
     func requirePrograms() throws(TapesError) {
         for name in ["ffmpeg", "ffprobe"] where !ProgramRun([name], searchPath: searchPath).isFound {
             throw Self.missing(name)
@@ -45,9 +43,7 @@ struct FFmpeg: Sendable {
         return report.figures
     }
 
-    /// Probes a file with ffprobe. Returns its JSON.
-    ///
-    /// - Throws: `TapesError` as `run`.
+    /// Runs ffprobe on a file and returns its JSON. Throws as `run`.
     func probe(_ name: String) async throws(TapesError) -> [UInt8] {
         let questions = "stream=codec_type,duration:stream_disposition=attached_pic:format=duration"
         let arguments = ["ffprobe", "-hide_banner", "-v", "error", "-print_format", "json", "-show_entries", questions]

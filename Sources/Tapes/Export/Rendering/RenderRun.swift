@@ -258,7 +258,7 @@ struct RenderFormat: Equatable {
 
     /// The format of a tape's video: 9:16 or 16:9, both sides even.
     ///
-    /// - Throws: `TapesError` `.outOfRange` for invalid sizes and rates.
+    /// - Throws: `.outOfRange` for invalid sizes and rates.
     init(_ orientation: TapeRecord.Orientation, _ options: TapeRendering.Options) throws(TapesError) {
         guard (16...16_384).contains(options.longSide), options.longSide.isMultiple(of: 2) else {
             throw TapesError(.outOfRange, detail: "the longer side is even, 16 to 16384", value: "\(options.longSide)")
@@ -292,7 +292,7 @@ struct RenderTarget: Sendable {
 
     /// Opens the directory. Blocks.
     ///
-    /// - Throws: `TapesError` `.targetUnusable`, `.targetExists`.
+    /// - Throws: `.targetUnusable`, `.targetExists`.
     init(_ path: [UInt8], replacing isReplacing: Bool, originals: [[UInt8]]) throws(TapesError) {
         let name = path.nameOfPath
         self.name = name
@@ -412,7 +412,7 @@ struct RenderWorkplace: Sendable {
 
     /// Syncs the draft and renames it. Blocks.
     ///
-    /// - Throws: `FileWriteError`; `.exists` when the name is taken.
+    /// - Throws: `.exists` when the name is taken.
     func publish(as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
         try draft.seal()
         if isReplacing { try draft.publish(replacing: name) } else { try draft.publish(as: name) }
