@@ -32,6 +32,8 @@ enum SyncKillPoint: String, CaseIterable, KillPlace {
     case downloadWritten
     /// Download: renamed, but not yet recorded in the library.
     case downloadRenamed
+    /// Repair: the damaged photo is deleted on the server, the original not uploaded yet.
+    case repairDeleted
 
     static let ofPull: [SyncKillPoint] = [.betweenPageAndCommit, .afterPage, .beforeFinish, .afterFinish]
 }

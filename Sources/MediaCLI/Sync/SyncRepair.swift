@@ -105,7 +105,7 @@ struct RepairRun: Sendable {
         console.error(ErrorCatalogue.diagnosis(of: error))
         if item.isDeleted, item.newID == nil, let path = item.path {
             let file = ErrorCatalogue.quoted(path)
-            console.warning("\(file) is not on the server any more; upload it with: mediactl sync push --restore")
+            console.warning("\(file) is not on the server any more; upload it with: mediactl sync push \(file)")
         }
     }
 

@@ -10,7 +10,8 @@ public struct PhotoDeletion: Sendable, Equatable {
         case deleted
         /// The user has accepted the deletion: it is not counted any more.
         case accepted
-        /// The server may have deleted the photo by itself, because of its ownership defect: it is uploaded again.
+        /// The server may have deleted the photo by itself, because of its ownership defect, or a repair deleted it: it is uploaded
+        /// again.
         case purged
     }
 
@@ -89,6 +90,16 @@ extension LibraryStore {
         guard !deletions.isEmpty else { return }
         try connection.write { db in
             for deletion in deletions { try Stored(deletion).upsert(db) }
+        }
+    }
+
+    /// Forgets that a photo was deleted.
+    public func removeDeletion(ofPhoto id: String, server: String) throws(StoreError) {
+        try connection.write { db in
+            try db.execute(
+                sql: "DELETE FROM photo_deletions WHERE photo_id = ? AND server = ?",
+                arguments: [id, server]
+            )
         }
     }
 

@@ -67,7 +67,10 @@ extension PushRun {
         let (client, control) = (account.client, control)
         let lengths = await withBoundedTasks(ids, limit: options.jobs) { id in
             await Result<Int64, PhotoSyncError>.awaiting { () async throws(PhotoSyncError) in
-                try await client.storedLength(of: id, control: control)
+                switch try await client.storedFile(of: id, control: control) {
+                case .present(let byteCount): return byteCount
+                case .missing: throw PhotoSyncError(.undeliverable, photoID: id)
+                }
             }
         }
         return Dictionary(zip(ids, lengths)) { first, _ in first }

@@ -184,13 +184,17 @@ public struct Repair: Sendable {
             // Repaired meanwhile, by another machine.
             return item.photo.id
         }
+        try await expectDeletion(of: item.photo)
         try await account.client.delete(item.photo.id, control: uninterrupted)
         item.isDeleted = true
+        SyncKillPoint.repairDeleted.reach()
         let receipt = try await upload(file, as: item.photo, uninterrupted)
         guard case .present(let byteCount) = try await account.client.storedFile(of: receipt.id), byteCount > 0 else {
             throw PhotoSyncError(.undeliverable, detail: "also after the upload", photoID: receipt.id)
         }
         try await record(copies, as: receipt.id)
+        let (library, server, id) = (account.library, account.server, item.photo.id)
+        try await queue.run { try library.removeDeletion(ofPhoto: id, server: server) }
         return receipt.id
     }
 
@@ -244,6 +248,21 @@ public struct Repair: Sendable {
     private func copies(of id: String) async throws(PhotoSyncError) -> [PhotoCopy] {
         let (library, server) = (account.library, account.server)
         return try await queue.run { try library.copies(ofPhotos: [id], server: server) }
+    }
+
+    /// After a crash between deletion and upload, the next push must upload the original: without this, it would hold it back as
+    /// deleted on the server.
+    private func expectDeletion(of photo: PhotoRecord) async throws(PhotoSyncError) {
+        let deletion = PhotoDeletion(
+            server: account.server,
+            photoID: photo.id,
+            sha256: photo.sha256,
+            name: photo.originalFilename,
+            state: .purged,
+            foundAt: account.now()
+        )
+        let library = account.library
+        try await queue.run { try library.keep([deletion]) }
     }
 
     /// The copies are copies of the new photo. A downloaded copy that the server had rewritten carries the old ID, and is not.

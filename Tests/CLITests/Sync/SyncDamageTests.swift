@@ -132,6 +132,10 @@ import Testing
         // The repaired photo is known, and not pushed again.
         let push = try await stage.json("sync", "push", "\(directory)/a.jpg")
         #expect(push.states == ["present"])
+        // A later deletion is one.
+        try await stage.sandbox.photoSync("DELETE", "photos/\(new.id)")
+        _ = try await stage.run("sync", "--full")
+        #expect(try await stage.json("sync", "push", directory).states.contains("deleted"))
     }
 
     @Test func repairNeedsTheUploadedBytes() async throws {
