@@ -24,7 +24,8 @@ import Testing
             let diagnosis = ErrorCatalogue.diagnosis(of: error)
             diagnosis.expectOurStyle()
             // Nothing about a key of this program is ever called so.
-            #expect(code == .unverifiedPhoto || ![diagnosis.message, diagnosis.hint ?? ""].contains { $0.contains("verified") })
+            let texts = [diagnosis.message, diagnosis.hint ?? ""]
+            #expect(code == .unverifiedPhoto || !texts.contains { $0.contains("verified") })
             #expect(diagnosis.code == code.rawValue && diagnosis.httpStatus == error.httpStatus)
         }
     }
