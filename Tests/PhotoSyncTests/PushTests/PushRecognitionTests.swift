@@ -120,7 +120,7 @@ import Testing
         try FileManager.default.removeItem(at: stored(bench))
         let outcome = await bench.push()
         #expect(outcome.states == ["a.jpg": .failed])
-        #expect(outcome.item("a.jpg")?.error?.code == .notFound)
+        #expect(outcome.item("a.jpg")?.error?.code == .undeliverable)
         #expect(try await bench.uploads.isEmpty)
         #expect(try bench.copies.isEmpty)
     }
