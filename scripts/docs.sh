@@ -16,8 +16,8 @@ bin=$build/release
 # What Swift needs to load the modules again: the C modules that they were built with.
 maps=()
 for map in "$bin"/C*.build/module.modulemap Sources/C*/module.modulemap \
-    $build/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap; do
-    [ -e "Sources/$(basename "$(dirname "$map")" .build)" ] || [[ $map == *GRDBSQLite* ]] || continue
+    $build/checkouts/{GRDB.swift/Sources/GRDBSQLite,swift-system/Sources/CSystem/include,swift-subprocess/Sources/_SubprocessCShims/include}/module.modulemap; do
+    [ -e "Sources/$(basename "$(dirname "$map")" .build)" ] || [[ $map == $build/checkouts/* ]] || continue
     maps+=(-Xcc "-fmodule-map-file=$map")
 done
 
