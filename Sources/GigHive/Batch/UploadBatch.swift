@@ -534,7 +534,7 @@ public final class BatchControl: Sendable {
     }
 }
 
-/// Passes on the events of many transfers, one at a time, and none of an item that has ended.
+/// Forwards the events of many transfers, one at a time, and none of an item that has ended.
 final class BatchEvents: Sendable {
     private let running = Mutex<Set<Int>>([])
     private let onEvent: @Sendable (UploadBatch.Event) -> Void

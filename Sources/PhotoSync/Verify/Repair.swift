@@ -16,7 +16,7 @@ public struct Repair: Sendable {
         public enum State: String, Sendable, CaseIterable {
             /// Would be uploaded again.
             case planned
-            /// Uploaded again, and listed as the user's own.
+            /// Uploaded again, and served to this user: the server refuses the files of other owners (contract section 6).
             case repaired
             /// No copy on this machine has the uploaded bytes.
             case noOriginal = "no_original"
