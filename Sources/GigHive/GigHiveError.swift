@@ -336,13 +336,3 @@ extension GigHiveError {
         return members.text("message") ?? members.text("error") ?? detail
     }
 }
-
-extension Result where Success: Sendable {
-    init(awaiting work: () async throws(Failure) -> Success) async {
-        do throws(Failure) {
-            self = .success(try await work())
-        } catch {
-            self = .failure(error)
-        }
-    }
-}

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 

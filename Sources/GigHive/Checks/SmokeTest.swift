@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// A file that an upload reported as stored.

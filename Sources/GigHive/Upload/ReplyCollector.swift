@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport

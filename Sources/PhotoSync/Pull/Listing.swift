@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
@@ -93,9 +94,9 @@ struct Listing: Sendable {
             SyncKillPoint.betweenPageAndCommit.reach()
             let before = run
             async let storing = stored(page, in: before)
-            let fetching = await Result.awaiting { () async throws(PhotoSyncError) in
+            let fetching = await Result(awaiting: { () async throws(PhotoSyncError) in
                 try await fetch(before, cursor: cursor, control, requests)
-            }
+            })
             run = try await storing.get()
             progress(run)
             SyncKillPoint.afterPage.reach()
@@ -131,11 +132,11 @@ struct Listing: Sendable {
     }
 
     private func stored(_ page: PhotoPage, in run: SyncRun) async -> Result<SyncRun, PhotoSyncError> {
-        await Result.awaiting { () async throws(PhotoSyncError) in
+        await Result(awaiting: { () async throws(PhotoSyncError) in
             try await queue.run {
                 try index.append(page.photos, cursor: page.cursor, totalCount: page.totalCount, to: run)
             }
-        }
+        })
     }
 
     // MARK: Doubts

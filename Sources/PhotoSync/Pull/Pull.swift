@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Foundation
+internal import MediaCore
 internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
@@ -347,12 +348,14 @@ public struct SyncReport: Sendable {
     ///
     /// - Throws: `PhotoSyncError` `.storeUnusable` only.
     public static func make(of account: SyncAccount) async throws(PhotoSyncError) -> SyncReport {
-        async let health = Result.awaiting { () async throws(PhotoSyncError) in try await account.client.health() }
-        async let status = Result.awaiting { () async throws(PhotoSyncError) in
+        async let health = Result(awaiting: { () async throws(PhotoSyncError) in try await account.client.health() })
+        async let status = Result(awaiting: { () async throws(PhotoSyncError) in
             try await account.client.status(device: account.deviceID)
-        }
-        async let version = Result.awaiting { () async throws(PhotoSyncError) in try await account.client.version() }
-        async let registered = Result.awaiting { () async throws(PhotoSyncError) in try await account.client.devices() }
+        })
+        async let version = Result(awaiting: { () async throws(PhotoSyncError) in try await account.client.version() })
+        async let registered = Result(awaiting: { () async throws(PhotoSyncError) in
+            try await account.client.devices()
+        })
         let (state, counts, ownsUploads, devices) = try await StoreQueue().run {
             let state = try account.state()
             return (
@@ -389,16 +392,5 @@ public struct SyncReport: Sendable {
 extension Result {
     fileprivate var failure: Failure? {
         if case .failure(let error) = self { error } else { nil }
-    }
-}
-
-extension Result where Failure == PhotoSyncError, Success: Sendable {
-    /// Captures what `body` throws, where `try` would lose the error's type or start the next step too early.
-    static func awaiting(_ body: () async throws(PhotoSyncError) -> Success) async -> Self {
-        do {
-            return .success(try await body())
-        } catch {
-            return .failure(error)
-        }
     }
 }

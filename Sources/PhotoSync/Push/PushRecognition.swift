@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
@@ -66,12 +67,12 @@ extension PushRun {
     private func lengths(of ids: [String]) async -> [String: Result<Int64, PhotoSyncError>] {
         let (client, control) = (account.client, control)
         let lengths = await withBoundedTasks(ids, limit: options.jobs) { id in
-            await Result<Int64, PhotoSyncError>.awaiting { () async throws(PhotoSyncError) in
+            await Result<Int64, PhotoSyncError>(awaiting: { () async throws(PhotoSyncError) in
                 switch try await client.storedFile(of: id, control: control) {
                 case .present(let byteCount): return byteCount
                 case .missing: throw PhotoSyncError(.undeliverable, photoID: id)
                 }
-            }
+            })
         }
         return Dictionary(zip(ids, lengths)) { first, _ in first }
     }

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Foundation
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaFiles
 public import MediaStore
@@ -51,7 +52,7 @@ public struct Verification: Sendable {
         // The copies are checked by tasks that are not children of this one.
         let stop = control.linked()
         let result = await withTaskCancellationHandler {
-            await Result.awaiting { () async throws(PhotoSyncError) in
+            await Result(awaiting: { () async throws(PhotoSyncError) in
                 let request = LiveListing.Request(control: control, progress: progress)
                 let live = try await LiveListing.make(of: account, request, queue: queue)
                 try await queue.run {
@@ -68,7 +69,7 @@ public struct Verification: Sendable {
                         progress?(PullProgress(photos: tally.result.serverFiles, pages: 0, expected: total, attempt: 1))
                     }
                 }
-            }
+            })
         } onCancel: {
             stop.stop()
         }

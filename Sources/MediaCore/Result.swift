@@ -1,0 +1,10 @@
+extension Result where Success: Sendable {
+    /// Captures what `work` returns or throws, where `try` would lose the error's type or start the next step too early.
+    package init(awaiting work: () async throws(Failure) -> Success) async {
+        do throws(Failure) {
+            self = .success(try await work())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
