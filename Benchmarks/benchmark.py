@@ -35,7 +35,7 @@ class Client:
     """mediactl in a home of its own."""
 
     def __init__(self, binary):
-        self.binary = binary
+        self.use(binary)
         self.home = os.path.join(WORK, "home")
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(("MEDIACTL_", "XDG_"))}
         self.env.update(
@@ -43,6 +43,11 @@ class Client:
             XDG_STATE_HOME=self.home + "/state", XDG_CACHE_HOME=self.home + "/cache", MEDIACTL_PASSWORD="bench",
             MEDIACTL_API_KEY="0" * 64)
         self.start_afresh()
+
+    def use(self, binary):
+        self.binary = os.path.abspath(binary)
+        # 0.1.0 called it --force.
+        self.again = "--again" if "--again" in output(binary, "upload", "--help") else "--force"
 
     @property
     def data(self):
@@ -57,7 +62,7 @@ class Client:
                 "--no-input", "-j", "8", *more]
 
     def upload_command(self, url, path):
-        return [self.binary, "upload", "--server", url, "--user", "bench", "--quiet", "--no-input", "--again",
+        return [self.binary, "upload", "--server", url, "--user", "bench", "--quiet", "--no-input", self.again,
                 "--label", "bench", path]
 
     def upload(self, url, path, *more):
@@ -304,8 +309,12 @@ def cancel(table, client, pairs):
                   f"{max(times):.3f} s", f"≤ {goal} s", max(times) <= goal)
 
 
+def output(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+
+
 def first_line(*command):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout.split("\n")[0]
+    return output(*command).split("\n")[0]
 
 
 def machine():
@@ -335,13 +344,15 @@ def main():
     parser.add_argument("--full", action="store_true", help="also time uploads of 6 GB")
     parser.add_argument("--pairs", type=int, default=5, help="rounds of each comparison (5)")
     parser.add_argument("--mediactl", default=os.path.join(ROOT, "dist", "mediactl"))
+    parser.add_argument("--baseline", metavar="FILE",
+                        help="an earlier mediactl, which runs each group just before the current one; its figures are a column")
     parser.add_argument("--only", nargs="+", default=[], metavar="GROUP", help="only these groups; nothing is written")
     parser.add_argument("--sandbox", default=os.path.join(ROOT, ".build", "debug", "mediactl-sandbox"))
     options = parser.parse_args()
     if options.pairs < 5:
         sys.exit("benchmark: fewer than 5 pairs show nothing")
 
-    table, client = Table(), Client(os.path.abspath(options.mediactl))
+    table, client = Table(), Client(options.mediactl)
     sizes = [1 * GB, 2 * GB] + ([6 * GB] if options.full else [])
     ceilings = []
     groups = {
@@ -367,11 +378,19 @@ def main():
     unknown = set(options.only) - set(groups)
     if unknown:
         sys.exit(f"benchmark: no such group: {', '.join(sorted(unknown))}; there are {', '.join(groups)}")
+    baseline = options.baseline and first_line(options.baseline, "--version")
     for name, group in groups.items():
-        if not options.only or name in options.only:
+        if options.only and name not in options.only:
+            continue
+        if options.baseline:
+            table.baseline, table.of_baseline = [], True
+            client.use(options.baseline)
             group()
+            client.use(options.mediactl)
+            table.of_baseline = False
+        group()
     if options.only:
-        return print(table.markdown())
+        return print(table.markdown(baseline))
 
     void = [label for label, ceiling, used in ceilings if ceiling < used * 1.1]
     text = f"""# Benchmarks
@@ -386,7 +405,7 @@ alternately against the same sink.
 
 ## Results
 
-{table.markdown()}
+{table.markdown(baseline)}
 
 The sink's own ceiling, fed by a bare C sender: {
     "; ".join(f"{label}: {ceiling:.1f} GB/s (the fastest client of that size used {used:.1f} GB/s)"

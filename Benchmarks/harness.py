@@ -128,17 +128,28 @@ def make_files(count, size):
 
 
 class Table:
+    """The rows of a run. Those of a baseline, another mediactl that ran each group just before, become a column of their own."""
+
     def __init__(self):
         self.rows = []
+        self.baseline = []  # of the group that runs
+        self.of_baseline = False
 
     def add(self, work, ours, theirs, measured, goal, met):
+        if self.of_baseline:
+            self.baseline.append((work, f"{ours}; {measured}" if theirs != "–" else ours))
+            return print("baseline |", " | ".join((work, ours, theirs, measured)), flush=True)
         verdict = {True: "met", False: "**missed**", None: "–"}[met]
-        self.rows.append((work, ours, theirs, measured, goal, verdict))
+        earlier = next((row for row in self.baseline if row[0] == work), None)
+        if earlier:
+            self.baseline.remove(earlier)
+        self.rows.append((work, ours, theirs, measured, goal, verdict, earlier[1] if earlier else "–"))
         print(" | ".join(self.rows[-1]), flush=True)
 
-    def markdown(self):
-        lines = ["| work | mediactl | against | measured | goal | |", "| --- | --- | --- | --- | --- | --- |"]
-        return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in self.rows])
+    def markdown(self, baseline=None):
+        columns = 7 if baseline else 6
+        lines = [("work", "mediactl", "against", "measured", "goal", "", baseline), ("---",) * 7, *self.rows]
+        return "\n".join("| " + " | ".join(line[:columns]) + " |" for line in lines)
 
 
 def spread(costs, what="wall"):
