@@ -110,8 +110,9 @@ private struct EventLink {
 
 extension String {
     func trimmingWhiteSpace() -> String {
-        let rest = drop { $0.isWhitespace }
-        return String(rest.reversed().drop { $0.isWhitespace }.reversed())
+        var rest = drop { $0.isWhitespace }
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return String(rest)
     }
 }
 
