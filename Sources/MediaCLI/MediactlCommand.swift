@@ -9,10 +9,12 @@ struct MediactlCommand: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "mediactl",
-        abstract: "Upload files to a media server, delete them, and sync photos with a photo server.",
+        abstract: """
+            Upload media to GigHive servers, sync photos with PhotoSync servers, submit hashes to capture servers (RealityCam), \
+            and collect clips in albums (Immich, or folders of links).
+            """,
         discussion: """
-            Delete tokens are stored, so that you can delete what you have uploaded. Use sync to index, upload and \
-            download photos on a PhotoSync server.
+            Delete tokens are stored, so that you can delete what you have uploaded.
 
             Examples:
               export MEDIACTL_SERVER=https://media.example.org MEDIACTL_USER=uploader
