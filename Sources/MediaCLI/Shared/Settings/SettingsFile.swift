@@ -332,7 +332,7 @@ struct SectionReader {
 /// It is ignored with a warning: files are shared by versions and machines, and a misspelled time-out should not be an error.
 /// A name that may be a misspelled security setting is refused instead: a typo must not cause a run without the pin, with
 /// the password over plain http, to another server, or that discloses more of a capture than the user specified
-/// (docs/adr/0023-unknown-settings.md). Values are never repeated: they may be secrets.
+/// (docs/adr/0023-warn-about-unknown-settings-and-refuse-those-that-may-be-misspelled-security-settings.md). Values are never repeated: they may be secrets.
 struct UnknownSetting: Sendable {
     /// Its location, and its name as the user wrote it.
     var place: SettingsError
