@@ -1,7 +1,7 @@
 /// Codes of hash-only captures and of local failures.
 extension OutcomeCode {
     static let captureCodes: [OutcomeCode] = [
-        .depthMapInvalid, .depthRequired, .videoMembersMissing, .settingsUnusable, .privacyModeOn,
+        .depthMapInvalid, .depthRequired, .timeZoneUnknown, .videoMembersMissing, .settingsUnusable, .privacyModeOn,
         .imageLibrariesMissing, .signingFailed, .keyUnusable, .counterExhausted, .notRegistered, .alreadyRegistered,
         .enrolmentImpossible, .clockWrong, .assertionRefused, .requestSignatureRefused, .deviceUnknown,
         .deviceUnverified, .captureNotFound, .duplicate, .captureUnknown, .localOnly, .notSigned, .recordUnusable,
@@ -19,8 +19,15 @@ extension OutcomeCode {
     public static let depthRequired = OutcomeCode(
         "depth_required",
         2,
-        "without a depth map the server would record this capture as suspicious",
+        "no depth map was specified; nothing was sent",
         hint: "add --depth FILE, or --no-depth to submit without one"
+    )
+    /// The exact time was requested, but the file's time has no time zone.
+    public static let timeZoneUnknown = OutcomeCode(
+        "time_zone_unknown",
+        2,
+        "not submitted: the time of {file} has no time zone",
+        hint: "add --utc-offset +02:00 or --captured-at TIME, or submit only the day with --timestamp-level day-only"
     )
     /// Hash chain, frame count or duration of a video is missing.
     public static let videoMembersMissing = OutcomeCode(

@@ -110,6 +110,11 @@ struct DocumentationTests {
             atPath: Self.root.appending(path: "fixtures/depth/typical_scene.f32").path,
             toPath: directory.file("square.f32")
         )
+        // The script that the guide publishes.
+        try FileManager.default.copyItem(
+            atPath: Self.root.appending(path: "docs/guides/verify-bundle.sh").path,
+            toPath: directory.file("verify-bundle.sh")
+        )
     }
 
     /// What the sandbox's first user had before there were devices.

@@ -85,6 +85,12 @@ public struct MetadataFlags: Sendable, Equatable {
     /// As configured.
     public var deviceInfoLevel: DeviceInfoLevel
 
+    /// Whether the levels are those of other flags.
+    package func hasLevels(of other: MetadataFlags) -> Bool {
+        locationLevel == other.locationLevel && timestampLevel == other.timestampLevel
+            && deviceInfoLevel == other.deviceInfoLevel
+    }
+
     /// The flags of metadata that were filtered by these levels.
     package init(
         of metadata: CaptureMetadata,

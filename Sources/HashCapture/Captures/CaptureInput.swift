@@ -1,4 +1,4 @@
-internal import CaptureSubmission
+public import CaptureSubmission
 internal import Foundation
 internal import Glibc
 internal import MediaCrypto
@@ -20,16 +20,28 @@ struct CaptureInput: Sendable {
     var analysisMilliseconds: Int64 = 0
     var notices: [CaptureNotice] = []
 
+    /// `isPreview` means that nothing will be submitted, which requires no choice about depth.
+    ///
     /// - Throws: `CaptureError` for an unreadable file, or something missing that the profile or the type requires.
-    static func read(_ request: CaptureRequest, profile: CaptureProfile) async throws(CaptureError) -> CaptureInput {
+    static func read(
+        _ request: CaptureRequest,
+        profile: CaptureProfile,
+        isPreview: Bool = false
+    ) async throws(CaptureError) -> CaptureInput {
         try await BlockingWork.run { () throws(CaptureError) in
             let file = try request.subject.path.map { path throws(CaptureError) in
                 try CaptureError.reading(SourceFile(path: path))
             }
             let mediaType = try mediaType(of: file, request)
-            try check(request, mediaType, profile)
-            var input = CaptureInput(file: file, mediaType: mediaType, facts: request.facts)
-            if let file { input.facts = request.facts.completed(by: .reading(file)) }
+            try check(request, mediaType)
+            if !isPreview, request.depth == .unspecified, mediaType == .photo || profile == .reference {
+                throw CaptureError(.depthRequired, path: file?.path)
+            }
+            let facts = request.facts.completed(by: file.map { .reading($0) } ?? CaptureFacts())
+            if request.requiresExactTime, facts.capturedAt == nil, facts.localTime != nil {
+                throw CaptureError(.timeZoneUnknown, path: file?.path)
+            }
+            var input = CaptureInput(file: file, mediaType: mediaType, facts: facts)
             if file == nil { input.notices.append(.notObserved) }
             input.video = request.video
             try input.analyze(request.depth, profile: profile)
@@ -64,8 +76,7 @@ struct CaptureInput: Sendable {
 
     private static func check(
         _ request: CaptureRequest,
-        _ type: CaptureMediaType,
-        _ profile: CaptureProfile
+        _ type: CaptureMediaType
     ) throws(CaptureError) {
         switch (type, request.video) {
         case (.video, nil):
@@ -77,8 +88,6 @@ struct CaptureInput: Sendable {
         default: break
         }
         switch request.depth {
-        case .unspecified where profile == .reference:
-            throw CaptureError(.depthRequired, detail: "without depth the server records the capture as suspicious")
         case .keyframes where type == .photo:
             throw CaptureError(.depthMapInvalid, detail: "a photo has one depth map, and no keyframes")
         case .keyframes(let paths, _) where paths.isEmpty:
@@ -126,9 +135,22 @@ struct CaptureInput: Sendable {
     }
 }
 
+extension CaptureRequest {
+    /// Whether the user has to choose between a depth map and none before this can be submitted: for every photo, and for videos at
+    /// `reference`. False for a file whose type is unknown, which fails anyway. Reads the first bytes of the file.
+    public func needsDepthChoice(at profile: CaptureProfile) -> Bool {
+        guard depth == .unspecified else { return false }
+        var type = mediaType
+        if type == nil, let path = subject.path, let prefix = try? SourceFile(path: path).prefix(4096) {
+            type = CaptureMediaType.sniffed(prefix)
+        }
+        return type == .photo || (type == .video && profile == .reference)
+    }
+}
+
 extension CaptureMediaType {
     /// The type shown by a file's first bytes. 4 KiB are enough. nil for neither photo nor video.
-    static func sniffed(_ prefix: [UInt8]) -> CaptureMediaType? {
+    package static func sniffed(_ prefix: [UInt8]) -> CaptureMediaType? {
         if photoMagics.contains(where: { prefix.starts(with: $0) }) || isWebP(prefix) { return .photo }
         guard let type = MediaType.sniffed(prefix) else { return nil }
         if type.kind == .video { return .video }

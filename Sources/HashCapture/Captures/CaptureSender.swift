@@ -119,7 +119,8 @@ public struct CaptureRequest: Sendable {
 
     /// The depth of the scene.
     public enum Depth: Sendable, Equatable {
-        /// Not specified: a warning on `mediactl-1`, an error on `reference`, which would record it as suspicious (M8).
+        /// Not specified: a photo is previewed, not submitted (hash-only contract, new rule 4). At `reference`, which would record
+        /// it as suspicious (M8), the same applies to a video.
         case unspecified
         /// The user confirms that there is none.
         case declined
@@ -139,6 +140,8 @@ public struct CaptureRequest: Sendable {
     public var facts: CaptureFacts
     /// Chain, frames and duration of a video, without its temporal analysis.
     public var video: VideoMembers?
+    /// Whether to refuse a file whose time has no zone, instead of disclosing only its day.
+    public var requiresExactTime: Bool
     /// The effective settings.
     public var settings: PrivacySettings
     /// On `reference`: whether to send a coarse location as coordinates with one decimal.
@@ -152,7 +155,8 @@ public struct CaptureRequest: Sendable {
         facts: CaptureFacts = CaptureFacts(),
         video: VideoMembers? = nil,
         settings: PrivacySettings,
-        sendsCoarseCoordinates: Bool = false
+        sendsCoarseCoordinates: Bool = false,
+        requiresExactTime: Bool = false
     ) {
         self.subject = subject
         self.mediaType = mediaType
@@ -161,5 +165,6 @@ public struct CaptureRequest: Sendable {
         self.video = video
         self.settings = settings
         self.sendsCoarseCoordinates = sendsCoarseCoordinates
+        self.requiresExactTime = requiresExactTime
     }
 }

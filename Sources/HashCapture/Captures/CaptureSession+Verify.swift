@@ -7,13 +7,14 @@ public import MediaStore
 extension CaptureSession {
     /// Hashes a file, finds its record, and compares record, stored body and, unless offline, the server's capture.
     ///
-    /// Offline, it needs neither network nor key. Online, it uses one counter.
+    /// Offline, it needs neither network nor key. Online, it uses one counter. A server or a vault that cannot be used hides no
+    /// finding: it is `.skipped`, and its error is in `errors`.
     ///
     /// - Parameters:
     ///   - path: The file, as bytes.
     ///   - isOffline: Whether to skip the server.
     /// - Returns: Every check with its finding.
-    /// - Throws: `CaptureError` `.captureUnknown` without a record of this hash; `.fileNotFound` …; request errors.
+    /// - Throws: `CaptureError` `.captureUnknown` without a record of this hash; `.fileNotFound` …; `.cancelled`.
     public func verify(file path: [UInt8], isOffline: Bool) async throws(CaptureError) -> CaptureVerification {
         try await verify(try await find(.file(path)), isOffline: isOffline)
     }
@@ -44,11 +45,12 @@ extension CaptureSession {
         var findings: [(check: CaptureVerification.Check, finding: CaptureVerification.Finding)] = [
             (.fileHash, match.subject.path == nil ? .skipped("a digest was given, no file") : .passed),
             (.bodyHash, bundle.bodyHash(digest)), (.signature, bundle.signature()), (.counter, bundle.counter()),
-            (.vault, await vaultFinding(record, digest)),
         ]
-        let (finding, remote) = try await serverFinding(record, digest, isOffline: isOffline)
+        var errors: [CaptureError] = []
+        findings.append((.vault, try await vaultFinding(record, digest, &errors)))
+        let (finding, remote) = try await serverFinding(record, digest, isOffline: isOffline, &errors)
         findings.append((.server, finding))
-        return CaptureVerification(record: record, findings: findings, remote: remote)
+        return CaptureVerification(record: record, findings: findings, remote: remote, errors: errors)
     }
 
     private func digest(of subject: CaptureRequest.Subject) async throws(CaptureError) -> SHA256Digest {
@@ -58,13 +60,23 @@ extension CaptureSession {
         }
     }
 
-    private func vaultFinding(_ record: CaptureRecord, _ digest: SHA256Digest) async -> CaptureVerification.Finding {
+    private func vaultFinding(
+        _ record: CaptureRecord,
+        _ digest: SHA256Digest,
+        _ errors: inout [CaptureError]
+    ) async throws(CaptureError) -> CaptureVerification.Finding {
         guard record.isObserved else { return .skipped("the media was not observed here") }
         do throws(CaptureError) {
             let kept = try await vault.check(.media, of: record.id)
             return kept == digest ? .passed : .failed("the kept media has another hash")
         } catch {
-            return .failed(error.description)
+            switch error.code {
+            case .cancelled: throw error
+            case .mediaDamaged, .mediaMissing: return .failed(error.description)
+            default:
+                errors.append(error)
+                return .skipped("the vault cannot be used")
+            }
         }
     }
 
@@ -73,7 +85,8 @@ extension CaptureSession {
     private func serverFinding(
         _ record: CaptureRecord,
         _ digest: SHA256Digest,
-        isOffline: Bool
+        isOffline: Bool,
+        _ errors: inout [CaptureError]
     ) async throws(CaptureError) -> (CaptureVerification.Finding, RemoteCapture?) {
         if isOffline { return (.skipped("offline"), nil) }
         guard record.server == server else { return (.skipped("the record is of \(record.server)"), nil) }
@@ -85,8 +98,22 @@ extension CaptureSession {
             switch error.code {
             case .captureNotFound: return (.failed("the server has no such capture"), nil)
             case .forbidden: return (.failed("the server says that the capture is another device's"), nil)
-            default: throw error
+            case .cancelled: throw error
+            default:
+                errors.append(error)
+                return (.skipped(Self.reason(error)), nil)
             }
+        }
+    }
+
+    /// Why the server was not queried, or gave no usable response.
+    private static func reason(_ error: CaptureError) -> String {
+        if let status = error.httpStatus { return "server returned \(status)" }
+        switch error.code {
+        case .notRegistered: return "this machine is not registered"
+        case .keyUnusable, .signingFailed: return "the signing key cannot be used"
+        case .counterExhausted, .busy, .storeUnusable, .diskFull: return "the counter cannot be used"
+        default: return "server unreachable"
         }
     }
 
@@ -143,6 +170,8 @@ public struct CaptureVerification: Sendable {
         case signature
         /// The assertion's counter is the record's.
         case counter
+        /// In a bundle: the members for other programs are those of the body.
+        case members
         /// The copy in the vault decrypts to that hash.
         case vault
         /// The server's capture has that hash.
@@ -161,10 +190,44 @@ public struct CaptureVerification: Sendable {
 
     /// The record.
     public var record: CaptureRecord
-    /// Every check, in the order of `Check.allCases`.
+    /// The checks, in the order of `Check.allCases`.
     public var findings: [(check: Check, finding: Finding)]
     /// The server's capture, if it was queried.
     public var remote: RemoteCapture?
+    /// What kept the vault or the server from being checked.
+    public var errors: [CaptureError] = []
+
+    /// Checks a record that was read from a bundle, without store, key or network.
+    ///
+    /// - Parameters:
+    ///   - record: The record, from a file of unknown origin.
+    ///   - file: Whether a media file has its hash.
+    ///   - members: Whether the other members of the bundle are those of the body.
+    public init(ofBundle record: CaptureRecord, file: Finding, members: Finding) {
+        let bundle = CaptureBundle(record)
+        let digest = SHA256Digest(hex: record.mediaHash)
+        self.init(
+            record: record,
+            findings: [
+                (.fileHash, file),
+                (.bodyHash, digest.map(bundle.bodyHash) ?? .failed("the bundle contains no hash")),
+                (.signature, bundle.signature()), (.counter, bundle.counter()), (.members, members),
+                (.server, .skipped("a bundle is checked without the server")),
+            ]
+        )
+    }
+
+    init(
+        record: CaptureRecord,
+        findings: [(check: Check, finding: Finding)],
+        remote: RemoteCapture? = nil,
+        errors: [CaptureError] = []
+    ) {
+        self.record = record
+        self.findings = findings
+        self.remote = remote
+        self.errors = errors
+    }
 
     /// Whether nothing failed.
     public var isGood: Bool {

@@ -86,6 +86,7 @@ extension CaptureSession {
                 try await exchange.submit(record)
             }
             outcome.notices = notices + outcome.notices
+            outcome.timeSource = input.facts.timeSource
             return outcome
         }
     }
@@ -150,7 +151,7 @@ extension CaptureSession {
             guard record.mode != .full || accepted.mode == .full else {
                 throw CaptureError(.duplicate, detail: "the server has only the hash of this media", value: accepted.id)
             }
-            return .ended(CaptureOutcome(record: accepted, notices: notices, isKnown: true))
+            return .ended(CaptureOutcome(record: accepted, notices: record.notSent(after: accepted), isKnown: true))
         }
         if let unknown = records.first(where: { $0.state == .unknownOutcome || $0.state == .submitted }) {
             let error = CaptureError(
@@ -158,7 +159,9 @@ extension CaptureSession {
                 detail: "an earlier submission of this media is probably there already",
                 value: unknown.id
             )
-            return .ended(CaptureOutcome(record: unknown, notices: notices, error: error, isKnown: true))
+            return .ended(
+                CaptureOutcome(record: unknown, notices: record.notSent(after: unknown), error: error, isKnown: true)
+            )
         }
         return records.first { $0.tellsTheSame(as: record) }.map { .open($0, notices: notices) }
     }
@@ -250,6 +253,39 @@ extension CaptureSession {
 }
 
 extension CaptureRecord {
+    /// The notice that an earlier submission of the same media stays as it is, if this record has other content.
+    fileprivate func notSent(after earlier: CaptureRecord) -> [CaptureNotice] {
+        let differences = differences(from: earlier)
+        return differences.isEmpty ? [] : [.optionsNotSent(differences)]
+    }
+
+    private func differences(from earlier: CaptureRecord) -> [CaptureNotice.Option] {
+        guard let mine = payload, let theirs = earlier.payload else {
+            // A full upload has no body; its analysis and its settings are stored.
+            return (analysis == earlier.analysis ? [] : [.depth])
+                + (settings == earlier.settings ? [] : [.privacyLevels])
+        }
+        let comparisons: [(option: CaptureNotice.Option, isEqual: Bool)] = [
+            (.depth, mine.depthAnalysis == theirs.depthAnalysis),
+            // Without a disclosed time `captured_at` is that of the submission.
+            (.time, mine.metadata.timestamp == theirs.metadata.timestamp),
+            (.location, mine.metadata.location == theirs.metadata.location),
+            (.deviceModel, mine.metadata.deviceModel == theirs.metadata.deviceModel),
+            (.video, mine.video == theirs.video),
+            (.privacyLevels, mine.flags.hasLevels(of: theirs.flags)),
+        ]
+        return comparisons.filter { !$0.isEqual }.map(\.option)
+    }
+
+    /// What the last attempt disclosed, or would disclose.
+    private var payload: HashOnlyPayload? {
+        guard mode == .hashOnly, let profile = CaptureProfile(rawValue: profile), let bytes = body ?? unsignedBody
+        else {
+            return nil
+        }
+        return HashOnlyBody(bytes: bytes).flatMap { try? HashOnlyPayload.reading($0, profile: profile).payload }
+    }
+
     /// Whether this record is unsent and has the same payload as another; the time is ignored if it is only "now".
     fileprivate func tellsTheSame(as other: CaptureRecord) -> Bool {
         guard state == .pending || state == .queued, signingFailures < CaptureSession.signingLimit,
@@ -276,7 +312,7 @@ extension CaptureSession {
     /// - Returns: The body with a placeholder for the assertion, and what becomes public.
     /// - Throws: `CaptureError`, as `capture` does before it writes.
     public func preview(_ request: CaptureRequest) async throws(CaptureError) -> CapturePreview {
-        let input = try await CaptureInput.read(request, profile: profile)
+        let input = try await CaptureInput.read(request, profile: profile, isPreview: true)
         let digest = try await digest(of: request, input)
         let payload = payload(of: input, digest, request)
         return CapturePreview(
@@ -285,7 +321,8 @@ extension CaptureSession {
             notices: input.notices(about: payload, request, profile: profile),
             analysisMilliseconds: input.analysisMilliseconds,
             mediaBytes: input.file?.status.size,
-            earlierID: try records(ofMedia: digest.hex).first { $0.server == server }?.id
+            earlierID: try records(ofMedia: digest.hex).first { $0.server == server }?.id,
+            timeSource: input.facts.timeSource
         )
     }
 
@@ -349,10 +386,28 @@ public struct CapturePreview: Sendable {
     public var mediaBytes: Int64?
     /// Another record of the same media, if there is one.
     public var earlierID: String?
+    /// Where the time comes from; nil when it is unknown.
+    public var timeSource: CaptureTimeSource?
 }
 
 /// A notice for the user about a capture; the caller phrases it.
 public enum CaptureNotice: Sendable, Equatable {
+    /// A part of a submission.
+    public enum Option: String, Sendable, CaseIterable {
+        /// The depth analysis.
+        case depth
+        /// The time.
+        case time
+        /// The location.
+        case location
+        /// The device model.
+        case deviceModel = "device_model"
+        /// Chain, frames and duration of a video.
+        case video
+        /// The privacy levels.
+        case privacyLevels = "privacy_levels"
+    }
+
     /// No depth map was given.
     case noDepth
     /// The depth map could not be analyzed (below 3×3, no valid sample).
@@ -365,6 +420,10 @@ public enum CaptureNotice: Sendable, Equatable {
     case capturedAtIsPublic(String)
     /// The capture time is unknown: the time of submission is used.
     case captureTimeUnknown
+    /// The camera's clock has no zone: only its day is disclosed, although the level is exact.
+    case timeWithoutZone
+    /// The media was submitted earlier; what differs now was not sent.
+    case optionsNotSent([Option])
     /// The server publishes the coordinates with this many decimals.
     case coordinatesArePublic(decimals: Int)
     /// The location is known, but the profile does not support its coarse form.
@@ -389,4 +448,6 @@ public struct CaptureOutcome: Sendable {
     public var error: CaptureError?
     /// Whether the record was there before and nothing had to be sent.
     public var isKnown: Bool = false
+    /// Where the time comes from, if the media was read now; nil when it is unknown.
+    public var timeSource: CaptureTimeSource?
 }

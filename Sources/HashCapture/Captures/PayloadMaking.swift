@@ -18,7 +18,7 @@ extension CaptureSession {
             flags: MetadataFlags(
                 of: metadata,
                 location: settings.location,
-                timestamp: settings.timestamp,
+                timestamp: filter.timestampLevel(for: input.facts),
                 deviceInfo: settings.deviceInfo
             ),
             capturedAt: filter.capturedAt(of: input.facts, now: surroundings.now()),
@@ -42,7 +42,7 @@ extension CaptureInput {
     {
         var notices = notices
         notices.append(.capturedAtIsPublic(payload.capturedAt))
-        if facts.capturedAt == nil, request.settings.timestamp != .none { notices.append(.captureTimeUnknown) }
+        notices += timeNotices(request)
         let level = request.settings.location
         switch payload.metadata.location {
         case .coordinates: notices.append(.coordinatesArePublic(decimals: level == .precise ? 4 : 1))
@@ -52,6 +52,14 @@ extension CaptureInput {
         case nil: break
         }
         return notices
+    }
+}
+
+extension CaptureInput {
+    func timeNotices(_ request: CaptureRequest) -> [CaptureNotice] {
+        guard facts.capturedAt == nil, request.settings.timestamp != .none else { return [] }
+        guard facts.localTime != nil else { return [.captureTimeUnknown] }
+        return request.settings.timestamp == .exact ? [.timeWithoutZone] : []
     }
 }
 

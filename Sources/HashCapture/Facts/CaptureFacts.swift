@@ -14,6 +14,12 @@ public struct CaptureFacts: Sendable, Equatable {
     public var country: String?
     /// When it was taken.
     public var capturedAt: Date?
+    /// The camera's clock when the zone is unknown, its digits taken as UTC. Only its day can be disclosed.
+    public var localTime: Date?
+    /// The camera's offset from UTC in seconds, given by the user for files that do not specify one.
+    public var utcOffset: Int?
+    /// The source of `capturedAt` or `localTime` of a file.
+    public var timeSource: CaptureTimeSource?
     /// Model of the camera.
     public var deviceModel: String?
 
@@ -24,7 +30,10 @@ public struct CaptureFacts: Sendable, Equatable {
         city: String? = nil,
         country: String? = nil,
         capturedAt: Date? = nil,
-        deviceModel: String? = nil
+        deviceModel: String? = nil,
+        localTime: Date? = nil,
+        utcOffset: Int? = nil,
+        timeSource: CaptureTimeSource? = nil
     ) {
         self.latitude = latitude
         self.longitude = longitude
@@ -32,7 +41,26 @@ public struct CaptureFacts: Sendable, Equatable {
         self.country = country
         self.capturedAt = capturedAt
         self.deviceModel = deviceModel
+        self.localTime = localTime
+        self.utcOffset = utcOffset
+        self.timeSource = timeSource
     }
+}
+
+/// Where the time of a capture comes from, in the order in which the sources are used (hash-only contract, new rule 2).
+public enum CaptureTimeSource: String, Sendable, CaseIterable {
+    /// Given by the user.
+    case given = "captured_at"
+    /// A time of the file with its own offset: `OffsetTimeOriginal` and the like, `com.apple.quicktime.creationdate`.
+    case fileOffset = "file_offset"
+    /// The date and time of the satellites, in the same file.
+    case satellites = "gps"
+    /// The container's time, in UTC.
+    case container
+    /// The camera's clock, with the offset that the user gave.
+    case userOffset = "utc_offset"
+    /// The camera's clock without a zone.
+    case localClock = "local_clock"
 }
 
 extension CaptureFacts {
@@ -46,49 +74,83 @@ extension CaptureFacts {
             facts.city = file.city
             facts.country = file.country
         }
-        facts.capturedAt = capturedAt ?? file.capturedAt
+        facts.takeTime(from: file)
         facts.deviceModel = deviceModel ?? file.deviceModel
         return facts
+    }
+
+    private mutating func takeTime(from file: CaptureFacts) {
+        guard capturedAt == nil else {
+            timeSource = .given
+            return
+        }
+        (capturedAt, localTime, timeSource) = (file.capturedAt, file.localTime, file.timeSource)
+        if capturedAt == nil, let clock = localTime, let utcOffset {
+            (capturedAt, localTime, timeSource) = (clock - TimeInterval(utcOffset), nil, .userOffset)
+        }
     }
 }
 
 extension CaptureFacts {
-    /// Facts in a file: position, time and model from the Exif data of a photo (JPEG, PNG, WebP, HEIF), the time from
-    /// the container of a recording. Missing, damaged and impossible values are unknown; nothing is guessed.
+    /// Facts in a file: position, time and model from the Exif data of a photo (JPEG, PNG, WebP, HEIF, TIFF and the raw formats
+    /// based on it), or from the metadata of a movie. Missing, damaged and impossible values are unknown; nothing is guessed.
     ///
-    /// The time is UTC: the photo's, when it names its offset; else that of the satellites, when the position came with
-    /// one that can belong to the photo; else the camera's wall clock, whose digits are taken as they are (as
-    /// `PhotoExif` says), since nobody knows its zone.
+    /// `capturedAt` is the file's time with its offset; else that of the satellites, if it can belong to the photo; else the
+    /// container's UTC time. A clock without a zone is not UTC: it is `localTime`. So is the time in the header of a movie, since
+    /// many cameras write their local time there.
     ///
     /// - Parameter file: Read in a few places, 64 KiB in all.
     /// - Returns: Facts, not filtered.
     public static func reading(_ file: SourceFile) -> CaptureFacts {
-        var facts = CaptureFacts()
-        let exif = PhotoExif(of: file)
-        facts.latitude = exif?.position?.latitude
-        facts.longitude = exif?.position?.longitude
-        facts.deviceModel = exif?.model.flatMap(ToldText.cleaned)
-        let told = exif?.captureTime
-        var microseconds = told?.microseconds
-        if told?.hasOffset != true, let ofSatellites = exif?.satelliteMicroseconds,
-            Self.canBeOneMoment(wallClock: told?.microseconds, utc: ofSatellites)
-        {
-            microseconds = ofSatellites
+        var facts = PhotoExif(of: file).map(CaptureFacts.init(of:)) ?? CaptureFacts()
+        guard facts.timeSource == nil else { return facts }
+        let movie = MovieMetadata(of: file)
+        if facts.latitude == nil, let position = movie?.position {
+            (facts.latitude, facts.longitude) = (position.latitude, position.longitude)
         }
-        if let microseconds {
-            facts.capturedAt = Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
-        } else if let seconds = MediaCreationTime.seconds(of: file) {
-            facts.capturedAt = Date(timeIntervalSince1970: Double(seconds))
+        facts.deviceModel = facts.deviceModel ?? movie?.model.flatMap(ToldText.cleaned)
+        if let time = movie?.creationTime {
+            (facts.capturedAt, facts.timeSource) = (date(time), .fileOffset)
+        } else if let container = MediaCreationTime.reading(file) {
+            let time = Date(timeIntervalSince1970: Double(container.seconds))
+            if container.zone == .utc {
+                (facts.capturedAt, facts.timeSource) = (time, .container)
+            } else {
+                (facts.localTime, facts.timeSource) = (movie?.localTime.map(date) ?? time, .localClock)
+            }
+        } else if let clock = movie?.localTime {
+            (facts.localTime, facts.timeSource) = (date(clock), .localClock)
         }
         return facts
+    }
+
+    private init(of exif: PhotoExif) {
+        self.init(
+            latitude: exif.position?.latitude,
+            longitude: exif.position?.longitude,
+            deviceModel: exif.model.flatMap(ToldText.cleaned)
+        )
+        let clock = exif.captureTime
+        if let clock, clock.hasOffset {
+            (capturedAt, timeSource) = (Self.date(clock.microseconds), .fileOffset)
+        } else if let utc = exif.satelliteMicroseconds,
+            Self.canBeOneMoment(wallClock: clock?.microseconds, utc: utc)
+        {
+            (capturedAt, timeSource) = (Self.date(utc), .satellites)
+        } else if let clock {
+            (localTime, timeSource) = (Self.date(clock.microseconds), .localClock)
+        }
+    }
+
+    private static func date(_ microseconds: Int64) -> Date {
+        Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }
 
     /// Whether a wall clock anywhere on earth can show these digits at that time: offsets range from −12 to +14 hours.
     /// Some cameras keep a GPS fix of another day, which is not of this photo.
     private static func canBeOneMoment(wallClock: Int64?, utc: Int64) -> Bool {
         guard let wallClock else { return true }
-        let hour: Int64 = 3_600_000_000
-        return (-12 * hour...14 * hour).contains(wallClock - utc)
+        return UTCOffset.range.contains((wallClock - utc) / 1_000_000)
     }
 }
 

@@ -321,7 +321,8 @@ extension CaptureSession {
             var outcome = try await exchange(record.id, device, control) { exchange, record throws(CaptureError) in
                 try await exchange.submit(record, upload, progress)
             }
-            outcome.notices = input.notices(about: upload) + outcome.notices
+            outcome.notices = input.timeNotices(request) + input.notices(about: upload) + outcome.notices
+            outcome.timeSource = input.facts.timeSource
             return outcome
         }
     }

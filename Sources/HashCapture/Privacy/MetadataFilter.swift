@@ -18,17 +18,31 @@ package struct MetadataFilter: Sendable {
         CaptureMetadata(location: location(of: facts), timestamp: timestamp(of: facts), deviceModel: device(of: facts))
     }
 
-    /// `captured_at`: the second, that UTC day, or the UTC day of the submission (contract section 4). An unknown time
+    /// `captured_at`: the second, that UTC day (of a clock without a zone, the day that it shows), or the UTC day of the submission (contract section 4). An unknown time
     /// is replaced by `now`, that of the submission. RFC 3339 with `Z`.
     package func capturedAt(of facts: CaptureFacts, now: Date) -> String {
         // The epoch is for clocks outside the years 1 to 9999; a server rejects it by its time window.
         let submission = Self.second(of: now)
-        let taken = facts.capturedAt.flatMap(Self.second) ?? submission
-        return switch settings.timestamp {
+        let taken = time(of: facts) ?? submission
+        return switch timestampLevel(for: facts) {
         case .exact: taken.map { $0.text + "Z" } ?? Self.epoch
         case .dayOnly: taken.map { $0.dayText + "T00:00:00Z" } ?? Self.epoch
         case .none: submission.map { $0.dayText + "T00:00:00Z" } ?? Self.epoch
         }
+    }
+
+    /// The level that applies to these facts: of a clock without a zone only the day is disclosed.
+    package func timestampLevel(for facts: CaptureFacts) -> TimestampLevel {
+        settings.timestamp == .exact && isZoneUnknown(in: facts) ? .dayOnly : settings.timestamp
+    }
+
+    private func isZoneUnknown(in facts: CaptureFacts) -> Bool {
+        facts.capturedAt.flatMap(Self.second) == nil && facts.localTime.flatMap(Self.second) != nil
+    }
+
+    /// The time in UTC, else the camera's clock.
+    private func time(of facts: CaptureFacts) -> CivilTime? {
+        (isZoneUnknown(in: facts) ? facts.localTime : facts.capturedAt).flatMap(Self.second)
     }
 
     private static let epoch = "1970-01-01T00:00:00Z"
@@ -44,8 +58,8 @@ package struct MetadataFilter: Sendable {
     // MARK: Members
 
     private func timestamp(of facts: CaptureFacts) -> String? {
-        guard let taken = facts.capturedAt.flatMap(Self.second) else { return nil }
-        return switch settings.timestamp {
+        guard let taken = time(of: facts) else { return nil }
+        return switch timestampLevel(for: facts) {
         case .none: nil
         case .dayOnly: taken.dayText
         case .exact: taken.text + "Z"

@@ -4,12 +4,16 @@ internal import MediaCore
 
 /// Describes a request body: one line for each thing it discloses.
 enum CaptureDisclosure {
-    /// `isTimeNamed` means that the user specified the capture time. The lines may be printed without escaping.
-    static func lines(_ payload: HashOnlyPayload, _ profile: CaptureProfile, isTimeNamed: Bool) -> [String] {
+    /// `timeSource` is nil if the capture time is unknown. The lines may be printed without escaping.
+    static func lines(
+        _ payload: HashOnlyPayload,
+        _ profile: CaptureProfile,
+        _ timeSource: CaptureTimeSource?
+    ) -> [String] {
         var lines: [String?] = [
             "the SHA-256 of the \(payload.mediaType.rawValue), from which nobody can make the \(payload.mediaType.rawValue)",
             "captured_at \(payload.capturedAt): the server publishes it always" + rounding(of: payload),
-            isTimeNamed ? nil : source(of: payload),
+            source(timeSource, of: payload),
             place(payload, profile),
             payload.metadata.timestamp.map { "the time \($0)" } ?? "no time",
             payload.metadata.deviceModel.map { "the device \(ErrorCatalogue.quoted($0))" } ?? "no device model",
@@ -34,11 +38,20 @@ enum CaptureDisclosure {
     }
 
     /// Where the time comes from if the user did not specify it.
-    private static func source(of payload: HashOnlyPayload) -> String? {
+    private static func source(_ source: CaptureTimeSource?, of payload: HashOnlyPayload) -> String? {
         guard payload.flags.timestampLevel != .none else { return nil }
-        return payload.metadata.timestamp == nil
-            ? "  nothing tells when it was taken, so it is the time of sending; --captured-at names another"
-            : "  read from the file, where a clock without a zone is taken as UTC; --captured-at names another"
+        let words: String? =
+            switch source {
+            case .given: nil
+            case .fileOffset: "from the file, with its time zone"
+            case .satellites: "from the file: GPS date and time"
+            case .container: "from the file's container, in UTC"
+            case .userOffset: "from the camera's clock, with --utc-offset"
+            case .localClock:
+                "the day of the camera's clock, which has no time zone; --utc-offset or --captured-at sets it"
+            case nil: "the capture time is unknown: the time of submission is used; --captured-at sets it"
+            }
+        return words.map { "  " + $0 }
     }
 
     private static func place(_ payload: HashOnlyPayload, _ profile: CaptureProfile) -> String {
@@ -71,6 +84,8 @@ extension CaptureNotice {
         case .labelledByServer: "labelled_by_server"
         case .capturedAtIsPublic: "captured_at_is_public"
         case .captureTimeUnknown: "capture_time_unknown"
+        case .timeWithoutZone: "time_without_zone"
+        case .optionsNotSent: "options_not_sent"
         case .coordinatesArePublic: "coordinates_are_public"
         case .coarseLocationLeftOut: "coarse_location_left_out"
         case .placeUnknown: "place_unknown"
@@ -83,11 +98,16 @@ extension CaptureNotice {
     /// Whether it may be a mistake, rather than only information.
     var isWarning: Bool {
         switch self {
-        case .noDepth, .depthUnavailable, .recordedAsSuspicious, .captureTimeUnknown, .coordinatesArePublic,
-            .clockDiffers:
+        case .noDepth, .depthUnavailable, .recordedAsSuspicious, .captureTimeUnknown, .timeWithoutZone,
+            .optionsNotSent, .coordinatesArePublic, .clockDiffers:
             true
         default: false
         }
+    }
+
+    /// Whether it applies to media that is not submitted again.
+    var isAboutEarlierSubmission: Bool {
+        if case .optionsNotSent = self { true } else { false }
     }
 
     /// Whether `CaptureDisclosure` already covers it.
@@ -100,7 +120,8 @@ extension CaptureNotice {
 
     var words: String {
         switch self {
-        case .noDepth: "no depth map was given, so nothing shows that the scene was real; --depth FILE adds one"
+        case .noDepth:
+            "no depth map was specified: nothing shows that the scene was real; to submit a photo, add --depth FILE or --no-depth"
         case .depthUnavailable: "the depth map has nothing to analyse; it is told as unavailable"
         case .recordedAsSuspicious: "this server records a capture like this as suspicious"
         case .labelledByServer:
@@ -108,6 +129,12 @@ extension CaptureNotice {
         case .capturedAtIsPublic(let time): "captured_at is public at the server: \(ErrorCatalogue.clean(time))"
         case .captureTimeUnknown:
             "nothing says when it was taken, so the time of sending stands for it; --captured-at names another"
+        case .timeWithoutZone:
+            "the camera's clock has no time zone: only its day is submitted; add --utc-offset or --captured-at for the exact "
+                + "time"
+        case .optionsNotSent(let options):
+            "submitted earlier with other options; not sent now: "
+                + options.map { $0.rawValue.replacing("_", with: " ") }.joined(separator: ", ")
         case .coordinatesArePublic(let decimals):
             "the server publishes where it was taken, with \(Formats.count(decimals, "decimal")) of a degree"
         case .coarseLocationLeftOut:

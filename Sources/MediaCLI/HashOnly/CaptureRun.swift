@@ -146,6 +146,8 @@ struct CaptureItem: Sendable {
     var preview: CapturePreview?
     var notices: [CaptureNotice] = []
     var error: Diagnosis?
+    /// Where the capture time comes from; nil when it is unknown, and when the file was not read.
+    var timeSource: CaptureTimeSource?
     /// Whether the server already had it, so nothing was sent.
     var isKnown = false
 
@@ -154,8 +156,9 @@ struct CaptureItem: Sendable {
         record = outcome.record
         state = State(outcome.record.state)
         isKnown = outcome.isKnown
-        // Nothing was disclosed this time.
-        notices = isKnown ? [] : outcome.notices
+        timeSource = outcome.timeSource
+        // Nothing was disclosed this time; only that is said.
+        notices = outcome.notices.filter { !isKnown || $0.isAboutEarlierSubmission }
         error = state == .accepted ? nil : Self.diagnosis(of: outcome)
         if let reason = reasonToRetry, let id = record?.id.prefix(8) {
             let hint = "\(reason): mediactl hash-only retry \(id)\(needsResend ? " --resend" : "")"
@@ -177,6 +180,7 @@ struct CaptureItem: Sendable {
         self.path = path
         self.preview = preview
         state = .planned
+        timeSource = preview.timeSource
         notices = preview.notices
     }
 
@@ -272,7 +276,8 @@ extension JSONRenderer {
         return [
             "path": path(item.path ?? item.record?.path), "state": .string(item.state.rawValue),
         ] + members + [
-            "known": .bool(item.isKnown), "earlier_id": JSONValue(item.preview?.earlierID),
+            "known": .bool(item.isKnown), "time_source": JSONValue(item.timeSource?.rawValue),
+            "earlier_id": JSONValue(item.preview?.earlierID),
             "body": item.preview.map { .verbatim(String(decoding: $0.body.bytes, as: UTF8.self)) } ?? .null,
             "notices": notices(item.notices), "exit_code": exitCode(item.exitCode),
             "error": error(item.error),

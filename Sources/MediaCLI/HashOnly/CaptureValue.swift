@@ -74,7 +74,7 @@ enum CaptureValue {
         return (city, country)
     }
 
-    /// RFC 3339 with a zone.
+    /// RFC 3339 with a zone that exists, and a year that photos can have.
     static func time(_ text: String) throws(InvalidValue) -> Date {
         guard let microseconds = RFC3339.microseconds(text) else {
             throw InvalidValue(
@@ -82,7 +82,27 @@ enum CaptureValue {
                 hint: "write it like 2026-05-01T18:30:00Z or 2026-05-01T20:30:00+02:00"
             )
         }
+        guard timeRange.contains(microseconds / 1_000_000) else {
+            throw InvalidValue(rule: "is out of range", hint: "from 1826, the year of the first photo, to 9999")
+        }
+        guard text.hasSuffix("Z") || UTCOffset.seconds(text.utf8.suffix(6)) != nil else {
+            throw InvalidValue(rule: "has an offset that no time zone has", hint: "from -12:00 to +14:00")
+        }
         return Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
+    }
+
+    /// 1826-01-01T00:00:00Z to 9999-12-31T23:59:59Z.
+    private static let timeRange: ClosedRange<Int64> = -4_544_208_000...253_402_300_799
+
+    /// `+02:00`, `-03:30` or `Z`, in seconds.
+    static func utcOffset(_ text: String) throws(InvalidValue) -> Int {
+        guard let seconds = UTCOffset.seconds(text.utf8) else {
+            throw InvalidValue(
+                rule: "is not an offset from UTC",
+                hint: "write it like +02:00, -03:30 or Z, from -12:00 to +14:00"
+            )
+        }
+        return Int(seconds)
     }
 
     /// Printable text: not blank, one line.

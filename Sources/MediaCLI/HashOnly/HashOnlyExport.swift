@@ -13,12 +13,13 @@ struct HashOnlyExport: ContextCommand {
         abstract: "Take a capture out of the vault: the media, its depth map, or what others need to check it.",
         discussion: """
             The hash of the media is compared before the file gets its name. Existing files are left as they are.
-            The bundle is JSON with the exact body, the signature and the public key: anybody can check it with openssl, \
-            without this program and without the server.
+            The bundle is JSON with the exact body, the signature and the public key: anybody can verify it with openssl, or with \
+            mediactl hash-only verify --bundle, without the server.
 
             Examples:
               mediactl hash-only export 5f0c2a91 --output photo.jpg
               mediactl hash-only export 5f0c2a91 --bundle photo.bundle.json
+              mediactl hash-only export 5f0c2a91 --bundle evidence/
             """
     )
 
@@ -47,10 +48,28 @@ struct HashOnlyExport: ContextCommand {
     var depthTo: String?
 
     @Option(
-        help: ArgumentHelp("Write what is needed to check the capture to this new file.", valueName: "file"),
+        help: ArgumentHelp(
+            "Write what is needed to verify the capture to this new file, or to bundle.json in a directory (DIR/).",
+            valueName: "path"
+        ),
         completion: .file()
     )
     var bundle: String?
+
+    /// A directory that exists, or is to be created, gets a file of the usual name.
+    private var bundleFile: String? {
+        guard let bundle else { return nil }
+        return isDirectory(bundle) ? bundleDirectory(bundle) + "/" + BundleReading.fileName : bundle
+    }
+
+    private func isDirectory(_ path: String) -> Bool {
+        path.hasSuffix("/") || BundleReading.isDirectory(RawArguments.bytes(of: path))
+    }
+
+    private func bundleDirectory(_ path: String) -> String {
+        let name = path.reversed().drop { $0 == "/" }
+        return name.isEmpty ? "" : String(name.reversed())
+    }
 
     @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -59,8 +78,8 @@ struct HashOnlyExport: ContextCommand {
         guard output == nil || to == nil else { throw ValidationError("--to is the old name of --output.") }
         guard media != nil || bundle != nil else { throw ValidationError("Specify a file with --output or --bundle.") }
         guard depthTo == nil || media != nil else { throw ValidationError("--depth-to requires --output.") }
-        let targets = [media, depthTo, bundle].compactMap { $0 }
-        guard !targets.contains("") else { throw ValidationError("An empty path.") }
+        let targets = [media, depthTo, bundleFile].compactMap { $0 }
+        guard !targets.contains(""), bundle != "" else { throw ValidationError("An empty path.") }
         guard Set(targets).count == targets.count else { throw ValidationError("Each needs a file of its own.") }
     }
 
@@ -70,6 +89,7 @@ struct HashOnlyExport: ContextCommand {
         let record = try context.record(id)
         try refuseExistingTargets()
         try console.requireOutput()
+        try makeBundleDirectory()
         if let media {
             let session = try context.session(for: record)
             let (target, depth) = (RawArguments.bytes(of: media), depthTo.map { RawArguments.bytes(of: $0) })
@@ -81,7 +101,7 @@ struct HashOnlyExport: ContextCommand {
                 console.text(["exported \(TerminalText.escaped(depth))"])
             }
         }
-        if let bundle {
+        if let bundle = bundleFile {
             let target = RawArguments.bytes(of: bundle)
             let text = try CaptureBundle(record).json.json(isForTerminals: true)
             if let words = CaptureSession.disagreement(in: record) {
@@ -95,14 +115,22 @@ struct HashOnlyExport: ContextCommand {
         }
         console.summary([
             "capture_id": .string(record.id), "media_hash": .string(record.mediaHash), "output": JSONValue(media),
-            "depth_to": JSONValue(depthTo), "bundle": JSONValue(bundle), "exit_code": 0,
+            "depth_to": JSONValue(depthTo), "bundle": JSONValue(bundleFile), "exit_code": 0,
         ])
         return console.exitCode(.success)
     }
 
+    private func makeBundleDirectory() throws(CaptureError) {
+        guard let bundle, isDirectory(bundle) else { return }
+        let path = RawArguments.bytes(of: bundleDirectory(bundle))
+        guard mkdir(path.cString, 0o777) == 0 || errno == EEXIST || path.isEmpty else {
+            throw CaptureError(.targetUnusable, detail: SystemError.words(errno), path: path)
+        }
+    }
+
     /// Checks all targets first, so that no export stops halfway. Each is checked again when the file gets its name.
     private func refuseExistingTargets() throws(CaptureError) {
-        for target in [media, depthTo, bundle].compactMap({ $0 }) {
+        for target in [media, depthTo, bundleFile].compactMap({ $0 }) {
             let path = RawArguments.bytes(of: target)
             var status = stat()
             if lstat(path.cString, &status) == 0 {
@@ -147,7 +175,7 @@ struct CaptureBundle: Sendable {
     /// The format is `docs/schemas/hash-only-bundle-1.json`.
     var json: JSONValue {
         .object([
-            "schema": "mediactl.hash-only-bundle/1", "capture_id": .string(record.id),
+            "schema": .string(BundleReading.schema), "capture_id": .string(record.id),
             "server": .string(record.server), "server_capture_id": JSONValue(record.serverCaptureID),
             "profile": .string(record.profile), "rp_id": JSONValue(record.rpID),
             "device_id": JSONValue(record.deviceID),
@@ -179,13 +207,19 @@ struct CaptureBundle: Sendable {
         return [0x02, UInt8(digits.count)] + digits
     }
 
-    /// `SubjectPublicKeyInfo` (RFC 5480) of an uncompressed point of P-256.
-    static func pem(_ point: [UInt8]) -> String {
+    /// `SubjectPublicKeyInfo` (RFC 5480) of an uncompressed point of P-256, in DER.
+    static func subjectPublicKeyInfo(_ point: [UInt8]) -> [UInt8] {
         let head: [UInt8] = [
             0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01,
             0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
         ]
-        let text = Data(head + point).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        return head + point
+    }
+
+    static func pem(_ point: [UInt8]) -> String {
+        let text = Data(subjectPublicKeyInfo(point)).base64EncodedString(options: [
+            .lineLength64Characters, .endLineWithLineFeed,
+        ])
         return "-----BEGIN PUBLIC KEY-----\n\(text)\n-----END PUBLIC KEY-----\n"
     }
 }

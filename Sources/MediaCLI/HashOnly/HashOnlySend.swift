@@ -4,6 +4,7 @@ internal import Foundation
 internal import HashCapture
 internal import MediaCore
 internal import MediaCrypto
+internal import MediaFiles
 internal import MediaTransport
 
 struct HashOnlySend: ContextCommand {
@@ -14,6 +15,8 @@ struct HashOnlySend: ContextCommand {
         discussion: """
             When it was taken is public at the server always: the second, or only the day at the levels day-only and none. \
             At the level precise so are the coordinates. --dry-run shows exactly what would be sent.
+            A photo requires --depth FILE or --no-depth. A time without time zone is not UTC: without --utc-offset only its day is \
+            submitted.
             A file is read once, hashed and encrypted in the same pass, and never changed. What could not be sent is kept; \
             mediactl hash-only retry goes on with it.
 
@@ -67,9 +70,10 @@ struct HashOnlySend: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        try refuseMistakenCommand()
+        try checkShortForm(console.context.arguments)
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let requests = try requests(privacy.overriding(try settings.privacySettings()))
+        var requests = try requests(privacy.overriding(try settings.privacySettings()))
+        if !dryRun { try await chooseDepth(of: &requests, settings) }
         let run = SubmissionRun(
             settings: settings,
             requests: requests,
@@ -94,21 +98,54 @@ struct HashOnlySend: ContextCommand {
                 facts: facts,
                 video: video,
                 settings: settings,
-                sendsCoarseCoordinates: privacy.coarseCoordinates
+                sendsCoarseCoordinates: privacy.coarseCoordinates,
+                requiresExactTime: privacy.timestampLevel?.value == .exact
             )
         }
     }
 
-    /// The parser takes a misspelled command for a file. A word is reported as misspelled only if no such file exists.
-    private func refuseMistakenCommand() throws(Diagnosis) {
-        guard let word = files.first, !word.contains("/"), !word.contains("."),
-            !FileManager.default.fileExists(atPath: word)
+    /// Without `send`, the parser takes any word for a file. So that no file leaves by a mistyped command, a bare word is always a
+    /// command, and all files are checked before anything is sent.
+    private func checkShortForm(_ arguments: [String]) throws {
+        guard let parent = arguments.firstIndex(of: HashOnly.configuration.commandName ?? ""),
+            arguments.dropFirst(parent + 1).first != Self.configuration.commandName
         else { return }
+        if let word = files.first(where: { !$0.contains("/") && !$0.contains(".") }) { throw unknownCommand(word) }
+        for file in files {
+            do {
+                _ = try SourceFile(path: RawArguments.bytes(of: file))
+            } catch {
+                var diagnosis = ErrorCatalogue.diagnosis(of: error)
+                diagnosis.message += "; nothing was sent"
+                throw diagnosis
+            }
+        }
+    }
+
+    private func unknownCommand(_ word: String) -> Diagnosis {
         let commands = HashOnly.configuration.subcommands.map { $0._commandName }
-        guard let command = Spelling.nearest(to: word, among: commands) else { return }
-        var diagnosis = ErrorCatalogue.diagnosis(of: CaptureError(.fileNotFound, path: RawArguments.bytes(of: word)))
-        diagnosis.hint = "did you mean: mediactl hash-only \(command)"
-        throw diagnosis
+        let name = ErrorCatalogue.quoted(RawArguments.bytes(of: word))
+        let hint =
+            Spelling.nearest(to: word, among: commands).map { "did you mean: mediactl hash-only \($0)" }
+            ?? (FileManager.default.fileExists(atPath: word)
+                ? "for the file of this name, write ./\(TerminalText.escaped(word))"
+                : "mediactl hash-only --help lists the commands")
+        return .usage("unknown command \(name); nothing was sent", hint: hint)
+    }
+
+    /// Nothing is submitted for a photo without a choice about depth: a terminal prompts for it, once for all files.
+    private func chooseDepth(of requests: inout [CaptureRequest], _ settings: SettingsSession) async throws {
+        let profile = settings.settings.captureProfile.value
+        let count = requests.count { $0.needsDepthChoice(at: profile) }
+        guard count > 0 else { return }
+        let confirmation = Confirmation(prompter: settings.prompter, isGiven: false)
+        let question = "Submit \(Formats.count(count, "capture")) without a depth map?"
+        guard settings.prompter.isAllowed, !settings.console.isJSON,
+            try await confirmation.ask([], question, on: settings.console)
+        else { throw CaptureError(.depthRequired) }
+        for index in requests.indices where requests[index].needsDepthChoice(at: profile) {
+            requests[index].depth = .declined
+        }
     }
 }
 
@@ -189,6 +226,15 @@ struct CaptureFactOptions: ParsableArguments {
     @Option(help: ArgumentHelp("When it was taken, for example 2026-05-01T18:30:00Z.", valueName: "time"))
     var capturedAt: String?
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The camera's offset from UTC, for files whose time has no time zone, for example +02:00.",
+            valueName: "offset"
+        )
+    )
+    var utcOffset: String?
+
     @Option(help: ArgumentHelp("What took it, as you would have it known.", valueName: "text"))
     var deviceModel: String?
 
@@ -205,7 +251,8 @@ struct CaptureFactOptions: ParsableArguments {
             city: place?.city,
             country: place?.country,
             capturedAt: try FlagValue.read(capturedAt, "--captured-at", CaptureValue.time),
-            deviceModel: try FlagValue.read(deviceModel, "--device-model", CaptureValue.words)
+            deviceModel: try FlagValue.read(deviceModel, "--device-model", CaptureValue.words),
+            utcOffset: try FlagValue.read(utcOffset, "--utc-offset", CaptureValue.utcOffset)
         )
     }
 }
@@ -226,7 +273,7 @@ struct CaptureDepthOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Metres per unit of a depth map in PNG, for example 0.001.", valueName: "metres"))
     var depthScale: String?
 
-    @Flag(help: "There is no depth map, and that is meant.")
+    @Flag(help: "Submit without a depth map.")
     var noDepth = false
 
     @Option(
@@ -404,8 +451,7 @@ struct SubmissionRun: Sendable {
         let size = preview.body.bytes.count
         console.note("\(item.name) would be told as above, \(size) bytes; the assertion is a placeholder")
         console.note("what leaves:")
-        let isTimeNamed = requests.allSatisfy { $0.facts.capturedAt != nil }
-        console.announce(CaptureDisclosure.lines(preview.payload, profile, isTimeNamed: isTimeNamed))
+        console.announce(CaptureDisclosure.lines(preview.payload, profile, preview.timeSource))
         if let earlier = preview.earlierID {
             console.note("the same bytes are kept already, as \(ErrorCatalogue.clean(String(earlier.prefix(8))))")
         }

@@ -3,6 +3,7 @@ internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
 internal import MediaCore
+internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 
@@ -10,70 +11,138 @@ struct HashOnlyVerify: ContextCommand {
     static let schema = "mediactl.hash-only-verify/1"
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Compare a file with its capture: the record, the signature, the vault, the server.",
+        abstract: "Verify a file against its capture: the record, the signature, the vault, the server.",
         discussion: """
-            The file is hashed here; it is never sent. The server that has the capture is asked for it. Ends with 8 when anything differs, with 5 when no capture of it is \
-            kept.
+            The file is hashed here; it is never sent. The server that has the capture is queried. What can be checked here is printed \
+            whatever the server returns. Exits with 8 if anything differs, with 5 if no capture of the file is stored; if only \
+            the server or the vault could not be checked, with the code of that error.
+            With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine.
 
             Examples:
               mediactl hash-only verify photo.jpg
               mediactl hash-only verify photo.jpg --offline
+              mediactl hash-only verify --bundle evidence/
             """
     )
 
-    @Argument(help: ArgumentHelp("The file.", valueName: "file"), completion: .file())
-    var file: String
+    @Argument(help: ArgumentHelp("The file; with --bundle optional.", valueName: "file"), completion: .file())
+    var file: String?
 
-    @Flag(help: "Ask no server.")
+    @Option(
+        help: ArgumentHelp(
+            "Verify this bundle, or the bundle.json and the media in this directory.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var bundle: String?
+
+    @Flag(help: "Do not query the server.")
     var offline = false
 
     @OptionGroup(title: "Connection options") var connection: CaptureConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !file.isEmpty else { throw ValidationError("An empty path.") }
+        guard file != nil || bundle != nil else { throw ValidationError("Specify a file, or --bundle.") }
+        guard file != "", bundle != "" else { throw ValidationError("An empty path.") }
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let context = try await CaptureContext.open(console, global, connection)
-        let session = try context.anySession()
-        let path = RawArguments.bytes(of: file)
-        let isOffline = offline
-        try console.requireOutput()
-        let verification = try await console.context.interruption.cancelling {
-            let match = try await session.find(.file(path))
-            // Query the server that has the capture, whichever server is configured now.
-            let session = try context.session(for: match.record)
-            return try await (isOffline ? session : context.confidential(session)).verify(match, isOffline: isOffline)
+        let path = file.map { RawArguments.bytes(of: $0) }
+        if let bundle {
+            let reading = try await console.context.interruption.cancelling {
+                try await BundleReading(RawArguments.bytes(of: bundle), media: path)
+            }
+            return report(reading.verification, reading.media ?? reading.path, bundle: reading, on: console)
         }
-        return tell(verification, path, on: console)
+        guard let path else { throw CaptureError(.internalError) }
+        let context = try CaptureContext.open(
+            await SettingsSession.open(console, global: global, connection: connection)
+        )
+        try console.requireOutput()
+        do {
+            try await context.adopt()
+        } catch {
+            // What it would complete is not needed for the checks.
+            console.warning(ErrorCatalogue.diagnosis(of: error).message)
+        }
+        let (verification, failure) = try await console.context.interruption.cancelling {
+            try await verify(path, context)
+        }
+        return report(verification, path, failure: failure, on: console)
     }
 
-    private func tell(_ verification: CaptureVerification, _ path: [UInt8], on console: Console) -> ExitCode {
+    /// The second value is why the server could not even be queried.
+    private func verify(
+        _ path: [UInt8],
+        _ context: CaptureContext
+    ) async throws -> (CaptureVerification, Diagnosis?) {
+        let file = try SourceFile(path: path)
+        guard try !context.library.captures().isEmpty else {
+            throw CaptureError(.captureUnknown, detail: "no captures are stored", path: file.path)
+        }
+        let session = try context.anySession()
+        let match = try await session.find(.file(path))
+        // Query the server that has the capture, whichever server is configured now.
+        do {
+            let own = try context.session(for: match.record)
+            let querying = offline ? own : try context.confidential(own)
+            return (try await querying.verify(match, isOffline: offline), nil)
+        } catch let error as CaptureError where error.code == .cancelled {
+            throw error
+        } catch {
+            let failure = ErrorCatalogue.diagnosis(of: error)
+            var verification = try await session.verify(match, isOffline: true)
+            verification.findings = verification.findings.map { check, finding in
+                (check, check == .server && !offline ? .skipped(failure.message) : finding)
+            }
+            return (verification, failure)
+        }
+    }
+
+    /// `failure` is what kept the server from being queried; `bundle` is what was verified in place of the store.
+    private func report(
+        _ verification: CaptureVerification,
+        _ path: [UInt8],
+        bundle: BundleReading? = nil,
+        failure: Diagnosis? = nil,
+        on console: Console
+    ) -> ExitCode {
         for (check, finding) in verification.findings {
             console.record(.item, JSONRenderer.finding(check, finding))
         }
         let record = verification.record
         console.text(TextRenderer.verification(verification, style: console.outputStyle))
-        let level = record.keyLevel.map { " by a key of the level \(ErrorCatalogue.clean($0))" } ?? ""
-        if verification.isGood {
-            console.note("\(ErrorCatalogue.quoted(path)) is what capture \(record.id.prefix(8)) was made of\(level)")
-        } else {
+        let failure = failure ?? verification.errors.first.map { ErrorCatalogue.diagnosis(of: $0) }
+        var result = ExitCode.success
+        if !verification.isGood {
+            result = .integrity
             console.error(
                 Diagnosis(
                     .checksumMismatch,
-                    "\(ErrorCatalogue.quoted(path)) and capture \(record.id.prefix(8)) do not agree"
+                    "\(ErrorCatalogue.quoted(path)) and capture \(brief(record.id)) do not agree"
                 )
             )
+        } else if let failure {
+            result = failure.exitCode
+            console.error(failure)
+        } else if let bundle {
+            console.note("signed with the key whose SHA-256 is \(bundle.keyHash)")
+            console.note("that this is the key of the device, and when it signed, only the server can confirm")
+        } else {
+            let level = record.keyLevel.map { " by a key of the level \(ErrorCatalogue.clean($0))" } ?? ""
+            console.note("\(ErrorCatalogue.quoted(path)) is what capture \(brief(record.id)) was made of\(level)")
         }
-        let code = console.exitCode(verification.isGood ? .success : .integrity)
+        let code = console.exitCode(result)
         func count(_ result: String) -> JSONValue {
             JSONValue(verification.findings.count { JSONRenderer.result(of: $0.finding) == result })
         }
         console.summary([
             "path": JSONRenderer.path(path), "capture_id": .string(record.id), "server": .string(record.server),
             "server_capture_id": JSONValue(record.serverCaptureID), "media_hash": .string(record.mediaHash),
-            "level": JSONValue(record.keyLevel), "offline": .bool(offline),
+            "level": JSONValue(record.keyLevel), "offline": .bool(offline || bundle != nil),
+            "bundle": JSONRenderer.path(bundle?.path), "key_sha256": JSONValue(bundle?.keyHash),
             "items": JSONValue(verification.findings.count), "passed": count("passed"),
             "failed": count("failed"), "skipped": count("skipped"),
             "confidence_level": JSONValue(verification.remote?.confidenceLevel),
@@ -81,6 +150,8 @@ struct HashOnlyVerify: ContextCommand {
         ])
         return code
     }
+
+    private func brief(_ id: String) -> String { ErrorCatalogue.clean(String(id.prefix(8))) }
 }
 
 extension JSONRenderer {
@@ -112,7 +183,7 @@ extension TextRenderer {
             return switch finding {
             case .passed: "\(style.green("ok"))    \(name)"
             case .failed(let reason): "\(style.red("FAIL"))  \(because(reason))"
-            case .skipped(let reason): "\(style.dim("skip"))  \(because(reason))"
+            case .skipped(let reason): "\(style.dim("skip"))  \(because("not checked: " + reason))"
             }
         }
     }

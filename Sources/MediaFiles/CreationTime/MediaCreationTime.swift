@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaCore
 
 /// When a recording was made, according to its container.
 package enum MediaCreationTime {
@@ -10,23 +11,38 @@ package enum MediaCreationTime {
     ///
     /// Reads a few kilobytes, never the whole file; anything after some thousand boxes is ignored.
     package static func seconds(of file: SourceFile) -> Int64? {
+        reading(file).flatMap { $0.seconds <= max(earliest, Int64(time(nil))) ? $0.seconds : nil }
+    }
+
+    /// What a container's time refers to.
+    package enum Zone: Sendable {
+        case utc
+        /// Specified as UTC, but many cameras write their local time (`mvhd`).
+        case unknown
+        /// Local to this machine, by assumption.
+        case local
+    }
+
+    /// As `seconds(of:)`, with the zone; a time of unknown zone may be ahead of UTC.
+    package static func reading(_ file: SourceFile) -> (seconds: Int64, zone: Zone)? {
         var content = BoundedContent(of: file)
-        guard let seconds = told(by: &content), (earliest...max(earliest, Int64(time(nil)))).contains(seconds) else {
-            return nil
-        }
-        return seconds
+        guard let found = found(in: &content), let seconds = found.seconds,
+            (earliest...max(earliest, Int64(time(nil)) + (found.zone == .unknown ? UTCOffset.range.upperBound : 0)))
+                .contains(seconds)
+        else { return nil }
+        return (seconds, found.zone)
     }
 
     /// 1990-01-01: before any of these formats; cameras whose clock was never set report 1970 or 1980.
     private static let earliest: Int64 = 631_152_000
 
-    private static func told(by content: inout BoundedContent) -> Int64? {
+    private static func found(in content: inout BoundedContent) -> (seconds: Int64?, zone: Zone)? {
         guard let start = content.bytes(at: 0, count: 12) else { return nil }
-        if start.starts(with: "ID3".utf8) { return ID3Dates.seconds(in: &content) }
-        if start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return MatroskaDate.seconds(in: &content) }
+        if start.starts(with: "ID3".utf8) { return (ID3Dates.seconds(in: &content), .local) }
+        if start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return (MatroskaDate.seconds(in: &content), .utc) }
         if ["RIFF", "RF64", "BW64"].contains(start.fourCharacters(at: 0)) {
-            return start.fourCharacters(at: 8) == "WAVE" ? BroadcastWaveDate.seconds(in: &content) : nil
+            return start.fourCharacters(at: 8) == "WAVE" ? (BroadcastWaveDate.seconds(in: &content), .local) : nil
         }
-        return MovieHeader.isPossible(after: start) ? MovieHeaderDate.seconds(in: &content) : nil
+        return MovieHeader.isPossible(after: start) ? (MovieHeaderDate.seconds(in: &content), .unknown) : nil
     }
 }

@@ -41,13 +41,13 @@ enum ISOBoxes {
         return nil
     }
 
-    /// The box at an offset; the next one begins where its content ends. Steps from box to box by their sizes, so that
+    /// The box at an offset; the next one begins where its content ends. `code` is the type as a number, for types that are not ASCII. Steps from box to box by their sizes, so that
     /// gigabytes of media data cost one read.
     static func box(
         at start: Int64,
         before end: Int64,
         of content: inout BoundedContent
-    ) -> (type: String, content: Span)? {
+    ) -> (type: String, code: UInt32, content: Span)? {
         guard let header = content.bytes(at: start, count: 8), let shortSize = header.bigEndian(at: 0, count: 4) else {
             return nil
         }
@@ -62,6 +62,7 @@ enum ISOBoxes {
             size = Int64(clamping: long)
         }
         guard size >= headerCount, size <= end - start else { return nil }
-        return (header.fourCharacters(at: 4), Span(start: start + headerCount, end: start + size))
+        let code = header.bigEndian(at: 4, count: 4).map(UInt32.init(truncatingIfNeeded:)) ?? 0
+        return (header.fourCharacters(at: 4), code, Span(start: start + headerCount, end: start + size))
     }
 }

@@ -168,7 +168,8 @@ enum ExifBlock {
         if start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return inPNG(&content) }
         if start.fourCharacters(at: 0) == "RIFF", start.fourCharacters(at: 8) == "WEBP" { return inWebP(&content) }
         if start.fourCharacters(at: 4) == "ftyp" { return HEIFExifItem.find(in: &content) }
-        return nil
+        // The whole file is the structure: TIFF, and the raw formats based on it (DNG, NEF, CR2, ARW, RW2, ORF).
+        return TIFFStructure.isLittleEndian(start) == nil ? nil : Span(start: 0, end: content.count)
     }
 
     /// In an APP1 segment before the picture (Exif 2.32 section 4.7.2; ITU-T T.81 annex B).
@@ -223,7 +224,8 @@ enum ExifBlock {
     }
 }
 
-/// What the Exif data of a photo say (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP and HEIF.
+/// What the Exif data of a photo say (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP, HEIF, TIFF and the raw
+/// formats based on TIFF.
 ///
 /// The kind of file is told by its first bytes, not by its name. Reads a few kilobytes, never the whole file: the first
 /// directory and those for Exif and GPS, once each. However directories point at each other, nothing loops.
@@ -231,7 +233,7 @@ package struct PhotoExif {
     /// Texts of the tags that matter, by tag.
     private var texts: [UInt16: [UInt8]] = [:]
     private var gpsTexts: [UInt16: [UInt8]] = [:]
-    private var gpsFractions: [UInt16: [Double]] = [:]
+    private var gpsFractions: [UInt16: [Fraction]] = [:]
 
     /// Tags of a date, of its offset from UTC and of its fraction, best first.
     private static let dates: [(date: UInt16, offset: UInt16, fraction: UInt16)] = [
@@ -303,9 +305,9 @@ package struct PhotoExif {
         guard gpsTexts[GPS.status]?.first != UInt8(ascii: "V"),
             let latitude = angle(GPS.latitude, reference: GPS.latitudeReference, "N", "S", limit: 90),
             let longitude = angle(GPS.longitude, reference: GPS.longitudeReference, "E", "W", limit: 180),
-            latitude != 0 || longitude != 0
+            latitude.units != 0 || longitude.units != 0
         else { return nil }
-        return (latitude, longitude)
+        return (latitude.degrees, longitude.degrees)
     }
 
     private func angle(
@@ -313,15 +315,12 @@ package struct PhotoExif {
         reference: UInt16,
         _ positive: Unicode.Scalar,
         _ negative: Unicode.Scalar,
-        limit: Double
-    ) -> Double? {
-        guard let side = gpsTexts[reference]?.first, let parts = gpsFractions[tag], parts[1] <= 60, parts[2] <= 60
-        else { return nil }
-        let degrees = parts[0] + parts[1] / 60 + parts[2] / 3_600
-        guard degrees <= limit else { return nil }
+        limit: UInt64
+    ) -> DecimalDegrees? {
+        guard let side = gpsTexts[reference]?.first, let parts = gpsFractions[tag] else { return nil }
         switch Unicode.Scalar(side) {
-        case positive: return degrees
-        case negative: return degrees == 0 ? 0 : -degrees
+        case positive: return DecimalDegrees(parts, isNegative: false, limit: limit)
+        case negative: return DecimalDegrees(parts, isNegative: true, limit: limit)
         default: return nil
         }
     }
@@ -330,9 +329,9 @@ package struct PhotoExif {
     package var satelliteMicroseconds: Int64? {
         guard let date = gpsTexts[GPS.dateStamp], date.count == 10, let time = gpsFractions[GPS.timeStamp],
             let midnight = CivilTime(date, at: [0, 5, 8]), midnight.year > 0,
-            time[0] < 24, time[1] < 60, time[2] < 61
+            time[0].value < 24, time[1].value < 60, time[2].value < 61
         else { return nil }
-        let seconds = time[0] * 3_600 + time[1] * 60 + time[2]
+        let seconds = time[0].value * 3_600 + time[1].value * 60 + time[2].value
         return midnight.secondsSince1970 * 1_000_000 + Int64((seconds * 1_000_000).rounded())
     }
 
@@ -344,16 +343,9 @@ package struct PhotoExif {
         return time.secondsSince1970
     }
 
-    /// `+09:00` or `Z`; nil for blanks and for what is no offset of any zone.
+    /// `+09:00` or `Z`, and anything after it; nil for blanks and for what is no offset of any zone.
     private static func offsetSeconds(_ text: [UInt8]) -> Int64? {
-        guard let sign = text.first else { return nil }
-        if sign == UInt8(ascii: "Z") { return 0 }
-        guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), text.count >= 6, text[3] == UInt8(ascii: ":"),
-            let hours = text.decimal(at: 1, count: 2), let minutes = text.decimal(at: 4, count: 2), hours <= 14,
-            minutes < 60
-        else { return nil }
-        let seconds = hours * 3_600 + minutes * 60
-        return sign == UInt8(ascii: "-") ? -seconds : seconds
+        UTCOffset.seconds(text.first == UInt8(ascii: "Z") ? text.prefix(1) : text.prefix(6))
     }
 
     /// Digits behind the decimal point, as microseconds; more than six are cut off.
@@ -382,13 +374,21 @@ private struct TIFFStructure {
 
     init?(_ block: Span, in content: inout BoundedContent) {
         guard let header = Self.bytes(of: block, at: 0, count: 8, in: &content) else { return nil }
-        switch header[0..<4] {
-        case [0x49, 0x49, 0x2A, 0x00]: isLittleEndian = true
-        case [0x4D, 0x4D, 0x00, 0x2A]: isLittleEndian = false
-        default: return nil
-        }
+        guard let isLittleEndian = Self.isLittleEndian(header) else { return nil }
+        self.isLittleEndian = isLittleEndian
         self.block = block
         start = number(header, at: 4, count: 4).map(Int64.init) ?? 0
+    }
+
+    /// The byte order that the first four bytes announce: those of TIFF, or of Panasonic's and Olympus's raw formats, which are
+    /// like TIFF in everything else. Nil for any other bytes.
+    static func isLittleEndian(_ header: [UInt8]) -> Bool? {
+        switch header.prefix(4) {
+        case [0x49, 0x49, 0x2A, 0x00], [0x49, 0x49, 0x55, 0x00], [0x49, 0x49, 0x52, 0x4F], [0x49, 0x49, 0x52, 0x53]:
+            true
+        case [0x4D, 0x4D, 0x00, 0x2A], [0x4D, 0x4D, 0x4F, 0x52]: false
+        default: nil
+        }
     }
 
     /// Bytes of the block; nil beyond its end.
@@ -437,12 +437,12 @@ private struct TIFFStructure {
     }
 
     /// The three fractions of an angle or a time; nil for anything else, beyond the end, and when a denominator is 0.
-    func fractions(_ entry: [UInt8], of content: inout BoundedContent) -> [Double]? {
+    func fractions(_ entry: [UInt8], of content: inout BoundedContent) -> [Fraction]? {
         guard number(entry, at: 2, count: 2) == Self.rational, number(entry, at: 4, count: 4) == 3,
             let offset = offset(entry), let bytes = Self.bytes(of: block, at: offset, count: 24, in: &content)
         else { return nil }
-        let numbers = stride(from: 0, to: 24, by: 4).compactMap { number(bytes, at: $0, count: 4).map(Double.init) }
-        let values = stride(from: 0, to: 6, by: 2).map { numbers[$0] / numbers[$0 + 1] }
-        return values.allSatisfy(\.isFinite) ? values : nil
+        let numbers = stride(from: 0, to: 24, by: 4).compactMap { number(bytes, at: $0, count: 4) }
+        let values = stride(from: 0, to: 6, by: 2).compactMap { Fraction(numbers[$0], numbers[$0 + 1]) }
+        return values.count == 3 ? values : nil
     }
 }

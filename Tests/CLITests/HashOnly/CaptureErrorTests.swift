@@ -34,7 +34,8 @@ import Testing
     @Test(
         arguments: [
             (.fileNotFound, 2), (.fileUnreadable, 2), (.notRegularFile, 2), (.emptyFile, 2), (.unknownMediaType, 2),
-            (.depthMapInvalid, 2), (.depthRequired, 2), (.videoMembersMissing, 2), (.settingsUnusable, 2),
+            (.depthMapInvalid, 2), (.depthRequired, 2), (.timeZoneUnknown, 2), (.videoMembersMissing, 2),
+            (.settingsUnusable, 2),
             (.privacyModeOn, 2), (.imageLibrariesMissing, 2), (.sourceChanged, 13), (.payloadTooLarge, 2),
             (.signingFailed, 1), (.keyUnusable, 2), (.counterExhausted, 1), (.notRegistered, 4),
             (.alreadyRegistered, 10), (.enrolmentImpossible, 2), (.badRequest, 2), (.clockWrong, 4),
@@ -113,7 +114,7 @@ import Testing
         arguments: [
             CaptureNotice.noDepth, .depthUnavailable, .recordedAsSuspicious, .labelledByServer,
             .capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4), .coarseLocationLeftOut,
-            .captureTimeUnknown,
+            .captureTimeUnknown, .timeWithoutZone, .optionsNotSent(CaptureNotice.Option.allCases),
             .placeUnknown, .depthFromKeyframes, .notObserved, .clockDiffers(seconds: -61),
         ]
     )

@@ -88,7 +88,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: stage.runner.home.file("data")))
         #expect(dry.errors.contains("what leaves:") && dry.errors.contains("captured_at 2026-05-01T18:30:00Z"))
         #expect(dry.errors.contains("Berlin") && !dry.errors.contains("52.51"))
-        #expect(!dry.errors.contains("--captured-at names another"))
+        #expect(!dry.errors.contains("--captured-at sets it"))
         #expect(try await stage.sandbox.requests().isEmpty)
 
         _ = try await stage.run(["register"])
@@ -109,7 +109,7 @@ import Testing
         let dry = try await stage.send("--dry-run", "--location-level", "none")
         let item = try #require(dry.items.first)
         #expect(dry.result.exitCode == 0 && item["state"] as? String == "planned")
-        #expect(dry.result.errors.contains("it is the time of sending; --captured-at names another"))
+        #expect(dry.result.errors.contains("the time of submission is used; --captured-at sets it"))
         let body = try #require(item["body"] as? [String: Any])
         #expect(body["capture_mode"] as? String == "hash_only")
         #expect(body["media_hash"] as? String == item["media_hash"] as? String)
@@ -291,8 +291,11 @@ import Testing
         #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "enrolment_impossible")
         #expect(try await stage.sandbox.requests().isEmpty)
         let bare = try await stage.json(["send", stage.photo, "--capture-profile", "reference", "--dry-run"])
-        #expect(bare.result.exitCode == 2)
-        #expect((bare.items.first?["error"] as? [String: Any])?["code"] as? String == "depth_required")
+        #expect(bare.result.exitCode == 0, "a dry run needs no choice about depth")
+        let notices = bare.items.first?["notices"] as? [[String: Any]] ?? []
+        #expect(notices.contains { $0["code"] as? String == "recorded_as_suspicious" })
+        let sent = try await stage.json(["send", stage.photo, "--capture-profile", "reference"])
+        #expect(sent.result.exitCode == 2 && sent.error["code"] as? String == "depth_required")
     }
 
     @Test func registrationIsRehearsed() async throws {

@@ -161,7 +161,12 @@ enum TranscriptScript {
     ]
 
     private static let captures: [TranscriptStep] = [
-        .no("hash-only send square.jpg"), .look("hash-only register --dry-run"),
+        .init(
+            purpose: .refusal,
+            line: "hash-only send square.jpg",
+            answers: [("without a depth map? [y/N] ", "no\n")]
+        ),
+        .no("hash-only send square.jpg --no-depth"), .look("hash-only register --dry-run"),
         .look("hash-only register --dry-run --json"),
         .ok("hash-only register"), .no("hash-only register"),
         .look(
@@ -177,6 +182,8 @@ enum TranscriptScript {
         .look("hash-only retry --all --dry-run"), .look("hash-only retry --all --json"),
         .ok("hash-only verify square.jpg"), .no("hash-only verify first-dance.mp4"),
         .look("hash-only verify square.jpg --json"),
+        .ok("hash-only export {capture} --bundle evidence/"), .ok("hash-only verify square.jpg --bundle evidence"),
+        .look("hash-only verify --bundle evidence --json"),
         .ok("hash-only export {capture} --output out.jpg"), .no("hash-only export {capture} --output out.jpg"),
         .look("hash-only export {capture} --bundle bundle.json --json"),
         .table("hash-only settings show"), .no("hash-only settings show --jsn"),

@@ -19,7 +19,8 @@ import Testing
 
     private func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds) }
 
-    @Test func aRecordingsTimeIsItsContainers() async throws {
+    // Many cameras write their local time into this field, which is UTC by its specification.
+    @Test func theTimeOfAMovieHeaderHasNoZone() async throws {
         let clip = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures/media/clip.mp4").path
         let path = directory.file("clip.mp4")
@@ -29,7 +30,7 @@ import Testing
         )
         #expect(made.exitCode == 0, "\(made.errors)")
         // date -u -d 2024-03-01T20:15:07Z +%s
-        let expected = CaptureFacts(capturedAt: date(1_709_324_107))
+        let expected = CaptureFacts(localTime: date(1_709_324_107), timeSource: .localClock)
         #expect(CaptureFacts.reading(try SourceFile(path: Array(path.utf8))) == expected)
     }
 
@@ -72,9 +73,10 @@ import Testing
             let (latitude, longitude) = (try #require(facts.latitude), try #require(facts.longitude))
             #expect(abs(latitude - (try #require(reading.GPSLatitude))) < 1e-9)
             #expect(abs(longitude - (try #require(reading.GPSLongitude))) < 1e-9)
-            #expect(abs(latitude - 48.85837) < 1e-9 && abs(longitude + 2.294481) < 1e-9)
+            // 48 + 51/60 + 30.132/3600, 2 + 17.66886/60: no further digits.
+            #expect(latitude == 48.85837 && longitude == -2.294481)
             #expect(facts.deviceModel == "Canon EOS R5" && reading.Model == "Canon EOS R5")
-            #expect(facts.capturedAt == nil, "a photo without a time has none")
+            #expect(facts.capturedAt == nil && facts.localTime == nil, "a photo without a time has none")
         }
     }
 
@@ -147,23 +149,56 @@ import Testing
     static let stamp = [
         PhotoBytes.Entry.text(0x1D, "2024:03:01"), .fractions(7, [(9, 1), (15, 1), (9, 1)]),
     ]
+    /// A time in UTC, or only the digits of a clock.
+    enum Expected: Sendable {
+        case utc(Double, CaptureTimeSource)
+        case clock(Double)
+        case unknown
+
+        var facts: CaptureFacts {
+            switch self {
+            case .utc(let seconds, let source):
+                CaptureFacts(capturedAt: Date(timeIntervalSince1970: seconds), timeSource: source)
+            case .clock(let seconds):
+                CaptureFacts(localTime: Date(timeIntervalSince1970: seconds), timeSource: .localClock)
+            case .unknown: CaptureFacts()
+            }
+        }
+    }
+
     /// `date -u -d … +%s` of 2024-03-01T20:15:07Z and of 09:15:09Z
-    static let times: [(what: String, exif: [PhotoBytes.Entry], gps: [PhotoBytes.Entry], expected: Double?)] = [
-        ("the wall clock as it is", [wallClock], [], 1_709_324_107),
-        ("the satellites know UTC", [wallClock], stamp, 1_709_284_509),
-        ("the offset knows it better", [wallClock, .text(0x9011, "+11:00")], stamp, 1_709_284_507),
-        ("the satellites alone", [], stamp, 1_709_284_509),
-        ("a fix of the day before", [wallClock], [.text(0x1D, "2024:02:29"), stamp[1]], 1_709_324_107),
-        ("a day that does not exist", [wallClock], [.text(0x1D, "2024:02:31"), stamp[1]], 1_709_324_107),
-        ("hour 24", [], [stamp[0], .fractions(7, [(24, 1), (0, 1), (0, 1)])], nil),
-        ("no denominator", [], [stamp[0], .fractions(7, [(9, 1), (0, 0), (0, 1)])], nil),
-        ("a blank date", [], [.text(0x1D, "          "), stamp[1]], nil),
+    static let times: [(what: String, exif: [PhotoBytes.Entry], gps: [PhotoBytes.Entry], expected: Expected)] = [
+        ("a clock without a zone is not UTC", [wallClock], [], .clock(1_709_324_107)),
+        ("an offset that no zone has", [wallClock, .text(0x9011, "+15:00")], [], .clock(1_709_324_107)),
+        ("a blank offset", [wallClock, .text(0x9011, "   :  ")], [], .clock(1_709_324_107)),
+        ("the satellites know UTC", [wallClock], stamp, .utc(1_709_284_509, .satellites)),
+        ("the offset knows it better", [wallClock, .text(0x9011, "+11:00")], stamp, .utc(1_709_284_507, .fileOffset)),
+        ("the satellites alone", [], stamp, .utc(1_709_284_509, .satellites)),
+        ("a fix of the day before", [wallClock], [.text(0x1D, "2024:02:29"), stamp[1]], .clock(1_709_324_107)),
+        ("a day that does not exist", [wallClock], [.text(0x1D, "2024:02:31"), stamp[1]], .clock(1_709_324_107)),
+        ("hour 24", [], [stamp[0], .fractions(7, [(24, 1), (0, 1), (0, 1)])], .unknown),
+        ("no denominator", [], [stamp[0], .fractions(7, [(9, 1), (0, 0), (0, 1)])], .unknown),
+        ("a blank date", [], [.text(0x1D, "          "), stamp[1]], .unknown),
     ]
 
     @Test(arguments: times)
-    func timeOfAPhoto(what: String, exif: [PhotoBytes.Entry], gps: [PhotoBytes.Entry], expected: Double?) throws {
+    func timeOfAPhoto(what: String, exif: [PhotoBytes.Entry], gps: [PhotoBytes.Entry], expected: Expected) throws {
         let found = try facts(PhotoBytes.jpeg(PhotoBytes.structure(exif: exif, gps: gps)))
-        #expect(found == CaptureFacts(capturedAt: expected.map(date)), "\(what)")
+        #expect(found == expected.facts, "\(what)")
+    }
+
+    /// The order of hash-only contract, new rule 2.
+    @Test func theOffsetOfTheUserIsForClocksWithoutOne() {
+        let (clock, utc) = (date(1_709_324_107), date(1_709_284_507))
+        let given = CaptureFacts(utcOffset: 11 * 3_600)
+        let ofClock = given.completed(by: CaptureFacts(localTime: clock, timeSource: .localClock))
+        #expect(ofClock.capturedAt == utc && ofClock.localTime == nil && ofClock.timeSource == .userOffset)
+        let known = given.completed(by: CaptureFacts(capturedAt: clock, timeSource: .satellites))
+        #expect(known.capturedAt == clock && known.timeSource == .satellites)
+        let named = CaptureFacts(capturedAt: utc, utcOffset: 3_600)
+            .completed(by: CaptureFacts(localTime: clock, timeSource: .localClock))
+        #expect(named.capturedAt == utc && named.localTime == nil && named.timeSource == .given)
+        #expect(given.completed(by: CaptureFacts()).capturedAt == nil)
     }
 
     // MARK: Models

@@ -170,6 +170,23 @@ import Testing
         #expect(Self.filter().capturedAt(of: facts, now: Self.now) == expected ?? "2026-11-22T10:20:30Z")
     }
 
+    /// A clock without a zone discloses its own day, whatever the day in UTC was.
+    @Test(
+        arguments: [
+            (.exact, "2024-03-01", .dayOnly), (.dayOnly, "2024-03-01", .dayOnly), (.none, nil, .none),
+        ] as [(TimestampLevel, String?, TimestampLevel)]
+    )
+    func aClockWithoutAZoneIsADay(level: TimestampLevel, expected: String?, reduced: TimestampLevel) {
+        let facts = CaptureFacts(localTime: Date(timeIntervalSince1970: 1_709_337_599))
+        let filter = Self.filter(timestamp: level)
+        #expect(filter.metadata(of: facts).timestamp == expected)
+        #expect(filter.timestampLevel(for: facts) == reduced)
+        #expect(
+            filter.capturedAt(of: facts, now: Self.now) == (expected ?? "2026-11-22") + "T00:00:00Z",
+            "no second of it is published either"
+        )
+    }
+
     static let models: [(String, String?)] = [
         ("  Pixel 9 \u{0}\n Pro ", "Pixel 9 Pro"), ("\u{202E}evil", "evil"), ("\u{1B}[31mred", "[31mred"), ("", nil),
         (" \t ", nil), ("日本のカメラ", "日本のカメラ"), (String(repeating: "x", count: 9_999), String(repeating: "x", count: 128)),

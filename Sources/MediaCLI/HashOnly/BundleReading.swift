@@ -1,0 +1,136 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import HashCapture
+internal import MediaCore
+internal import MediaCrypto
+internal import MediaFiles
+internal import MediaStore
+internal import MediaSystem
+
+/// A bundle of `hash-only export`, verified without store, key or network. Its file may come from anybody.
+struct BundleReading: Sendable {
+    static let schema = "mediactl.hash-only-bundle/1"
+    static let fileName = "bundle.json"
+    /// Far above the two bodies of 10 KiB and the key that a bundle contains.
+    private static let limit = 1 << 20
+
+    /// The bundle.
+    let path: [UInt8]
+    /// The media file that was compared.
+    let media: [UInt8]?
+    let verification: CaptureVerification
+    /// SHA-256 of the public key as SubjectPublicKeyInfo, as `openssl pkey -pubin -outform DER | sha256sum` prints it.
+    let keyHash: String
+
+    /// Reads a bundle, or the one in a directory. Without `media`, the media files in that directory are compared.
+    ///
+    /// - Throws: `Diagnosis` if this is not a bundle; `SourceFileError`, `CancellationError`.
+    init(_ given: [UInt8], media: [UInt8]?) async throws {
+        let isDirectory = Self.isDirectory(given)
+        let path = isDirectory ? given + [UInt8(ascii: "/")] + Array(Self.fileName.utf8) : given
+        let bytes: [UInt8]
+        do throws(WholeInput.Failure) {
+            bytes = try await BlockingWork.run { () throws(WholeInput.Failure) in
+                try WholeInput.all(at: path, limit: Self.limit)
+            }
+        } catch {
+            if error == .missing { throw CaptureError(.fileNotFound, path: path) }
+            throw Diagnosis.usage("cannot read \(ErrorCatalogue.quoted(path)): \(error.reason)", hint: error.hint)
+        }
+        guard let members = JSONValue.object(in: bytes[...]), members["schema"]?.text == Self.schema,
+            let record = Self.record(members), let key = record.publicKey
+        else {
+            throw Diagnosis.usage(
+                "\(ErrorCatalogue.quoted(path)) is not a bundle",
+                hint: "mediactl hash-only export ID --bundle FILE writes one"
+            )
+        }
+        self.path = path
+        let directory = isDirectory ? given : nil
+        let file: (media: [UInt8]?, finding: CaptureVerification.Finding)
+        if let media {
+            file = (media, try await Self.finding(media, record.mediaHash))
+        } else if let directory {
+            file = try await Self.finding(in: directory, record.mediaHash)
+        } else {
+            file = (nil, .skipped("no file was specified"))
+        }
+        self.media = file.media
+        keyHash = try SHA256Digest.of(CaptureBundle.subjectPublicKeyInfo(key)).hex
+        verification = CaptureVerification(
+            ofBundle: record,
+            file: file.finding,
+            members: Self.agreement(of: members, with: record)
+        )
+    }
+
+    /// The record of which a bundle was made, as far as the bundle contains it.
+    private static func record(_ members: JSONObject) -> CaptureRecord? {
+        guard let id = members["capture_id"]?.text, let server = members["server"]?.text,
+            let profile = members["profile"]?.text, let hash = members["media_hash"]?.text,
+            let body = members["body"]?.text.flatMap({ Data(base64Encoded: $0) }),
+            let key = members["public_key"]?.text.flatMap({ VerifyingKey.reading(Array($0.utf8)) })
+        else { return nil }
+        let time = members["created_at"]?.text.flatMap { RFC3339.microseconds($0) } ?? 0
+        var record = CaptureRecord(
+            id: id,
+            server: server,
+            profile: profile,
+            mode: .hashOnly,
+            mediaHash: hash,
+            mediaType: "",
+            createdAt: Date(timeIntervalSince1970: Double(time) / 1_000_000)
+        )
+        record.body = Array(body)
+        record.publicKey = key.sec1
+        record.rpID = members["rp_id"]?.text
+        record.deviceID = members["device_id"]?.text
+        record.keyLevel = members["level"]?.text
+        record.counter = members["counter"]?.wholeNumber.flatMap(UInt32.init(exactly:))
+        record.serverCaptureID = members["server_capture_id"]?.text
+        return record
+    }
+
+    static func isDirectory(_ path: [UInt8]) -> Bool {
+        var status = stat()
+        return !path.contains(0) && stat(path.cString, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    // MARK: Findings
+
+    /// Whether the members that other programs read are those that the body and the key result in.
+    private static func agreement(of members: JSONObject, with record: CaptureRecord) -> CaptureVerification.Finding {
+        guard let expected = try? CaptureBundle(record).json.members else { return .failed("the body cannot be read") }
+        for name in ["signed_bytes", "authenticator_data", "signature", "public_key", "counter"]
+        where members[name] != expected[name] {
+            return .failed("\(name) is not that of the body")
+        }
+        return .passed
+    }
+
+    private static func finding(_ path: [UInt8], _ hash: String) async throws -> CaptureVerification.Finding {
+        let file = try SourceFile(path: path)
+        let digest = try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size)
+        return digest.hex == hash ? .passed : .failed("\(ErrorCatalogue.quoted(path)) has another hash")
+    }
+
+    /// The media in a directory: one with this hash is enough; others without one are a mismatch.
+    private static func finding(
+        in directory: [UInt8],
+        _ hash: String
+    ) async throws -> (media: [UInt8]?, finding: CaptureVerification.Finding) {
+        var mismatch: (media: [UInt8]?, finding: CaptureVerification.Finding)?
+        let names = try FileManager.default.contentsOfDirectory(atPath: String(decoding: directory, as: UTF8.self))
+        for name in names.sorted() {
+            let path = directory + [UInt8(ascii: "/")] + Array(name.utf8)
+            guard let file = try? SourceFile(path: path), let prefix = try? file.prefix(4096),
+                MediaType.declared(fileName: name, prefix: prefix) != nil
+                    || CaptureMediaType.sniffed(prefix) != nil
+            else { continue }
+            let finding = try await finding(path, hash)
+            if finding == .passed { return (path, finding) }
+            mismatch = mismatch ?? (path, finding)
+        }
+        return mismatch ?? (nil, .skipped("there is no media file in the directory"))
+    }
+}

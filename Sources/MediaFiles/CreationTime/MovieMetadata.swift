@@ -1,0 +1,228 @@
+internal import MediaCore
+
+/// Facts in the metadata of a QuickTime or MP4 movie: the keys of the QuickTime file format ("Metadata", namespace `mdta`), its user
+/// data ("User data atoms", `udta`), the items that iTunes writes, and the location of 3GPP TS 26.244 section 8.10.
+///
+/// Reads a few kilobytes, never the whole file. Metadata of single tracks is not read.
+package struct MovieMetadata {
+    /// A time with zone: microseconds since 1970.
+    package private(set) var creationTime: Int64?
+    /// The digits of a time without zone, taken as UTC: microseconds since 1970.
+    package private(set) var localTime: Int64?
+    /// Degrees; 0, 0 is taken for unknown, as in photos.
+    package private(set) var position: (latitude: Double, longitude: Double)?
+    /// The camera's model, without its maker.
+    package let model: String?
+
+    /// Nil for other files and for movies without metadata.
+    package init?(of file: SourceFile) {
+        var content = BoundedContent(of: file)
+        guard let start = content.bytes(at: 0, count: 12), MovieHeader.isPossible(after: start),
+            let movie = ISOBoxes.first("moov", in: Span(start: 0, end: content.count), of: &content)
+        else { return nil }
+        var items = MovieItems()
+        items.read(movie, in: &content)
+        guard !items.isEmpty else { return nil }
+        model = items.first(["com.apple.quicktime.model", "com.android.model", "©mod"])
+            .flatMap { String(validating: $0, as: UTF8.self) }
+        for text in ["com.apple.quicktime.creationdate", "©day"].compactMap({ items.first([$0]) }) {
+            if let time = Self.time(text) {
+                creationTime = time
+                break
+            }
+            localTime = localTime ?? Self.digits(text)
+        }
+        position =
+            items.first(["com.apple.quicktime.location.ISO6709", "©xyz"]).flatMap(Self.position) ?? items.position
+    }
+
+    /// `2024-03-01T20:15:07+1100`, as Apple writes it, or RFC 3339.
+    private static func time(_ text: [UInt8]) -> Int64? {
+        var text = text
+        if text.count >= 24, let sign = text.dropLast(4).last, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
+            text.insert(UInt8(ascii: ":"), at: text.count - 2)
+        }
+        // A zone that no place on earth has is a defect of the writer.
+        guard text.last == UInt8(ascii: "Z") || UTCOffset.seconds(text.suffix(6)) != nil else { return nil }
+        return RFC3339.microseconds(String(decoding: text, as: UTF8.self))
+    }
+
+    /// `2024-03-01T20:15:07`, or with a space; nil for a day or a year alone.
+    private static func digits(_ text: [UInt8]) -> Int64? {
+        guard text.count >= 19, let time = CivilTime(text, at: [0, 5, 8, 11, 14, 17]), time.year > 0 else { return nil }
+        return time.secondsSince1970 * 1_000_000
+    }
+
+    /// ISO 6709 annex H: `+48.8584+002.2945+035.0/`, `+4851.504+00217.67/` or `+485130.1-0021740.1/`; altitude and reference system
+    /// are ignored.
+    private static func position(_ text: [UInt8]) -> (latitude: Double, longitude: Double)? {
+        var text = text[...]
+        guard let latitude = angle(&text, degreeDigits: 2, limit: 90),
+            let longitude = angle(&text, degreeDigits: 3, limit: 180),
+            text.isEmpty
+                || [UInt8(ascii: "/"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "C")].contains(
+                    text[text.startIndex]
+                )
+        else { return nil }
+        return position(latitude, longitude)
+    }
+
+    fileprivate static func position(
+        _ latitude: DecimalDegrees,
+        _ longitude: DecimalDegrees
+    ) -> (latitude: Double, longitude: Double)? {
+        guard latitude.units != 0 || longitude.units != 0 else { return nil }
+        return (latitude.degrees, longitude.degrees)
+    }
+
+    /// Takes a sign, digits and a fraction off the front.
+    private static func angle(_ text: inout ArraySlice<UInt8>, degreeDigits: Int, limit: UInt64) -> DecimalDegrees? {
+        guard let sign = text.popFirst(), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return nil }
+        let whole = digits(of: &text)
+        var fraction: [UInt8] = []
+        if text.first == UInt8(ascii: ".") {
+            text.removeFirst()
+            fraction = digits(of: &text)
+            guard !fraction.isEmpty else { return nil }
+        }
+        // Degrees, minutes and seconds of two digits each; the fraction belongs to the last.
+        guard [degreeDigits, degreeDigits + 2, degreeDigits + 4].contains(whole.count) else { return nil }
+        var parts = [Array(whole.prefix(degreeDigits))]
+        for start in stride(from: degreeDigits, to: whole.count, by: 2) {
+            parts.append(Array(whole[start..<start + 2]))
+        }
+        let last = parts.count - 1
+        // Nine decimals of a degree are a tenth of a millimeter.
+        parts[last] += fraction.prefix(9)
+        var fractions = parts.enumerated().compactMap { index, digits in
+            digits.decimal(at: 0, count: digits.count).flatMap {
+                Fraction(UInt64($0), index == last ? power(of: min(fraction.count, 9)) : 1)
+            }
+        }
+        while fractions.count < 3 {
+            guard let zero = Fraction(0, 1) else { return nil }
+            fractions.append(zero)
+        }
+        return DecimalDegrees(fractions, isNegative: sign == UInt8(ascii: "-"), limit: limit)
+    }
+
+    private static func digits(of text: inout ArraySlice<UInt8>) -> [UInt8] {
+        let digits = text.prefix { (0x30...0x39).contains($0) }
+        text.removeFirst(digits.count)
+        return Array(digits)
+    }
+
+    private static func power(of exponent: Int) -> UInt64 { (0..<exponent).reduce(1) { power, _ in power * 10 } }
+}
+
+/// Texts by name: keys of the namespace `mdta`, and four-character types of user data, with `©` for the byte 0xA9.
+private struct MovieItems {
+    private var texts: [String: [UInt8]] = [:]
+    /// Of the `loci` box.
+    private(set) var position: (latitude: Double, longitude: Double)?
+
+    /// More keys than any camera writes; what follows is not read.
+    private static let maximumKeys = 1_024
+    /// Longer than any text that is needed.
+    private static let maximumText: Int64 = 2_048
+
+    var isEmpty: Bool { texts.isEmpty && position == nil }
+
+    func first(_ names: [String]) -> [UInt8]? { names.lazy.compactMap { texts[$0] }.first }
+
+    /// The metadata of the movie itself takes precedence over that in its user data.
+    mutating func read(_ movie: Span, in content: inout BoundedContent) {
+        if let meta = ISOBoxes.first("meta", in: movie, of: &content) { readMeta(meta, in: &content) }
+        guard let data = ISOBoxes.first("udta", in: movie, of: &content) else { return }
+        if let meta = ISOBoxes.first("meta", in: data, of: &content) { readMeta(meta, in: &content) }
+        var start = data.start
+        while let box = ISOBoxes.box(at: start, before: data.end, of: &content) {
+            start = box.content.end
+            if box.type == "loci" {
+                position = position ?? Self.location(box.content, in: &content)
+            } else if let name = Self.name(box.code) {
+                keep(Self.international(box.content, in: &content), name)
+            }
+        }
+    }
+
+    /// ISO 14496-12 puts version and flags before the boxes inside, QuickTime does not.
+    private mutating func readMeta(_ meta: Span, in content: inout BoundedContent) {
+        let isPlain = content.bytes(at: meta.start, count: 8)?.fourCharacters(at: 4) == "hdlr"
+        guard let boxes = isPlain ? meta : meta.dropping(4), let list = ISOBoxes.first("ilst", in: boxes, of: &content)
+        else { return }
+        let keys = ISOBoxes.first("keys", in: boxes, of: &content).map { Self.keys($0, in: &content) } ?? []
+        var start = list.start
+        while let item = ISOBoxes.box(at: start, before: list.end, of: &content) {
+            start = item.content.end
+            // Items are numbered by their keys, from 1; without keys they have types.
+            let name =
+                keys.isEmpty
+                ? Self.name(item.code) : (1...keys.count).contains(Int(item.code)) ? keys[Int(item.code) - 1] : nil
+            guard let name, let data = ISOBoxes.first("data", in: item.content, of: &content),
+                // Type of the value (1: UTF-8), and its locale.
+                let value = data.dropping(8), content.bytes(at: data.start, count: 4) == [0, 0, 0, 1]
+            else { continue }
+            keep(content.bytes(at: value.start, count: Int(min(value.count, Self.maximumText))), name)
+        }
+    }
+
+    private static func keys(_ box: Span, in content: inout BoundedContent) -> [String] {
+        var keys: [String] = []
+        guard var start = box.dropping(8)?.start else { return [] }
+        while keys.count < maximumKeys, let key = ISOBoxes.box(at: start, before: box.end, of: &content) {
+            let bytes = content.bytes(at: key.content.start, count: Int(min(key.content.count, maximumText))) ?? []
+            keys.append(key.type == "mdta" ? String(decoding: bytes, as: UTF8.self) : "")
+            start = key.content.end
+        }
+        return keys
+    }
+
+    /// `©day` and the like; nil for other types.
+    private static func name(_ code: UInt32) -> String? {
+        guard code >> 24 == 0xA9 else { return nil }
+        let letters = [code >> 16, code >> 8, code].map { UInt8(truncatingIfNeeded: $0) }
+        return "©" + String(decoding: letters, as: UTF8.self)
+    }
+
+    /// A length and a language of 16 bits each, then the text; more languages may follow.
+    private static func international(_ box: Span, in content: inout BoundedContent) -> [UInt8]? {
+        guard let rest = box.dropping(4),
+            let length = content.bytes(at: box.start, count: 2)?.bigEndian(at: 0, count: 2)
+        else { return nil }
+        return content.bytes(at: rest.start, count: Int(min(Int64(length), rest.count, maximumText)))
+    }
+
+    /// Version, flags, language, name, role, then longitude and latitude.
+    private static func location(_ box: Span, in content: inout BoundedContent) -> (
+        latitude: Double, longitude: Double
+    )? {
+        let bytes = content.bytes(at: box.start, count: Int(min(box.count, maximumText))) ?? []
+        guard bytes.count > 6 else { return nil }
+        let isWide = bytes.count > 8 && (bytes[6...7] == [0xFE, 0xFF] || bytes[6...7] == [0xFF, 0xFE])
+        var end = 6
+        if isWide {
+            while end + 1 < bytes.count, bytes[end] != 0 || bytes[end + 1] != 0 { end += 2 }
+            end += 2
+        } else {
+            while end < bytes.count, bytes[end] != 0 { end += 1 }
+            end += 1
+        }
+        func number(_ offset: Int) -> Int32? {
+            bytes.bigEndian(at: offset, count: 4).map { Int32(truncatingIfNeeded: $0) }
+        }
+        guard let longitude = number(end + 1).flatMap({ DecimalDegrees(fixedPoint: $0, limit: 180) }),
+            let latitude = number(end + 5).flatMap({ DecimalDegrees(fixedPoint: $0, limit: 90) })
+        else { return nil }
+        return MovieMetadata.position(latitude, longitude)
+    }
+
+    /// Keeps the first text of a name, without zeros and spaces around it.
+    private mutating func keep(_ bytes: [UInt8]?, _ name: String) {
+        guard let bytes, texts[name] == nil else { return }
+        let text = bytes.prefix { $0 != 0 }.drop { $0 == 0x20 }
+        let end = text.lastIndex { $0 != 0x20 }.map { $0 + 1 } ?? text.startIndex
+        guard end > text.startIndex else { return }
+        texts[name] = Array(text[text.startIndex..<end])
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Bundles of `hash-only export`, verified on another machine: by the program, and by the published script of standard tools.
+@Suite(.prompt) struct BundleTests {
+    private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/guides/verify-bundle.sh").path
+
+    /// A directory with bundle and photo of an accepted capture, and a machine that has nothing else.
+    private struct Evidence {
+        let directory: String
+        let machine: BinaryRunner
+
+        var bundle: String { directory + "/bundle.json" }
+        var photo: String { directory + "/photo.jpg" }
+
+        func verify(_ arguments: [String]) async throws -> SyncStage.Report {
+            // No server is reachable, and there are no settings, keys or data.
+            try SyncStage.report(of: try await machine.run(["hash-only", "verify"] + arguments + ["--json"]))
+        }
+
+        func script() async throws -> ChildResult {
+            try await ChildProcess.run(
+                "/bin/sh",
+                [BundleTests.script, bundle, photo],
+                environment: ["PATH": "/usr/bin:/bin"]
+            )
+        }
+
+        func members() throws -> [String: Any] {
+            let data = try Data(contentsOf: URL(fileURLWithPath: bundle))
+            return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        }
+
+        /// Replaces a piece of the bundle's text.
+        func replace(_ old: String, _ new: String) throws {
+            let text = try String(contentsOfFile: bundle, encoding: .utf8)
+            try #require(text.contains(old))
+            try text.replacing(old, with: new).write(toFile: bundle, atomically: true, encoding: .utf8)
+        }
+
+        /// Replaces a text member.
+        func set(_ name: String, _ value: String) throws {
+            let old = try #require(try members()[name] as? String).replacing("\n", with: "\\n")
+            try replace("\"\(name)\":\"\(old)\"", "\"\(name)\":\"\(value.replacing("\n", with: "\\n"))\"")
+        }
+    }
+
+    private func evidence() async throws -> Evidence {
+        let stage = try await HashOnlyStage.registered()
+        let id = try #require(try await stage.send().items.first?["capture_id"] as? String)
+        let machine = try BinaryRunner()
+        let directory = machine.home.file("evidence")
+        let exported = try await stage.json(["export", id, "--bundle", directory + "/"])
+        #expect(exported.result.exitCode == 0, "\(exported.result.errors)")
+        #expect(exported.last["bundle"] as? String == directory + "/bundle.json")
+        #expect(try await stage.run(["export", id, "--output", directory + "/photo.jpg"]).exitCode == 0)
+        // The directory exists now, and its bundle is not replaced.
+        #expect(try await stage.run(["export", id, "--bundle", directory]).exitCode == 10)
+        return Evidence(directory: directory, machine: machine)
+    }
+
+    @Test func needsNeitherStoreNorKeyNorNetwork() async throws {
+        let evidence = try await evidence()
+        let result = try await evidence.verify(["--bundle", evidence.directory])
+        #expect(result.result.exitCode == 0, "\(result.result.errors)")
+        let findings = result.items.map { "\($0["name"] ?? "") \($0["status"] ?? "")" }
+        #expect(
+            findings == [
+                "file_hash passed", "body_hash passed", "signature passed", "counter passed", "members passed",
+                "server skipped",
+            ]
+        )
+        #expect(try FileManager.default.contentsOfDirectory(atPath: evidence.machine.home.path) == ["evidence"])
+
+        let script = try await evidence.script()
+        #expect(script.exitCode == 0, "\(script.output)\(script.errors)")
+        let key = try #require(script.output.split(separator: "\n").last).split(separator: " ").last
+        #expect(result.last["key_sha256"] as? String == key.map { String($0) })
+
+        // The file alone, and with a photo that is elsewhere.
+        let bare = try await evidence.verify(["--bundle", evidence.bundle])
+        #expect(bare.result.exitCode == 0 && bare.items.first?["status"] as? String == "skipped")
+        let moved = evidence.machine.home.file("moved.jpg")
+        try FileManager.default.moveItem(atPath: evidence.photo, toPath: moved)
+        let named = try await evidence.verify([moved, "--bundle", evidence.directory])
+        #expect(named.result.exitCode == 0 && named.items.first?["status"] as? String == "passed")
+        let none = try await evidence.verify(["--bundle", evidence.directory])
+        #expect(none.result.exitCode == 0 && none.items.first?["status"] as? String == "skipped")
+    }
+
+    /// What a forger may change, and the first check that fails.
+    enum Forgery: String, CaseIterable {
+        case photo = "file_hash"
+        case mediaHash = "body_hash"
+        case body = "body_hash in the body"
+        case signature = "members"
+        case signedBytes = "members of what was signed"
+        case key = "signature"
+        case relyingParty = "signature of the relying party"
+        case counter = "counter"
+    }
+
+    @Test(arguments: Forgery.allCases)
+    func forgeriesAreFound(forgery: Forgery) async throws {
+        let evidence = try await evidence()
+        let members = try evidence.members()
+        func bytes(_ name: String) throws -> Data {
+            try #require((members[name] as? String).flatMap { Data(base64Encoded: $0) })
+        }
+        switch forgery {
+        case .photo:
+            let photo = try Data(contentsOf: URL(fileURLWithPath: evidence.photo)) + [0]
+            try photo.write(to: URL(fileURLWithPath: evidence.photo))
+        case .mediaHash: try evidence.set("media_hash", String(repeating: "ab", count: 32))
+        case .body:
+            let body = String(decoding: try bytes("body"), as: UTF8.self)
+            let hash = try #require(members["media_hash"] as? String)
+            let forged = body.replacing(hash, with: String(repeating: "ab", count: 32))
+            try evidence.set("body", Data(forged.utf8).base64EncodedString())
+        case .signature:
+            var signature = try bytes("signature")
+            signature[signature.count - 1] ^= 1
+            try evidence.set("signature", signature.base64EncodedString())
+        case .signedBytes:
+            let signed = String(decoding: try bytes("signed_bytes"), as: UTF8.self)
+            try evidence.set("signed_bytes", Data((signed + " ").utf8).base64EncodedString())
+        case .key:
+            let made = try await ChildProcess.run(
+                "/bin/sh",
+                ["-c", "openssl ecparam -name prime256v1 -genkey -noout | openssl pkey -pubout"],
+                environment: ["PATH": "/usr/bin:/bin"]
+            )
+            try evidence.set("public_key", made.output)
+        case .relyingParty: try evidence.set("rp_id", "elsewhere")
+        case .counter: try evidence.replace("\"counter\":2", "\"counter\":3")
+        }
+        let result = try await evidence.verify(["--bundle", evidence.directory])
+        #expect(result.result.exitCode == 8, "\(result.result.output)")
+        let failed = result.items.filter { $0["status"] as? String == "failed" }.compactMap { $0["name"] as? String }
+        #expect(failed.contains(String(forgery.rawValue.prefix { $0 != " " })))
+        #expect(try await evidence.script().exitCode == 1, "the standard tools find it too")
+    }
+
+    @Test(arguments: ["", "{}", "[1]", #"{"schema":"mediactl.hash-only-bundle/1"}"#])
+    func otherFilesAreNotBundles(text: String) async throws {
+        let machine = try BinaryRunner()
+        let path = machine.home.file("x.json")
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        let result = try await machine.run(["hash-only", "verify", "--bundle", path])
+        #expect(result.exitCode == 2 && result.errors.contains("is not a bundle"), "\(result.errors)")
+        #expect(try await machine.run(["hash-only", "verify", "--bundle", path + "2"]).exitCode == 2)
+    }
+}

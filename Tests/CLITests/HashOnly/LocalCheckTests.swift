@@ -1,0 +1,106 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// What `hash-only verify` prints when the server, or something else, cannot be used.
+@Suite(.prompt) struct LocalCheckTests {
+    private static let names = ["file_hash", "body_hash", "signature", "counter", "vault", "server"]
+
+    private func sent(_ arguments: [String] = []) async throws -> HashOnlyStage {
+        let stage = try await HashOnlyStage.registered(arguments: arguments)
+        try #require(try await stage.send().result.exitCode == 0)
+        return stage
+    }
+
+    /// Changes a stored record, as a forger with this account could.
+    private func tamper(_ stage: HashOnlyStage, _ body: (inout CaptureRecord) -> Void) throws {
+        let library = try LibraryStore(in: DataDirectory.open(stage.runner.home.file("data/mediactl")))
+        var record = try #require(try library.captures().first)
+        body(&record)
+        try library.keep(record)
+    }
+
+    private func statuses(_ report: SyncStage.Report) -> [String] {
+        report.items.compactMap { $0["status"] as? String }
+    }
+
+    @Test func anUnreachableServerHidesNothing() async throws {
+        let stage = try await sent()
+        _ = try await stage.sandbox.stop()
+        let text = try await stage.run(["verify", stage.photo])
+        #expect(text.exitCode == 6, "\(text.errors)")
+        #expect(
+            text.output == """
+                ok    file hash
+                ok    body hash
+                ok    signature
+                ok    counter
+                ok    vault
+                skip  server     not checked: server unreachable
+
+                """
+        )
+        #expect(!text.errors.contains("is what capture"))
+        let json = try await stage.json(["verify", stage.photo])
+        #expect(json.items.compactMap { $0["name"] as? String } == Self.names)
+        #expect(json.count("passed") == 5 && json.count("skipped") == 1 && json.count("exit_code") == 6)
+    }
+
+    @Test func tamperingIsNotHiddenByTheNetwork() async throws {
+        let stage = try await sent()
+        try tamper(stage) { $0.counter = 7 }
+        _ = try await stage.sandbox.stop()
+        let result = try await stage.json(["verify", stage.photo])
+        #expect(result.result.exitCode == 8, "\(result.result.errors)")
+        #expect(statuses(result) == ["passed", "passed", "passed", "failed", "passed", "skipped"])
+    }
+
+    @Test func tamperingIsNotHiddenByA401() async throws {
+        let stage = try await sent()
+        try tamper(stage) { record in
+            record.body = record.body.map {
+                Array(String(decoding: $0, as: UTF8.self).replacing("photo", with: "video").utf8)
+            }
+        }
+        try await stage.sandbox.addFaults("capture-read:status=401")
+        let result = try await stage.json(["verify", stage.photo])
+        #expect(result.result.exitCode == 8, "\(result.result.errors)")
+        #expect(statuses(result).last == "skipped" && statuses(result)[1] == "failed")
+        let detail = try #require(result.items.last?["detail"] as? String)
+        #expect(detail == "server returned 401")
+    }
+
+    @Test func a401IsReportedWithItsCode() async throws {
+        let stage = try await sent()
+        try await stage.sandbox.addFaults("capture-read:status=401")
+        let result = try await stage.json(["verify", stage.photo])
+        #expect(result.result.exitCode == 4, "\(result.result.errors)")
+        #expect(statuses(result) == ["passed", "passed", "passed", "passed", "passed", "skipped"])
+    }
+
+    @Test func aMissingKeyOfTheVaultIsNotTampering() async throws {
+        let stage = try await sent()
+        try FileManager.default.removeItem(atPath: stage.runner.home.file("data/mediactl/captures/vault.key"))
+        let result = try await stage.json(["verify", stage.photo, "--offline"])
+        #expect(result.result.exitCode == 12, "\(result.result.errors)")
+        #expect(statuses(result) == ["passed", "passed", "passed", "passed", "skipped", "skipped"])
+    }
+
+    @Test func aServerThatMayNotBeQueriedIsOneLine() async throws {
+        let stage = try await sent()
+        try tamper(stage) { $0.server = "http://captures.invalid" }
+        let result = try await stage.json(["verify", stage.photo])
+        #expect(result.result.exitCode == 2, "\(result.result.errors)")
+        #expect(statuses(result) == ["passed", "passed", "passed", "passed", "passed", "skipped"])
+    }
+
+    @Test func withoutCapturesThereIsNoServerToName() async throws {
+        let runner = try BinaryRunner()
+        let photo = runner.home.file("photo.jpg")
+        try Data([0xFF, 0xD8, 0xFF]).write(to: URL(fileURLWithPath: photo))
+        let result = try await runner.run(["hash-only", "verify", photo])
+        #expect(result.exitCode == 5 && result.errors.contains("no stored capture of"), "\(result.errors)")
+        #expect(try await runner.run(["hash-only", "verify", photo + "2"]).exitCode == 2)
+    }
+}
