@@ -1,4 +1,5 @@
 internal import MediaSystem
+package import Outcomes
 
 /// Why a transfer failed without a response.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
@@ -93,6 +94,26 @@ extension TransportError {
     /// Whether the server's certificate or key was refused, so that nothing was sent.
     package var isTrustRefused: Bool {
         [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch].contains(kind)
+    }
+
+    /// The outcome of the request, the same for all servers.
+    package var code: OutcomeCode {
+        switch kind {
+        case .unknownHost: .unknownHost
+        case .cannotConnect: .cannotConnect
+        case .connectTimeout, .stalled, .answerTimeout: .networkTimeout
+        case .connectionLost, .invalidAnswer, .repeatRefused: .connectionLost
+        case .certificateUntrusted: .certificateUntrusted
+        case .certificateNameMismatch: .certificateNameMismatch
+        case .pinnedKeyMismatch: .pinnedKeyMismatch
+        case .tls: .tlsFailed
+        case .responseTooLarge: .unexpectedAnswer
+        case .bodyUnreadable: .fileUnreadable
+        case .loginRequired: .loginRequired
+        case .loginExpired: .loginExpired
+        case .cancelled: .cancelled
+        case .receiverFailed, .unusable: .internalError
+        }
     }
 
     /// Whether a retry of a repeatable request can help.
