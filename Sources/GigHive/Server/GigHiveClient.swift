@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 internal import MediaCore
 public import MediaTransport
 internal import Tus
@@ -209,18 +209,34 @@ public struct GigHiveClient: Sendable {
 }
 
 /// A login that a server issued (gighive-d4 contract section 12). Neither description nor reflection shows the token.
-public struct IssuedLogin: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct IssuedLogin: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+{
     /// The token. Secret.
     public let token: String
     /// The role as the server names it, for example `contributor`.
     public let role: String?
-    /// The e-mail address of the user.
-    public let email: String
+    /// The e-mail address of the user; nil only for a stored login without one.
+    public let email: String?
     /// Seconds since 1970; nil when the server did not report it.
     public let expiresAt: Int64?
 
+    package init(token: String, role: String?, email: String?, expiresAt: Int64?) {
+        self.token = token
+        self.role = role
+        self.email = email
+        self.expiresAt = expiresAt
+    }
+
+    package func isExpired(at now: Date) -> Bool {
+        expiresAt.map { Double($0) <= now.timeIntervalSince1970 } ?? false
+    }
+
+    package func authorization(for origin: Origin) -> Authorization {
+        .bearer(token, expiresAt: expiresAt, for: origin)
+    }
+
     /// The user, without the token.
-    public var description: String { "login of \(email)" }
+    public var description: String { "login of \(email ?? "an unknown user")" }
     /// The user, without the token.
     public var debugDescription: String { description }
     /// Has no children: `dump` would print the token.
