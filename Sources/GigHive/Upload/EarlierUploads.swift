@@ -82,7 +82,7 @@ struct EarlierUploads {
         row.httpStatus = nil
         var result = UploadSettlement(store: uploader.store, record: row).result
         if let receipt = result.guest {
-            guard try await uploader.client.guestStatus(receipt)?.state == .approved else { return nil }
+            guard try await uploader.client.guestState(receipt) == .approved else { return nil }
         } else {
             // Without its status code nothing can be queried; another upload would store the file twice (trap D4-T10).
             result.warnings.append(.guestReceiptLost)

@@ -99,29 +99,6 @@ struct KeptUpload: Sendable {
     }
 }
 
-/// The organizer's decision, and whether the upload was hidden from here.
-enum GuestState: String, Sendable {
-    case pending
-    case approved
-    case hidden
-    case rejected
-    case expired
-
-    init(_ state: GuestStatus.State) {
-        self =
-            switch state {
-            case .pending: .pending
-            case .approved: .approved
-            case .rejected: .rejected
-            case .expired: .expired
-            }
-    }
-
-    /// Whether hiding it can succeed. The server refuses it for an upload that is not approved, and does not report whether
-    /// an upload of an expired link was approved (gighive contract section 6).
-    var mayBeHidden: Bool { self == .approved || self == .expired }
-}
-
 extension StoreSession {
     /// The uploads with a number, including older entries, with their transport.
     func keptUploads(host: String?, fileID: Int64) throws -> [KeptUpload] {
