@@ -74,15 +74,9 @@ struct UploadRun {
         }
         let file = try OpenFile(upload, openedAt: uploader.now())
         settlement.result.warnings += file.warnings
-        let rescue: RescueRecord
-        let lock: UploadLock
-        do {
-            lock = try ownership(of: settlement.record.uploadID)
-            rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)
-        } catch {
-            throw .store(error)
-        }
+        let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
         defer { lock.release() }
+        let rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
         do {
             try await uploader.store.plan(settlement.record)
         } catch {
@@ -108,13 +102,6 @@ struct UploadRun {
             pass.leave()
         }
         return false
-    }
-
-    private func ownership(of uploadID: String) throws(StoreError) -> UploadLock {
-        guard let lock = try UploadLock.acquire(uploadID, in: uploader.directory) else {
-            throw StoreError(.busy, path: uploader.directory.path, detail: "another process owns upload \(uploadID)")
-        }
-        return lock
     }
 
     // MARK: Tries
