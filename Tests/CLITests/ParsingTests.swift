@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import GigHive
+import MediaFiles
 import TestSupport
 import Testing
 
@@ -25,7 +27,7 @@ import Testing
         #expect(command.details.eventDate == "2026-03-01")
         #expect(command.details.eventType == "wedding")
         #expect(command.details.rating == "9")
-        #expect(command.sending.transfer.transport == .multipart)
+        #expect(command.sending.transfer.transport?.value == .multipart)
         #expect(command.sending.force && command.sending.dryRun)
         #expect(command.credentials.passwordFile == "pw")
         #expect(command.global.json && command.global.noInput && command.global.progressEvents)
