@@ -69,14 +69,8 @@ public struct Deleter: Sendable {
         }.value
     }
 
-    /// Deletes with admin credentials and the list keys, after comparing checksum and size with the stored entry
-    /// (admin deletions check no token, trap T10).
-    ///
-    /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
-    public func deleteAsAdmin(_ entry: TokenEntry) async -> DeleteResult { await deleteAsAdmin(AdminDeletion(entry)) }
-
-    /// Deletes with admin credentials and the list keys, after comparing the content with the known facts. Local entries of the
-    /// file are removed once the server confirms that it is gone.
+    /// Deletes with admin credentials and the list keys, after comparing the content with the known facts (admin deletions
+    /// check no token, trap T10). Local entries of the file are removed once the server confirms that it is gone.
     ///
     /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
     public func deleteAsAdmin(_ target: AdminDeletion) async -> DeleteResult {

@@ -262,7 +262,8 @@ struct UploadRun {
             settlement.end(.failed, error)
             return nil
         }
-        let finding = await uploader.inquiry(upload, checksum: checksum).lookOnce(control: control)
+        let finding = await uploader.inquiry(settlement, of: upload.details, checksum: checksum)
+            .lookOnce(control: control)
         switch finding {
         case .present(let copy) where copy.placement == .event || copy.placement == .noEvent:
             settlement.endAfterCollision(copy, error)
@@ -321,7 +322,8 @@ struct UploadRun {
         guard !control.isStopRequested, let checksum = attempt.checksum else { return nil }
         let limit = isSettled ? nil : uploader.settleTime(forBytes: upload.sizeBytes) - attempt.timeSinceBody
         onEvent(.resolving(for: limit ?? .zero))
-        let finding = await uploader.inquiry(upload, checksum: checksum).run(for: limit, control: control)
+        let finding = await uploader.inquiry(settlement, of: upload.details, checksum: checksum)
+            .run(for: limit, control: control)
         switch finding {
         case .present(let copy) where copy.placement != .otherEvent:
             await settlement.storeToken(confirmedBy: copy.fileID)
