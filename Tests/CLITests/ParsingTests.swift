@@ -247,7 +247,7 @@ import Testing
         ("clip.mp4", "clip"), ("a.b.mp4", "a.b"), (".hidden", ".hidden"), ("name.", "name."), ("plain", "plain"),
     ])
     func labelIsTheStem(name: String, stem: String) {
-        #expect(DetailOptions.stem(of: name) == stem)
+        #expect(name.nameParts.stem == stem)
     }
 
     @Test(arguments: [

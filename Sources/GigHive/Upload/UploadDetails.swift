@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaCore
+internal import MediaFiles
 public import MediaStore
 internal import Synchronization
 
@@ -254,8 +255,5 @@ final class DirectLimit: Sendable {
 
 enum FileName {
     /// The extension in lower case, without its dot; empty if there is none.
-    static func pathExtension(of name: String) -> String {
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
-        return name[name.index(after: dot)...].lowercased()
-    }
+    static func pathExtension(of name: String) -> String { name.nameParts.pathExtension.lowercased() }
 }

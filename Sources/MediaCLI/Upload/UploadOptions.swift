@@ -58,14 +58,6 @@ struct DetailOptions: ParsableArguments {
             )
         }
     }
-
-    /// A file name without its last extension; `.hidden` and `name.` stay as they are.
-    static func stem(of fileName: String) -> String {
-        guard let dot = fileName.lastIndex(of: "."), dot != fileName.startIndex,
-            fileName.index(after: dot) != fileName.endIndex
-        else { return fileName }
-        return String(fileName[..<dot])
-    }
 }
 
 struct InputOptions: ParsableArguments {
