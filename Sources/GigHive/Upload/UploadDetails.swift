@@ -104,7 +104,7 @@ extension UploadDetails {
 }
 
 extension [UploadField] {
-    subscript(name: String) -> String? { first { $0.name == name }?.value }
+    package subscript(name: String) -> String? { first { $0.name == name }?.value }
 }
 
 struct DetailRule {
