@@ -285,8 +285,7 @@ struct JUnitReport: Sendable {
 
     private static func seconds(_ duration: Duration) -> String {
         let milliseconds = Formats.milliseconds(duration)
-        let digits = String(milliseconds % 1000)
-        return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+        return "\(milliseconds / 1000).\((milliseconds % 1000).padded(3))"
     }
 
     /// Characters that XML 1.0 (section 2.2) does not allow become U+FFFD; the five special ones become references.
