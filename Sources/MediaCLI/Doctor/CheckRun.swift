@@ -96,11 +96,7 @@ struct CheckRun: Sendable {
             work.cancel()
         }
         let onSignal = { @Sendable (request: Interruption.Request) in
-            if request.isFinal {
-                control.abandon()
-            } else {
-                control.stop(finishWithin: Self.finishTime)
-            }
+            control.heed(request, finishWithin: Self.finishTime)
             work.cancel()
         }
         _ = await console.context.interruption.handling(onSignal) { await work.value }
