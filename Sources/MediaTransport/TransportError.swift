@@ -49,8 +49,6 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// The message of libcurl or the system. Never contains a secret.
     public var detail: String
-    /// libcurl's result code; 0 when the failure is not libcurl's.
-    public var curlCode: Int
     /// The error of a body source or a receiver.
     public var underlying: (any Error)?
     /// The state at the failure. If `bodyComplete`, the server may have processed the request.
@@ -61,14 +59,12 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     package init(
         _ kind: Kind,
         detail: String = "",
-        curlCode: Int = 0,
         underlying: (any Error)? = nil,
         metrics: TransferMetrics? = nil,
         head: HTTPResponseHead? = nil
     ) {
         self.kind = kind
         self.detail = detail
-        self.curlCode = curlCode
         self.underlying = underlying
         self.metrics = metrics ?? TransferMetrics()
         self.head = head
