@@ -293,13 +293,6 @@ public struct ServerMedia: Sendable, Equatable {
         public var label: String?
         /// `band`, `wedding`, …
         public var eventType: String?
-
-        package init(date: String? = nil, orgName: String? = nil, label: String? = nil, eventType: String? = nil) {
-            self.date = date
-            self.orgName = orgName
-            self.label = label
-            self.eventType = eventType
-        }
     }
 
     /// The server's ID.
@@ -404,12 +397,9 @@ struct ServedName: Sendable, Equatable {
     var kind: String?
     /// Without the dot; nil if unknown.
     var pathExtension: String?
+}
 
-    init(kind: String?, pathExtension: String? = nil) {
-        self.kind = kind
-        self.pathExtension = pathExtension
-    }
-
+extension ServedName {
     /// Uses the first of `names` that is a digest with an extension.
     init(kind: String?, names: [String?]) {
         self.kind = kind
