@@ -204,7 +204,7 @@ public struct Deleter: Sendable {
                 return removed(target, isClaimed ? .deleted : .gone, error.httpStatus)
             }
             guard isSame(asset, target) else {
-                return failed(target, reused(target))
+                return failed(target, GigHiveError(.idReused))
             }
             return failed(target, error)
         } catch let reason {
@@ -223,7 +223,7 @@ public struct Deleter: Sendable {
                 return removed(target, .gone, status)
             }
             guard isSame(asset, target) else {
-                return failed(target, reused(target))
+                return failed(target, GigHiveError(.idReused))
             }
         } catch {
             return failed(target, error)
@@ -239,10 +239,6 @@ public struct Deleter: Sendable {
     private func isSame(_ asset: Asset, _ target: AdminDeletion) -> Bool {
         guard let checksum = asset.checksumSHA256, !target.checksumSHA256.isEmpty else { return true }
         return checksum == target.checksumSHA256
-    }
-
-    private func reused(_ target: AdminDeletion) -> GigHiveError {
-        GigHiveError(.idReused, fileID: target.fileID)
     }
 
     /// A deletion that the server reports. Entries of a file that was chosen on the server are removed only when it is

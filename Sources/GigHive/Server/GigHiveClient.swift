@@ -131,14 +131,11 @@ public struct GigHiveClient: Sendable {
         return request
     }
 
-    /// Whether a stored file is served under a path (`HEAD`, gighive contract section 7). Throws for any status but 200 and
-    /// 404.
-    func isServed(_ path: String) async throws(GigHiveError) -> Bool {
-        try await servedMedia(path, control: TransferControl()) != nil
-    }
-
     /// The headers of a served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any status but 200 and 404.
-    func servedMedia(_ path: String, control: TransferControl) async throws(GigHiveError) -> HTTPResponseHead? {
+    func servedMedia(
+        _ path: String,
+        control: TransferControl = TransferControl()
+    ) async throws(GigHiveError) -> HTTPResponseHead? {
         let response = try await send(request(.head, path), control: control)
         if response.status == 404 {
             return nil
