@@ -76,14 +76,15 @@ let package = Package(
         // Foundations.
         .target(
             name: "MediaTransport",
-            dependencies: ["MediaCore", "CCurl", "CCurlShims", "MediaSystem"],
+            dependencies: ["MediaCore", "CCurl", "CCurlShims", "MediaSystem", "Outcomes"],
             swiftSettings: strict
         ),
         .target(name: "MediaCrypto", dependencies: ["MediaCore", "COpenSSL", "MediaSystem"], swiftSettings: strict),
         .target(
             name: "MediaFiles",
             dependencies: [
-                "MediaCore", "CFileSystem", "MediaSystem", .product(name: "Subprocess", package: "swift-subprocess"),
+                "MediaCore", "CFileSystem", "MediaSystem", "Outcomes",
+                .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strict

@@ -36,9 +36,9 @@ TABLE = {
     # What happened, in codes: the table that all systems share.
     "Outcomes": "",
     # Foundations. Each foreign library has one owner.
-    "MediaTransport": "MediaCore MediaSystem CCurl CCurlShims",
+    "MediaTransport": "MediaCore MediaSystem Outcomes CCurl CCurlShims",
     "MediaCrypto": "MediaCore MediaSystem COpenSSL",
-    "MediaFiles": "MediaCore MediaSystem CFileSystem Subprocess SystemPackage",
+    "MediaFiles": "MediaCore MediaSystem Outcomes CFileSystem Subprocess SystemPackage",
     "MediaStore": "MediaCore MediaSystem Outcomes CFileSystem CSQLiteShims GRDB GRDBSQLite",
     # Protocols that several servers share: bytes in, proofs out.
     "Tus": "MediaCore MediaCrypto MediaTransport",

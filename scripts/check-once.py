@@ -21,9 +21,9 @@ TABLE = [
         "MediaCore/Time/CivilTime.swift",
     ]),
     ("a reader of RFC 3339", r"T\(\\d|\\dT\\d|yyyy-MM-dd'T'", ["MediaCore/Time/RFC3339.swift"]),
-    ("a check of 64 hexadecimal digits", r"count == 64, .*(0x30|isHexDigit)", ["MediaCore/SHA256Text.swift"]),
+    ("a check of 64 hexadecimal digits", r"count == 64, .*(0x30|isHexDigit)", ["MediaCore/HexText.swift"]),
     ("a table of hexadecimal digits", r'"0123456789abcdef', ["MediaCore/HexText.swift"]),
-    ("a 32-bit cyclic check", r"0xedb8_?8320|0x82f6_?3b78", ["MediaCore/CyclicCheck.swift"]),
+    ("a 32-bit cyclic check", r"0xedb8_?8320|0x82f6_?3b78", ["MediaCore/Checksums.swift"]),
     # The other one doubles the interval at which it tries to acquire a lock.
     ("a backoff", r"(?i)(pause|wait|delay|backoff|interval|upcoming)\w* \*=? 2\b|\* \(1 << |pow\(2,|\.random\(in: 0\.?0?\.\.", [
         "MediaTransport/RetryPolicy.swift", "MediaStore/Captures/CounterFile.swift",
@@ -39,7 +39,7 @@ TABLE = [
     ]),
     # The store, Pull and Interruption have serial queues, which order writes, rows and signals.
     ("a thread for blocking work", r"detachNewThread|DispatchQueue\.global\(\)\.async\b|DispatchQueue\(label|pthread_create", [
-        "MediaSystem/DedicatedThread.swift", "MediaStore/", "PhotoSync/Pull/Pull.swift", "MediaCLI/Sync/SyncList.swift",
+        "MediaSystem/BlockingWork.swift", "MediaStore/", "PhotoSync/Pull/Pull.swift", "MediaCLI/Sync/SyncList.swift",
         "MediaCLI/Shared/Files/SmallFile.swift", "MediaCLI/Shared/Signals/Interruption.swift",
         "MediaCLI/Shared/Terminal/Prompter.swift", "MediaCLI/Upload/UploadPlan.swift",
     ]),

@@ -71,10 +71,10 @@ internal import MediaCore
         /// An entry that is read is written and read again as the same.
         private static func checkExport(_ bytes: [UInt8]) -> String? {
             let scope = { (address: String) in (try? ServerURL(address))?.scope }
-            guard let entries = try? TokenExport.entries(in: bytes, scope: scope) else { return nil }
-            for entry in entries {
+            for text in bytes.split(separator: UInt8(ascii: "\n")) {
+                guard let entry = try? TokenExport.entry(in: text, number: 1, scope: scope) else { continue }
                 let line = TokenExport.line(entry)
-                guard let again = try? TokenExport.entries(in: line, scope: scope), again == [entry] else {
+                guard let again = try? TokenExport.entry(in: line[...], number: 1, scope: scope), again == entry else {
                     return "an entry that does not mean itself"
                 }
                 // To a file it may go as it is, and over a terminal as well.

@@ -1,6 +1,5 @@
 internal import MediaFiles
 public import MediaStore
-internal import MediaSystem
 public import MediaTransport
 @_exported public import Outcomes
 internal import Tus
@@ -174,31 +173,19 @@ extension GigHiveError {
     }
 
     static func transport(_ error: TransportError) -> GigHiveError {
-        let code: OutcomeCode
-        var isRetryable = false
         switch error.kind {
-        case .unknownHost: (code, isRetryable) = (.unknownHost, true)
-        case .cannotConnect: (code, isRetryable) = (.cannotConnect, true)
-        case .connectTimeout, .stalled, .answerTimeout: (code, isRetryable) = (.networkTimeout, true)
-        case .connectionLost, .invalidAnswer, .repeatRefused: (code, isRetryable) = (.connectionLost, true)
-        case .certificateUntrusted: code = .certificateUntrusted
-        case .certificateNameMismatch: code = .certificateNameMismatch
-        case .pinnedKeyMismatch: code = .pinnedKeyMismatch
-        case .tls: code = .tlsFailed
-        case .responseTooLarge: code = .unexpectedAnswer
-        case .bodyUnreadable: code = .fileUnreadable
-        case .cancelled: code = .cancelled
         case .loginRequired(let origin): return .login(.loginRequired, at: origin, transport: error)
         case .loginExpired(let origin, let time):
             return .login(.loginExpired, at: origin, expiredAt: time, transport: error)
-        case .receiverFailed, .unusable: code = .internalError
+        default: break
         }
+        let code = error.code
         if code != .cancelled, let head = error.head, let refused = refusedCredentials(head) { return refused }
         return GigHiveError(
             code,
             detail: error.detail,
             httpStatus: error.head?.status,
-            isRetryable: isRetryable,
+            isRetryable: code.isRetryable,
             transport: error
         )
     }
@@ -229,15 +216,7 @@ extension GigHiveError {
     }
 
     static func source(_ error: SourceFileError) -> GigHiveError {
-        switch error.kind {
-        case .notFound: GigHiveError(.fileNotFound, path: error.path)
-        case .permissionDenied: GigHiveError(.fileUnreadable, detail: "permission denied", path: error.path)
-        case .isDirectory: GigHiveError(.isDirectory, path: error.path)
-        case .notRegular: GigHiveError(.notRegularFile, path: error.path)
-        case .empty: GigHiveError(.emptyFile, path: error.path)
-        case .io(let number):
-            GigHiveError(.fileUnreadable, detail: SystemError.words(number), path: error.path)
-        }
+        GigHiveError(error.code, detail: error.detail, path: error.path)
     }
 }
 

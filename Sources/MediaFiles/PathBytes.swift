@@ -13,3 +13,11 @@ extension [UInt8] {
     /// The last component as text, ignoring trailing slashes; invalid UTF-8 becomes U+FFFD. May be empty.
     package var fileName: String { String(decoding: split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self) }
 }
+
+extension String {
+    /// The parts of a file name before and after its last dot. `.hidden` and `name.` have no extension.
+    package var nameParts: (stem: String, pathExtension: String) {
+        guard let dot = lastIndex(of: "."), dot != startIndex, index(after: dot) != endIndex else { return (self, "") }
+        return (String(self[..<dot]), String(self[index(after: dot)...]))
+    }
+}

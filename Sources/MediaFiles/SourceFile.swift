@@ -1,5 +1,6 @@
 internal import Glibc
 public import MediaSystem
+package import Outcomes
 
 /// A local file, opened once and checked before sending.
 public final class SourceFile: Sendable {
@@ -116,4 +117,30 @@ public struct SourceFileError: Error, Sendable, Equatable {
         default: self.init(.io(errno: code), path: path)
         }
     }
+
+    /// The outcome of what needed the file.
+    package var code: OutcomeCode {
+        switch kind {
+        case .notFound: .fileNotFound
+        case .permissionDenied, .io: .fileUnreadable
+        case .isDirectory: .isDirectory
+        case .notRegular: .notRegularFile
+        case .empty: .emptyFile
+        }
+    }
+
+    /// The cause in words.
+    package var reason: String {
+        switch kind {
+        case .notFound: "no such file"
+        case .permissionDenied: "permission denied"
+        case .isDirectory: "it is a directory"
+        case .notRegular: "it is not a regular file"
+        case .empty: "it is empty"
+        case .io(let code): SystemError.words(code)
+        }
+    }
+
+    /// The reason, unless the code implies it.
+    package var detail: String { code == .fileUnreadable ? reason : "" }
 }

@@ -115,13 +115,9 @@ package struct StoreBackups {
         return (time.year * 12 + time.month) * 31 + time.day
     }
 
-    /// Copies the store to a new file of the user's choice (0600). It is not changed when tokens are deleted.
-    package static func copy(_ store: TokenStore, to path: String) throws(StoreError) {
-        try copy(store, to: path, isReplacing: false)
-    }
-
-    /// Writes the copy under another name, so that a partial one is never visible.
-    private static func copy(_ store: TokenStore, to path: String, isReplacing: Bool) throws(StoreError) {
+    /// Copies the store to a file of the user's choice (0600), by default a new one. It is not changed when tokens are
+    /// deleted. The copy is written under another name, so that a partial one is never visible.
+    package static func copy(_ store: TokenStore, to path: String, isReplacing: Bool = false) throws(StoreError) {
         let draft = path + ".part-" + RandomName.make()
         defer { unlink(draft) }
         // SQLite writes into an empty file, which keeps its permissions.

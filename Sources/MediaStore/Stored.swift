@@ -137,3 +137,12 @@ extension KeyedEncodingContainer {
         try encodeIfPresent(bytes.map { Data($0) }, forKey: key)
     }
 }
+
+extension Date {
+    /// As stored: milliseconds since 1970.
+    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
+
+    init(milliseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
+    }
+}

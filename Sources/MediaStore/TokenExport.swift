@@ -24,27 +24,10 @@ public enum TokenExport {
 
     private static func quoted(_ text: String) -> String { JSONText.quoted(text, isForTerminals: true) }
 
-    /// Reads a whole export into entries without row numbers. Lines may end with CR LF; empty ones are skipped. `scope`
-    /// returns the host of a base URL in the token store, with its port when it is not the scheme's default; nil when
-    /// it is not the address of a server. Throws with the first line that is not an entry, or whose base URL does not
-    /// fit its host.
-    public static func entries(
-        in bytes: [UInt8],
-        scope: (_ baseURL: String) -> String?
-    ) throws(TokenExportError) -> [TokenEntry] {
-        var entries: [TokenEntry] = []
-        var number = 0
-        for var line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-            number += 1
-            if line.last == UInt8(ascii: "\r") { line.removeLast() }
-            guard !line.isEmpty else { continue }
-            entries.append(try entry(in: line, number: number, scope: scope))
-        }
-        return entries
-    }
-
-    /// Reads one line (without its end; number from 1, for the error) into an entry without a row number.
-    package static func entry(
+    /// Reads one line (without its end; number from 1, for the error) into an entry without a row number. `scope` returns
+    /// the host of a base URL in the token store, with its port when it is not the scheme's default; nil when it is not
+    /// the address of a server. Throws when the line is not an entry, or its base URL does not fit its host.
+    public static func entry(
         in line: ArraySlice<UInt8>,
         number: Int,
         scope: (_ baseURL: String) -> String?

@@ -32,17 +32,9 @@ extension TokenStore {
         }
     }
 
-    /// Adds an entry that did not come from an upload of this journal (an import). A removed entry is not added again,
-    /// since it has a tombstone; an entry that is newer than the removed one is added.
-    ///
-    /// - Returns: false when a tombstone or an equal row exists.
-    public func add(_ entry: TokenEntry) throws(StoreError) -> Bool {
-        let outcome = try connection.write { try TokenRow.add(entry, $0) }
-        return outcome == .added || outcome == .conflicting
-    }
-
-    /// Adds many entries as `add(_:)` does, all or none, with the details of the files from their server; a dry run
-    /// changes nothing. Returns what became of each, in their order.
+    /// Adds entries that did not come from an upload of this journal (an import), all or none, with the details of the
+    /// files from their server; a dry run changes nothing. A removed entry is not added again, since it has a tombstone; an
+    /// entry that is newer than the removed one is added. Returns what became of each, in their order.
     public func add(
         _ entries: [TokenEntry],
         isDryRun: Bool = false,
@@ -60,7 +52,7 @@ extension TokenStore {
         }
     }
 
-    /// Adds entries as `add(_:)` does, all or none, without holding more than one page of them in memory. `nextPage`
+    /// The same without holding more than one page of them in memory. `nextPage`
     /// returns nil after the last, and is called while the store is locked for other writers; when it throws, nothing
     /// is stored.
     package func addPages(
@@ -176,12 +168,6 @@ extension TokenStore {
             let condition = "host = ? AND file_id = ? AND checksum_sha256 = ?"
             return try StoredFileRow.fetch($0, where: condition, [host, fileID, checksumSHA256])
         }
-    }
-
-    /// The events of files, as far as their servers have reported them; those of all hosts when `host` is
-    /// nil. The first event of a file comes first.
-    public func storedFiles(host: String?) throws(StoreError) -> [StoredFile] {
-        try connection.read { try StoredFileRow.fetch($0, where: "?1 IS NULL OR host = ?1", [host]) }
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Synchronization
 
 /// Work that waits for a disk, a name server, or hardware with a key, away from the few threads of Swift's pool.
@@ -35,5 +36,31 @@ package enum BlockingWork {
             // Where the system has no thread to give: slower, but right.
             if DedicatedThread.start(body) != 0 { body() }
         }
+    }
+}
+
+/// Threads for blocking work, which must not hold one of the few threads of Swift's pool.
+package enum DedicatedThread {
+    /// Runs `body` on a new thread. Returns zero, or the `errno` if the system provides no thread; `body` is not run then.
+    package static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
+        // The new thread takes over the retain; without one it is released here.
+        let box = Unmanaged.passRetained(Body(run: body))
+        var thread = pthread_t()
+        let result = pthread_create(
+            &thread,
+            nil,
+            { context in
+                if let context { Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
+                return nil
+            },
+            box.toOpaque()
+        )
+        if result == 0 { pthread_detach(thread) } else { box.release() }
+        return result
+    }
+
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(run: @escaping @Sendable () -> Void) { self.run = run }
     }
 }

@@ -107,7 +107,4 @@ public final class LoginRequirements: Sendable {
         guard origins.withLock({ $0.insert(origin).inserted }) else { return }
         onNew?(origin)
     }
-
-    /// Removes an origin that turned out to have no login.
-    public func remove(_ origin: Origin) { origins.withLock { _ = $0.remove(origin) } }
 }

@@ -54,7 +54,7 @@ extension HTTPClient {
                 default: .tls
                 }
             let detail = String(cString: curl_easy_strerror(code))
-            return .failure(TransportError(kind, detail: detail, curlCode: Int(code.rawValue)))
+            return .failure(TransportError(kind, detail: detail))
         }
         let fields = leafFields(of: handle)
         return .success(

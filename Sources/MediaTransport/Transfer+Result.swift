@@ -11,10 +11,10 @@ extension Transfer {
             }
         }
         if let callbackError {
-            return .failure(completed(callbackError, code))
+            return .failure(completed(callbackError))
         }
         guard code == CURLE_OK, let head = judgedHead() else {
-            return .failure(completed(failure(code), code))
+            return .failure(completed(failure(code)))
         }
         bytesAcknowledged = max(bytesAcknowledged, bytesSent)
         phase = .receiving
@@ -35,16 +35,15 @@ extension Transfer {
     }
 
     func cancelled() -> Result<HTTPResponse, TransportError> {
-        .failure(completed(TransportError(.cancelled), CURLE_OK))
+        .failure(completed(TransportError(.cancelled)))
     }
 
     func timedOut(_ kind: TransportError.Kind) -> Result<HTTPResponse, TransportError> {
-        .failure(completed(TransportError(kind), CURLE_OK))
+        .failure(completed(TransportError(kind)))
     }
 
-    private func completed(_ error: TransportError, _ code: CURLcode) -> TransportError {
+    private func completed(_ error: TransportError) -> TransportError {
         var error = error
-        error.curlCode = Int(code.rawValue)
         error.metrics = metrics
         // An interim response (100 Continue) shows nothing about the outcome.
         error.head = isHeadComplete ? judgedHead() : nil

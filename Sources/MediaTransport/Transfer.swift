@@ -233,11 +233,7 @@ extension Transfer {
 
     private func check(_ code: CURLcode) throws(TransportError) {
         guard code == CURLE_OK else {
-            throw TransportError(
-                .unusable,
-                detail: String(cString: curl_easy_strerror(code)),
-                curlCode: Int(code.rawValue)
-            )
+            throw TransportError(.unusable, detail: String(cString: curl_easy_strerror(code)))
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import MediaSystem
+package import Outcomes
 
 /// Why a transfer failed without a response.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
@@ -48,8 +49,6 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// The message of libcurl or the system. Never contains a secret.
     public var detail: String
-    /// libcurl's result code; 0 when the failure is not libcurl's.
-    public var curlCode: Int
     /// The error of a body source or a receiver.
     public var underlying: (any Error)?
     /// The state at the failure. If `bodyComplete`, the server may have processed the request.
@@ -60,14 +59,12 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     package init(
         _ kind: Kind,
         detail: String = "",
-        curlCode: Int = 0,
         underlying: (any Error)? = nil,
         metrics: TransferMetrics? = nil,
         head: HTTPResponseHead? = nil
     ) {
         self.kind = kind
         self.detail = detail
-        self.curlCode = curlCode
         self.underlying = underlying
         self.metrics = metrics ?? TransferMetrics()
         self.head = head
@@ -93,6 +90,26 @@ extension TransportError {
     /// Whether the server's certificate or key was refused, so that nothing was sent.
     package var isTrustRefused: Bool {
         [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch].contains(kind)
+    }
+
+    /// The outcome of the request, the same for all servers.
+    package var code: OutcomeCode {
+        switch kind {
+        case .unknownHost: .unknownHost
+        case .cannotConnect: .cannotConnect
+        case .connectTimeout, .stalled, .answerTimeout: .networkTimeout
+        case .connectionLost, .invalidAnswer, .repeatRefused: .connectionLost
+        case .certificateUntrusted: .certificateUntrusted
+        case .certificateNameMismatch: .certificateNameMismatch
+        case .pinnedKeyMismatch: .pinnedKeyMismatch
+        case .tls: .tlsFailed
+        case .responseTooLarge: .unexpectedAnswer
+        case .bodyUnreadable: .fileUnreadable
+        case .loginRequired: .loginRequired
+        case .loginExpired: .loginExpired
+        case .cancelled: .cancelled
+        case .receiverFailed, .unusable: .internalError
+        }
     }
 
     /// Whether a retry of a repeatable request can help.

@@ -1,7 +1,5 @@
-internal import Glibc
 internal import MediaFiles
 public import MediaStore
-internal import MediaSystem
 public import MediaTransport
 @_exported public import Outcomes
 
@@ -98,25 +96,13 @@ extension PhotoSyncError {
 
 extension PhotoSyncError {
     init(_ error: FileWriteError) {
-        let code: OutcomeCode =
-            switch error.kind {
-            case .full: .diskFull
-            case .denied, .unsafe, .io: .targetUnusable
-            case .exists: .targetExists
-            case .busy: .busy
-            }
-        self.init(code, detail: error.detail, isRetryable: error.kind == .busy, path: error.path)
+        self.init(error.code, detail: error.detail, isRetryable: error.kind == .busy, path: error.path)
     }
 
     static func source(_ error: SourceFileError) -> PhotoSyncError {
-        switch error.kind {
-        case .notFound: PhotoSyncError(.fileNotFound, path: error.path)
-        case .permissionDenied: PhotoSyncError(.fileUnreadable, detail: "permission denied", path: error.path)
-        case .isDirectory: PhotoSyncError(.notRegularFile, detail: "it is a directory", path: error.path)
-        case .notRegular: PhotoSyncError(.notRegularFile, path: error.path)
-        case .empty: PhotoSyncError(.emptyFile, path: error.path)
-        case .io(let number):
-            PhotoSyncError(.fileUnreadable, detail: SystemError.words(number), path: error.path)
+        guard error.kind != .isDirectory else {
+            return PhotoSyncError(.notRegularFile, detail: error.reason, path: error.path)
         }
+        return PhotoSyncError(error.code, detail: error.detail, path: error.path)
     }
 }

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import GigHive
+import MediaFiles
 import TestSupport
 import Testing
 
@@ -25,7 +27,7 @@ import Testing
         #expect(command.details.eventDate == "2026-03-01")
         #expect(command.details.eventType == "wedding")
         #expect(command.details.rating == "9")
-        #expect(command.sending.transfer.transport == .multipart)
+        #expect(command.sending.transfer.transport?.value == .multipart)
         #expect(command.sending.force && command.sending.dryRun)
         #expect(command.credentials.passwordFile == "pw")
         #expect(command.global.json && command.global.noInput && command.global.progressEvents)
@@ -245,7 +247,7 @@ import Testing
         ("clip.mp4", "clip"), ("a.b.mp4", "a.b"), (".hidden", ".hidden"), ("name.", "name."), ("plain", "plain"),
     ])
     func labelIsTheStem(name: String, stem: String) {
-        #expect(DetailOptions.stem(of: name) == stem)
+        #expect(name.nameParts.stem == stem)
     }
 
     @Test(arguments: [

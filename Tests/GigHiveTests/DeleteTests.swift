@@ -195,7 +195,7 @@ import Testing
         newer.checksumSHA256 = FakeFile(id: 1, content: "newer").checksum
         newer.createdAt = entry.createdAt.addingTimeInterval(10)
         newer.token = try #require(DeleteToken("another"))
-        #expect(try bench.store.add(newer))
+        #expect(try bench.store.add([newer]) == [.added])
         #expect(try await bench.deleter.entry(for: 18).checksumSHA256 == abcChecksum)
         bench.server.remove(18)
         bench.server.store("newer", id: 18)

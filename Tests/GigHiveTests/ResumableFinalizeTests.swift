@@ -132,14 +132,21 @@ import Tus
     @Test(.timeLimit(.minutes(4))) func aClockThatWasSetBackDoesNotProlongTheQuiet() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let log = EventLog()
-        let quiet = ServerQuiet(
-            tusID: "abc",
-            sizeBytes: 1,
+        let upload = try bench.prepare(try bench.file())
+        var finalization = Finalization(
+            "abc",
+            details: upload.details,
+            startedAt: nil,
+            journal: TusJournal(TusRecord(uploadID: "u", parts: []), store: bench.store),
             uploader: bench.uploader,
+            settlement: UploadSettlement(planning: upload, over: .tus, bench.uploader),
             control: TransferControl(),
             onEvent: log.add
         )
-        #expect(await quiet.wait(since: Date() + 86_400, endsWhenGone: false))
+        guard case .request = await finalization.waitForQuiet(since: Date() + 86_400, endsWhenGone: false) else {
+            Issue.record("the wait was stopped")
+            return
+        }
         #expect(
             log.contains { event in
                 if case .waitingForQuiet(let limit) = event { limit == bench.options.settleTime } else { false }

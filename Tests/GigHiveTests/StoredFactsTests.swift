@@ -64,7 +64,7 @@ import Testing
         #expect(result.stored?.position == 1)
         let entry = try #require(try bench.store.tokens(host: nil).first)
         #expect(entry.orgName == "A B" && entry.label == "one" && entry.eventDate == "2026-03-01")
-        let stored = try #require(try bench.store.storedFiles(host: nil).first)
+        let stored = try #require(try bench.store.storedFiles(of: entry).first)
         #expect(stored.facts == result.stored && stored.fileID == entry.fileID)
         #expect(stored.checksumSHA256 == entry.checksumSHA256)
     }
@@ -74,7 +74,8 @@ import Testing
         let bench = try await SandboxProcess.start().bench()
         _ = try await bench.upload()
         _ = try await bench.upload(date: "2026-03-02")
-        let files = try bench.store.storedFiles(host: nil)
+        let entry = try #require(try bench.store.tokens(host: nil).first)
+        let files = try bench.store.storedFiles(of: entry)
         #expect(files.map(\.facts.eventDate) == ["2026-03-01", "2026-03-02"])
         #expect(Set(files.map(\.fileID)).count == 1)
         #expect(Set(files.compactMap(\.facts.eventID)).count == 2)
@@ -132,5 +133,11 @@ import Testing
         #expect(planned(large, .auto) == .tusForSize)
         #expect(planned(small, .tus) == .tusAsSet)
         #expect(planned(large, .multipart) == .multipartAsSet)
+    }
+}
+
+extension TokenStore {
+    fileprivate func storedFiles(of entry: TokenEntry) throws -> [StoredFile] {
+        try storedFiles(host: entry.host, fileID: entry.fileID, checksumSHA256: entry.checksumSHA256)
     }
 }

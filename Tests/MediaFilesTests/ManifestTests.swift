@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ManifestTests {
     typealias Row = Manifest.Row
-    typealias Fault = ManifestError.Fault
+    typealias Fault = Manifest.Fault
 
     static let tables: [(text: String, rows: [Row])] = [
         ("path\n", []),
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: tables) func csv(table: (text: String, rows: [Row])) throws {
-        #expect(try Manifest(reading: Array(table.text.utf8), as: .csv).rows == table.rows)
+        #expect(try WholeManifest(reading: Array(table.text.utf8), as: .csv).rows == table.rows)
     }
 
     static let objects: [(text: String, rows: [Row])] = [
@@ -68,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: objects) func jsonLines(table: (text: String, rows: [Row])) throws {
-        #expect(try Manifest(reading: Array(table.text.utf8), as: .jsonLines).rows == table.rows)
+        #expect(try WholeManifest(reading: Array(table.text.utf8), as: .jsonLines).rows == table.rows)
     }
 
     static let unknown = "the column is unknown; known are " + Manifest.columns.joined(separator: ", ")
@@ -116,7 +116,7 @@ import Testing
 
     @Test(arguments: faultyTables) func faultsOfCSV(table: (text: String, faults: [Fault])) {
         #expect(throws: ManifestError(faults: table.faults)) {
-            try Manifest(reading: Array(table.text.utf8), as: .csv)
+            try WholeManifest(reading: Array(table.text.utf8), as: .csv)
         }
     }
 
@@ -163,7 +163,7 @@ import Testing
     @Test(arguments: faultyLines) func faultsOfJSONLines(row: (line: String, column: String?, reason: String)) {
         let text = "{\"path\":\"good\"}\n" + row.line + "\n"
         #expect(throws: ManifestError(faults: [Fault(line: 2, column: row.column, reason: row.reason)])) {
-            try Manifest(reading: Array(text.utf8), as: .jsonLines)
+            try WholeManifest(reading: Array(text.utf8), as: .jsonLines)
         }
     }
 
@@ -173,20 +173,20 @@ import Testing
             Fault(line: 1, reason: "not valid JSON at byte 2"),
             Fault(line: 4, column: "path", reason: "the path is missing"),
         ]
-        #expect(throws: ManifestError(faults: faults)) { try Manifest(reading: Array(text.utf8), as: .jsonLines) }
+        #expect(throws: ManifestError(faults: faults)) { try WholeManifest(reading: Array(text.utf8), as: .jsonLines) }
     }
 
     @Test func textThatIsNotUTF8() {
         let csv = Array("path,label\n".utf8) + [0xFF, 0x2C, 0xC3, 0x0A] + Array("a,b\n".utf8)
         let faults = ["path", "label"].map { Fault(line: 2, column: $0, reason: "the text is not UTF-8") }
-        #expect(throws: ManifestError(faults: faults)) { try Manifest(reading: csv, as: .csv) }
+        #expect(throws: ManifestError(faults: faults)) { try WholeManifest(reading: csv, as: .csv) }
         let json = Array("{\"path\":\"".utf8) + [0xFF] + Array("\"}\n".utf8)
         #expect(throws: ManifestError(faults: [Fault(line: 1, reason: "the text is not UTF-8")])) {
-            try Manifest(reading: json, as: .jsonLines)
+            try WholeManifest(reading: json, as: .jsonLines)
         }
         for format in Manifest.Format.allCases {
             #expect(throws: ManifestError(faults: [Fault(line: 1, reason: "the text is UTF-16; save it as UTF-8")])) {
-                try Manifest(reading: [0xFF, 0xFE, 0x70, 0x00], as: format)
+                try WholeManifest(reading: [0xFF, 0xFE, 0x70, 0x00], as: format)
             }
         }
     }
@@ -198,7 +198,9 @@ import Testing
         (.jsonLines, String(repeating: "x\n", count: 500)),
     ])
     func aFloodOfFaultsIsCut(format: Manifest.Format, text: String) throws {
-        let error = try #require(throws: ManifestError.self) { try Manifest(reading: Array(text.utf8), as: format) }
+        let error = try #require(throws: ManifestError.self) {
+            try WholeManifest(reading: Array(text.utf8), as: format)
+        }
         #expect(error.faults.count == 100)
     }
 
@@ -232,7 +234,7 @@ import Testing
         let ending = try ChildProcess.run("python3", ["-c", script, directory.path])
         try #require(ending.status == 0, "\(ending.errors)")
         let read = { (name: String, format: Manifest.Format) in
-            try Manifest(reading: Array(Data(contentsOf: URL(filePath: directory.file(name)))), as: format).rows
+            try WholeManifest(reading: Array(Data(contentsOf: URL(filePath: directory.file(name)))), as: format).rows
         }
         let csv = try read("m.csv", .csv)
         #expect(csv.count == 500)
@@ -253,13 +255,28 @@ import Testing
             case .jsonLines: #"{"path":"a\u00e4\ud83d\ude00","rating":1.5e3,"label":null}"# + "\n"
             }
         let whole = Array(text.utf8)
-        for count in 0...whole.count { _ = try? Manifest(reading: Array(whole[..<count]), as: format) }
+        for count in 0...whole.count { _ = try? WholeManifest(reading: Array(whole[..<count]), as: format) }
         for index in whole.indices {
             for byte in [0, 0x0A, 0x0D, 0x22, 0x2C, 0x5C, 0x7B, 0x7D, 0x80, 0xFF] as [UInt8] {
                 var changed = whole
                 changed[index] = byte
-                _ = try? Manifest(reading: changed, as: format)
+                _ = try? WholeManifest(reading: changed, as: format)
             }
         }
+    }
+}
+
+private struct ManifestError: Error, Equatable {
+    var faults: [Manifest.Fault]
+}
+
+/// A manifest without faults.
+private struct WholeManifest {
+    let rows: [Manifest.Row]
+
+    init(reading bytes: [UInt8], as format: Manifest.Format) throws(ManifestError) {
+        let (rows, faults) = Manifest.rowsAndFaults(in: bytes, as: format)
+        guard faults.isEmpty else { throw ManifestError(faults: faults) }
+        self.rows = rows
     }
 }

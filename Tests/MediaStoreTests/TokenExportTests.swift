@@ -16,9 +16,15 @@ struct TokenExportTests {
         "size_bytes":6442450944,"superseded":false}
         """
 
-    private func entries(_ text: String) throws -> [TokenEntry] {
-        try TokenExport.entries(in: Array(text.utf8)) { url in
-            url.hasPrefix("https://") ? String(url.dropFirst(8)) : nil
+    private func entries(_ text: String) throws -> [TokenEntry] { try entries(Array(text.utf8)) }
+
+    private func entries(_ bytes: [UInt8]) throws -> [TokenEntry] {
+        try bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated().compactMap {
+            let line = $1.last == UInt8(ascii: "\r") ? $1.dropLast() : $1
+            guard !line.isEmpty else { return nil }
+            return try TokenExport.entry(in: line, number: $0 + 1) { url in
+                url.hasPrefix("https://") ? String(url.dropFirst(8)) : nil
+            }
         }
     }
 
@@ -104,7 +110,7 @@ struct TokenExportTests {
     func garbage() throws {
         let long = Self.line.replacing("First/dance", with: String(repeating: "x", count: 70_000))
         #expect(throws: TokenExportError(line: 1, reason: "longer than 65536 bytes")) { try entries(long) }
-        #expect(throws: TokenExportError.self) { try TokenExport.entries(in: [0xff, 0xfe, 0x00]) { $0 } }
+        #expect(throws: TokenExportError.self) { try entries([0xff, 0xfe, 0x00]) }
         #expect(throws: TokenExportError.self) { try entries("null") }
         #expect(throws: TokenExportError.self) { try entries("{}") }
     }

@@ -7,8 +7,6 @@ package import MediaTransport
 package struct RegistrationChallenge: Sendable, Equatable {
     /// 32 bytes.
     package var bytes: [UInt8]
-    /// RFC 3339, as sent; in five minutes.
-    package var expiresAt: String
 }
 
 /// `201` of a registration.
@@ -54,7 +52,7 @@ extension RegistrationChallenge {
         guard let bytes = data["challenge"]?.text.flatMap(Base64.decoded), bytes.count == 32 else {
             throw CaptureAnswer.unusable("challenge", response)
         }
-        self.init(bytes: bytes, expiresAt: data["expires_at"]?.text.map(ServerText.cut) ?? "")
+        self.init(bytes: bytes)
     }
 }
 

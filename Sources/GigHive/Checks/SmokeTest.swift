@@ -171,7 +171,7 @@ public struct SmokeTest: Sendable {
             guard let path = Self.mediaPath(of: stored) else {
                 return ServerCheck(.skipped, "not checked: the server does not report the media type")
             }
-            guard try await client.isServed(path) else {
+            guard try await client.servedMedia(path) != nil else {
                 throw GigHiveError(.notFound, detail: "the media is not served", fileID: stored.fileID)
             }
             return ServerCheck(.passed, path)
@@ -264,7 +264,7 @@ public struct SmokeTest: Sendable {
         guard try await uploader.client.asset(fileID) == nil else {
             throw GigHiveError(.notDeleted, detail: "the file is still listed", fileID: fileID)
         }
-        if let path = Self.mediaPath(of: stored), try await uploader.client.isServed(path) {
+        if let path = Self.mediaPath(of: stored), try await uploader.client.servedMedia(path) != nil {
             throw GigHiveError(.notDeleted, detail: "the media is still served", fileID: fileID)
         }
         return ServerCheck(.passed, "no longer listed or served")

@@ -69,14 +69,8 @@ public struct Deleter: Sendable {
         }.value
     }
 
-    /// Deletes with admin credentials and the list keys, after comparing checksum and size with the stored entry
-    /// (admin deletions check no token, trap T10).
-    ///
-    /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
-    public func deleteAsAdmin(_ entry: TokenEntry) async -> DeleteResult { await deleteAsAdmin(AdminDeletion(entry)) }
-
-    /// Deletes with admin credentials and the list keys, after comparing the content with the known facts. Local entries of the
-    /// file are removed once the server confirms that it is gone.
+    /// Deletes with admin credentials and the list keys, after comparing the content with the known facts (admin deletions
+    /// check no token, trap T10). Local entries of the file are removed once the server confirms that it is gone.
     ///
     /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
     public func deleteAsAdmin(_ target: AdminDeletion) async -> DeleteResult {
@@ -210,7 +204,7 @@ public struct Deleter: Sendable {
                 return removed(target, isClaimed ? .deleted : .gone, error.httpStatus)
             }
             guard isSame(asset, target) else {
-                return failed(target, reused(target))
+                return failed(target, GigHiveError(.idReused))
             }
             return failed(target, error)
         } catch let reason {
@@ -229,7 +223,7 @@ public struct Deleter: Sendable {
                 return removed(target, .gone, status)
             }
             guard isSame(asset, target) else {
-                return failed(target, reused(target))
+                return failed(target, GigHiveError(.idReused))
             }
         } catch {
             return failed(target, error)
@@ -245,10 +239,6 @@ public struct Deleter: Sendable {
     private func isSame(_ asset: Asset, _ target: AdminDeletion) -> Bool {
         guard let checksum = asset.checksumSHA256, !target.checksumSHA256.isEmpty else { return true }
         return checksum == target.checksumSHA256
-    }
-
-    private func reused(_ target: AdminDeletion) -> GigHiveError {
-        GigHiveError(.idReused, fileID: target.fileID)
     }
 
     /// A deletion that the server reports. Entries of a file that was chosen on the server are removed only when it is

@@ -42,26 +42,22 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     }
 }
 
-/// The status of a guest's upload.
-public struct GuestStatus: Sendable, Equatable {
-    /// The organizer's decision.
-    public enum State: String, Sendable, CaseIterable {
-        /// No decision yet.
-        case pending
-        /// The file is visible.
-        case approved
-        /// The file is refused.
-        case rejected
-        /// The link has expired.
-        case expired
-    }
+/// The organizer's decision about a guest's upload, and whether it was hidden from here.
+public enum GuestState: String, Sendable {
+    /// No decision yet.
+    case pending
+    /// The file is visible.
+    case approved
+    /// Hidden from here; no server reports it.
+    case hidden
+    /// The file is refused.
+    case rejected
+    /// The link has expired.
+    case expired
 
-    /// The organizer's decision.
-    public var state: State
-    /// Name of the event.
-    public var eventName: String?
-    /// Days until the link expires.
-    public var daysRemaining: Int64?
+    /// Whether hiding it can succeed. The server refuses it for an upload that is not approved, and does not report whether
+    /// an upload of an expired link was approved (gighive contract section 6).
+    package var mayBeHidden: Bool { self == .approved || self == .expired }
 }
 
 /// The token of an event link: 43 characters `[A-Za-z0-9_-]` (gighive contract section 6). Prints as redacted.
@@ -149,7 +145,7 @@ extension GigHiveClient {
 
     /// Queries the status of a guest's upload (`GET /api/guest-status.php`); nil if the server does not know it. No login is
     /// sent.
-    public func guestStatus(_ receipt: GuestReceipt) async throws(GigHiveError) -> GuestStatus? {
+    public func guestState(_ receipt: GuestReceipt) async throws(GigHiveError) -> GuestState? {
         let response = try await ask("/api/guest-status.php", (name: "nonce", value: receipt.nonce))
         let content = ReplyText.content(of: response.body)
         let members = content.members
@@ -159,14 +155,10 @@ extension GigHiveClient {
         guard response.status == 200 else {
             throw GigHiveError.answered(response.head, content, to: .guest)
         }
-        guard let state = members.text("status").flatMap(GuestStatus.State.init) else {
+        guard let state = members.text("status").flatMap(GuestState.init), state != .hidden else {
             throw GigHiveError(.unexpectedAnswer, detail: "the response is not a status", httpStatus: response.status)
         }
-        return GuestStatus(
-            state: state,
-            eventName: members.text("event_name"),
-            daysRemaining: members["days_remaining"]?.wholeNumber
-        )
+        return state
     }
 
     /// Hides a guest's upload (`POST /api/guest-delete.php`). The server keeps the file.

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import MediaCore
 internal import MediaCrypto
+internal import MediaFiles
 public import MediaTransport
 
 /// The pages of a server's media listing, one after the other (gighive contract section 7). A listing that changes meanwhile may
@@ -255,7 +256,7 @@ public struct MediaQuery: Sendable, Equatable {
     /// Whether an event of the file has the label that an upload of `fileName` gets by default.
     private func hasLabel(_ fileName: String, _ media: ServerMedia) -> Bool {
         guard guessesFileName else { return false }
-        let stem = Self.parts(of: fileName).stem
+        let stem = fileName.nameParts.stem
         return media.events.contains { $0.label.map { StoredText.isSame($0, stem) } ?? false }
     }
 
@@ -263,18 +264,11 @@ public struct MediaQuery: Sendable, Equatable {
     /// for `My Clip.mp4`.
     private static func isSourceName(_ sourceName: String, of fileName: String) -> Bool {
         guard sourceName != fileName else { return true }
-        let (stem, fileExtension) = parts(of: fileName)
+        let (stem, pathExtension) = fileName.nameParts
         let slug = StoredText.slug(stem)
         guard !isServedName(fileName), !slug.isEmpty else { return false }
-        return sourceName.lowercased().hasSuffix("_" + slug + fileExtension.lowercased())
-    }
-
-    /// Splits a file name: `clip` and `.mp4`. `.hidden` and `name.` have no extension.
-    private static func parts(of fileName: String) -> (stem: String, fileExtension: String) {
-        guard let dot = fileName.lastIndex(of: "."), dot != fileName.startIndex,
-            fileName.index(after: dot) != fileName.endIndex
-        else { return (fileName, "") }
-        return (String(fileName[..<dot]), String(fileName[dot...]))
+        let suffix = pathExtension.isEmpty ? "" : "." + pathExtension.lowercased()
+        return sourceName.lowercased().hasSuffix("_" + slug + suffix)
     }
 
     /// `<sha256>.<ext>`.
@@ -299,13 +293,6 @@ public struct ServerMedia: Sendable, Equatable {
         public var label: String?
         /// `band`, `wedding`, …
         public var eventType: String?
-
-        package init(date: String? = nil, orgName: String? = nil, label: String? = nil, eventType: String? = nil) {
-            self.date = date
-            self.orgName = orgName
-            self.label = label
-            self.eventType = eventType
-        }
     }
 
     /// The server's ID.
@@ -410,12 +397,9 @@ struct ServedName: Sendable, Equatable {
     var kind: String?
     /// Without the dot; nil if unknown.
     var pathExtension: String?
+}
 
-    init(kind: String?, pathExtension: String? = nil) {
-        self.kind = kind
-        self.pathExtension = pathExtension
-    }
-
+extension ServedName {
     /// Uses the first of `names` that is a digest with an extension.
     init(kind: String?, names: [String?]) {
         self.kind = kind

@@ -28,7 +28,7 @@ enum ReplyText {
             return Content(form: .json, members: members, text: text)
         }
         let plain: ArraySlice<UInt8>
-        if text.first == UInt8(ascii: "<") || contains(text, "&quot;") {
+        if text.first == UInt8(ascii: "<") || range(of: "&quot;", in: text) != nil {
             let page = preformatted(in: text) ?? text
             plain = skippingBlanks(TextEscape.html.decode(page)[...])
             if let members = JSONValue.object(in: plain) ?? embeddedObject(in: plain) {
@@ -84,10 +84,6 @@ enum ReplyText {
     }
 
     // MARK: Searching
-
-    private static func contains(_ text: ArraySlice<UInt8>, _ needle: StaticString) -> Bool {
-        range(of: needle, in: text) != nil
-    }
 
     /// The first occurrence of an ASCII text, ignoring case.
     static func range(of needle: StaticString, in text: ArraySlice<UInt8>) -> Range<Int>? {

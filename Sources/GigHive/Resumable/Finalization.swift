@@ -25,6 +25,14 @@ struct Finalization {
         case end(End)
     }
 
+    /// The state of the upload on the tus server.
+    private enum Look {
+        case complete
+        case incomplete
+        case gone(GigHiveError)
+        case unanswered(GigHiveError)
+    }
+
     let uploader: Uploader
     let journal: TusJournal
     let tusID: String
@@ -32,7 +40,6 @@ struct Finalization {
     private let isSourceUnchanged: @Sendable () -> Bool
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
-    let quiet: ServerQuiet
     private let pass: EventPass
     /// The content on the server before the upload.
     let storedBefore: ServerInventory.Stored?
@@ -83,20 +90,15 @@ struct Finalization {
         onceAtLeast.retries = max(1, onceAtLeast.retries)
         losses = Backoff(onceAtLeast)
         collisions = Backoff(uploader.raceRetry)
-        quiet = ServerQuiet(
-            tusID: tusID,
-            sizeBytes: settlement.record.sizeBytes,
-            uploader: uploader,
-            control: control,
-            onEvent: onEvent
-        )
         lostAt = startedAt
     }
 
     mutating func run() async -> End {
         isQuestion = await journal.record.isInChunks
         do throws(StoreError) {
-            var step = await begin()
+            var step = Step.request
+            // A query may be repeated at once.
+            if let lostAt, !isPureQuestion { step = await waitForQuiet(since: lostAt, endsWhenGone: true) }
             while case .request = step {
                 step = try await request()
             }
@@ -106,12 +108,6 @@ struct Finalization {
             settlement.end(lostAt == nil ? .failed : .unknownOutcome, .store(error))
             return .settled
         }
-    }
-
-    private mutating func begin() async -> Step {
-        // A query may be repeated at once.
-        guard let lostAt, !isPureQuestion else { return .request }
-        return await waitForQuiet(since: lostAt, endsWhenGone: true)
     }
 
     // MARK: One request
@@ -273,7 +269,7 @@ struct Finalization {
 
     /// tus reported the last chunk before its hook notified the application (trap T9).
     private mutating func waitForHook(_ error: GigHiveError) async throws(StoreError) -> Step {
-        switch await quiet.look() {
+        switch await look() {
         case .complete:
             guard let delay = earlyAttempts.next() else { return fail(error) }
             return await retry(earlyAttempts.failures, after: delay, because: error)
@@ -324,7 +320,7 @@ struct Finalization {
         lostAt = since
         try await journal.finalizing(at: since)
         guard usedUpAnswers == 1 else {
-            return try await ask(error, for: quiet.remaining(since: since))
+            return try await ask(error, for: remaining(since: since))
         }
         return wasLost ? await waitForQuiet(since: since, endsWhenGone: false) : .request
     }
@@ -363,8 +359,44 @@ struct Finalization {
         return .end(.settled)
     }
 
-    private mutating func waitForQuiet(since start: Date, endsWhenGone: Bool) async -> Step {
-        await quiet.wait(since: start, endsWhenGone: endsWhenGone) ? .request : stopped()
+    // MARK: Waiting
+
+    private func look() async -> Look {
+        await control.abandoning { inner in
+            do throws(TusError) {
+                let status = try await uploader.tus.status(of: tusID, control: inner)
+                return status.byteCount == nil || status.byteCount == status.offset ? .complete : .incomplete
+            } catch {
+                return error.kind == .gone ? .gone(.tus(error)) : .unanswered(.tus(error))
+            }
+        }
+    }
+
+    /// How long the server may still be working on a request that ended then.
+    private func remaining(since start: Date) -> Duration {
+        uploader.settleTime(forBytes: settlement.record.sizeBytes, since: start)
+    }
+
+    /// Waits until the server cannot be working on a finalize any more: after `settleTime`, or once tus has nothing left of
+    /// the upload.
+    mutating func waitForQuiet(since start: Date, endsWhenGone: Bool) async -> Step {
+        let limit = remaining(since: start)
+        onEvent(.waitingForQuiet(limit))
+        // From here on by a monotonic clock: the other may be days behind `start`, or jump ahead.
+        let end = ContinuousClock.now + limit
+        var looks = 0
+        while !control.isStopRequested {
+            let rest = ContinuousClock.now.duration(to: end)
+            if rest <= .zero {
+                return .request
+            }
+            if endsWhenGone, case .gone = await look() {
+                return .request
+            }
+            looks += 1
+            _ = await control.waitForStop(upTo: min(uploader.schedule.pause(after: looks), rest))
+        }
+        return stopped()
     }
 }
 
@@ -377,7 +409,7 @@ extension Finalization {
     /// as whole but never completes is unusable (gighive-d4 contract 4.2).
     mutating func waitForCompletion(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await journal.finalizeRefused()
-        switch await quiet.look() {
+        switch await look() {
         case .complete: break
         case .incomplete:
             try await journal.undelivered()
@@ -425,7 +457,7 @@ extension Finalization {
 
     /// The file is stored, and the only response with the guest's receipt is lost.
     mutating func settleGuestRepetition(_ error: GigHiveError) async throws(StoreError) -> Step {
-        guard case .complete = await quiet.look() else { return fail(error) }
+        guard case .complete = await look() else { return fail(error) }
         settlement.endWithoutReceipt()
         return await ended()
     }
@@ -439,12 +471,12 @@ extension Finalization {
             try await journal.forget()
             return .end(.sendAgain(error))
         }
-        return try await ask(error, for: quiet.remaining(since: lostAt))
+        return try await ask(error, for: remaining(since: lostAt))
     }
 
     /// A 500 of a script that has ended, perhaps after it had stored the file (trap T7): while tus has the bytes, it has not.
     mutating func settleBroken(_ error: GigHiveError) async throws(StoreError) -> Step {
-        switch await quiet.look() {
+        switch await look() {
         case .complete, .incomplete:
             try await noteAnswered()
             return fail(error)

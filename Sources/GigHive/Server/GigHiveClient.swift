@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 internal import MediaCore
 public import MediaTransport
 internal import Tus
@@ -131,14 +131,11 @@ public struct GigHiveClient: Sendable {
         return request
     }
 
-    /// Whether a stored file is served under a path (`HEAD`, gighive contract section 7). Throws for any status but 200 and
-    /// 404.
-    func isServed(_ path: String) async throws(GigHiveError) -> Bool {
-        try await servedMedia(path, control: TransferControl()) != nil
-    }
-
     /// The headers of a served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any status but 200 and 404.
-    func servedMedia(_ path: String, control: TransferControl) async throws(GigHiveError) -> HTTPResponseHead? {
+    func servedMedia(
+        _ path: String,
+        control: TransferControl = TransferControl()
+    ) async throws(GigHiveError) -> HTTPResponseHead? {
         let response = try await send(request(.head, path), control: control)
         if response.status == 404 {
             return nil
@@ -209,18 +206,34 @@ public struct GigHiveClient: Sendable {
 }
 
 /// A login that a server issued (gighive-d4 contract section 12). Neither description nor reflection shows the token.
-public struct IssuedLogin: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct IssuedLogin: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+{
     /// The token. Secret.
     public let token: String
     /// The role as the server names it, for example `contributor`.
     public let role: String?
-    /// The e-mail address of the user.
-    public let email: String
+    /// The e-mail address of the user; nil only for a stored login without one.
+    public let email: String?
     /// Seconds since 1970; nil when the server did not report it.
     public let expiresAt: Int64?
 
+    package init(token: String, role: String?, email: String?, expiresAt: Int64?) {
+        self.token = token
+        self.role = role
+        self.email = email
+        self.expiresAt = expiresAt
+    }
+
+    package func isExpired(at now: Date) -> Bool {
+        expiresAt.map { Double($0) <= now.timeIntervalSince1970 } ?? false
+    }
+
+    package func authorization(for origin: Origin) -> Authorization {
+        .bearer(token, expiresAt: expiresAt, for: origin)
+    }
+
     /// The user, without the token.
-    public var description: String { "login of \(email)" }
+    public var description: String { "login of \(email ?? "an unknown user")" }
     /// The user, without the token.
     public var debugDescription: String { description }
     /// Has no children: `dump` would print the token.

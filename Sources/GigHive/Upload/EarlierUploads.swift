@@ -82,7 +82,7 @@ struct EarlierUploads {
         row.httpStatus = nil
         var result = UploadSettlement(store: uploader.store, record: row).result
         if let receipt = result.guest {
-            guard try await uploader.client.guestStatus(receipt)?.state == .approved else { return nil }
+            guard try await uploader.client.guestState(receipt) == .approved else { return nil }
         } else {
             // Without its status code nothing can be queried; another upload would store the file twice (trap D4-T10).
             result.warnings.append(.guestReceiptLost)
@@ -163,11 +163,12 @@ struct EarlierUploads {
     /// The result if the listing shows the bytes in that event. A single query first checks whether the media are served at
     /// all, which is cheaper than the listing and nearly always negative.
     private func listed(_ checksum: String, isServed: Bool) async throws(GigHiveError) -> UploadResult? {
+        let event = InventoryEvent(upload.details)
         if !isServed, await !uploader.inventory.isWorthListing() {
-            let inquiry = uploader.inquiry(upload, checksum: checksum)
+            let (name, size) = (upload.fileName, upload.sizeBytes)
+            let inquiry = uploader.inquiry(checksum: checksum, fileName: name, sizeBytes: size, event: event)
             guard try await inquiry.isServed(control: control) else { return nil }
         }
-        let event = InventoryEvent(upload.details)
         let finding = try await uploader.inventory.find(checksum, in: event, control: control)
         guard case .stored(let stored) = finding, stored.isOnlyInEvent, try !isRemoved(stored.fileID, checksum) else {
             return nil

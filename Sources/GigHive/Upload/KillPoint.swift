@@ -26,12 +26,4 @@ enum KillPoint: String, CaseIterable, KillPlace {
     case afterAllBytes
     /// tus: the finalize request is sent, its response is pending.
     case finalizeSent
-
-    static let ofMultipart: [KillPoint] = [
-        .afterIntent, .midBody, .afterBody, .replyInRescueFile, .beforeTokenCommit, .afterTokenCommit,
-    ]
-    static let ofTus: [KillPoint] = [
-        .afterIntent, .afterCreate, .afterTusID, .midPatch, .afterPatch, .afterAllBytes, .finalizeSent,
-        .replyInRescueFile, .beforeTokenCommit, .afterTokenCommit,
-    ]
 }

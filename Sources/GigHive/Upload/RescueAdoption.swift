@@ -5,20 +5,15 @@ internal import MediaTransport
 public enum RescueAdoption {
     /// Stores the tokens found and releases the responses. It can be killed at any point and run again.
     ///
-    /// The response to an upload that a running process owns is left to that process. Waits for another process that
-    /// adopts at the same time.
+    /// The response to an upload that a running process owns is left to that process, unless it is `uploadID`, which the
+    /// caller owns. Waits for another process that adopts at the same time.
     ///
     /// - Returns: What was stored, and which files remain because their tokens cannot be assigned, for notes to the user.
     /// - Throws: `GigHiveError` with code `.storeUnusable`; the responses stay.
-    public static func run(store: TokenStore, directory: DataDirectory) async throws(GigHiveError) -> [UploadWarning] {
-        try await run(store: store, directory: directory, owning: nil)
-    }
-
-    /// Same as the public function, for a caller that owns an upload.
-    static func run(
+    public static func run(
         store: TokenStore,
         directory: DataDirectory,
-        owning uploadID: String?
+        owning uploadID: String? = nil
     ) async throws(GigHiveError) -> [UploadWarning] {
         var warnings: [UploadWarning] = []
         do {

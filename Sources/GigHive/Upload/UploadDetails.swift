@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaCore
+internal import MediaFiles
 public import MediaStore
 internal import Synchronization
 
@@ -103,7 +104,7 @@ extension UploadDetails {
 }
 
 extension [UploadField] {
-    subscript(name: String) -> String? { first { $0.name == name }?.value }
+    package subscript(name: String) -> String? { first { $0.name == name }?.value }
 }
 
 struct DetailRule {
@@ -254,8 +255,5 @@ final class DirectLimit: Sendable {
 
 enum FileName {
     /// The extension in lower case, without its dot; empty if there is none.
-    static func pathExtension(of name: String) -> String {
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
-        return name[name.index(after: dot)...].lowercased()
-    }
+    static func pathExtension(of name: String) -> String { name.nameParts.pathExtension.lowercased() }
 }

@@ -74,15 +74,9 @@ struct UploadRun {
         }
         let file = try OpenFile(upload, openedAt: uploader.now())
         settlement.result.warnings += file.warnings
-        let rescue: RescueRecord
-        let lock: UploadLock
-        do {
-            lock = try ownership(of: settlement.record.uploadID)
-            rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)
-        } catch {
-            throw .store(error)
-        }
+        let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
         defer { lock.release() }
+        let rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
         do {
             try await uploader.store.plan(settlement.record)
         } catch {
@@ -108,13 +102,6 @@ struct UploadRun {
             pass.leave()
         }
         return false
-    }
-
-    private func ownership(of uploadID: String) throws(StoreError) -> UploadLock {
-        guard let lock = try UploadLock.acquire(uploadID, in: uploader.directory) else {
-            throw StoreError(.busy, path: uploader.directory.path, detail: "another process owns upload \(uploadID)")
-        }
-        return lock
     }
 
     // MARK: Tries
@@ -275,7 +262,8 @@ struct UploadRun {
             settlement.end(.failed, error)
             return nil
         }
-        let finding = await uploader.inquiry(upload, checksum: checksum).lookOnce(control: control)
+        let finding = await uploader.inquiry(settlement, of: upload.details, checksum: checksum)
+            .lookOnce(control: control)
         switch finding {
         case .present(let copy) where copy.placement == .event || copy.placement == .noEvent:
             settlement.endAfterCollision(copy, error)
@@ -334,7 +322,8 @@ struct UploadRun {
         guard !control.isStopRequested, let checksum = attempt.checksum else { return nil }
         let limit = isSettled ? nil : uploader.settleTime(forBytes: upload.sizeBytes) - attempt.timeSinceBody
         onEvent(.resolving(for: limit ?? .zero))
-        let finding = await uploader.inquiry(upload, checksum: checksum).run(for: limit, control: control)
+        let finding = await uploader.inquiry(settlement, of: upload.details, checksum: checksum)
+            .run(for: limit, control: control)
         switch finding {
         case .present(let copy) where copy.placement != .otherEvent:
             await settlement.storeToken(confirmedBy: copy.fileID)

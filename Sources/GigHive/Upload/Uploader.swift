@@ -74,20 +74,6 @@ public struct Uploader: Sendable {
         self.init(client: client, store: store, directory: directory, options: options, hashes: hashes)
     }
 
-    init(
-        client: GigHiveClient,
-        store: TokenStore,
-        directory: DataDirectory,
-        options: UploadOptions,
-        schedule: OutcomeInquiry.Schedule,
-        finalizeRetry: RetryPolicy = .finalize,
-        hashes: HashCache? = nil
-    ) {
-        self.init(client: client, store: store, directory: directory, options: options, hashes: hashes)
-        self.schedule = schedule
-        self.finalizeRetry = finalizeRetry
-    }
-
     /// Sends a prepared upload. Never throws: every outcome is a result with a state.
     ///
     /// An interrupted upload over tus of the same file to the same event is resumed.
@@ -208,15 +194,6 @@ public struct Uploader: Sendable {
     func mayBegin(_ control: TransferControl) async -> Bool {
         guard !control.isStopRequested, await turn?.begin() ?? true else { return false }
         return !control.isStopRequested
-    }
-
-    func inquiry(_ upload: PreparedUpload, checksum: String) -> OutcomeInquiry {
-        inquiry(
-            checksum: checksum,
-            fileName: upload.fileName,
-            sizeBytes: upload.sizeBytes,
-            event: InventoryEvent(upload.details)
-        )
     }
 
     /// A response with the server's ID, also for a token without one: the listing has it.

@@ -32,15 +32,11 @@ extension CaptureError {
     }
 
     init(_ error: SourceFileError) {
-        switch error.kind {
-        case .notFound: self.init(.fileNotFound, path: error.path)
-        case .permissionDenied: self.init(.fileUnreadable, detail: "permission denied", path: error.path)
-        case .isDirectory: self.init(.notRegularFile, detail: "it is a directory", path: error.path)
-        case .notRegular: self.init(.notRegularFile, path: error.path)
-        case .empty: self.init(.emptyFile, path: error.path)
-        case .io(let number):
-            self.init(.fileUnreadable, detail: SystemError.words(number), path: error.path)
+        guard error.kind != .isDirectory else {
+            self.init(.notRegularFile, detail: error.reason, path: error.path)
+            return
         }
+        self.init(error.code, detail: error.detail, path: error.path)
     }
 
     init(hashing path: [UInt8], _ error: any Error) {

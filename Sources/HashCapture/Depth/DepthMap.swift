@@ -143,11 +143,10 @@ struct DepthMapContent {
             file = try SourceFile(path: path)
         } catch {
             switch error.kind {
-            case .notFound: throw CaptureError(.fileNotFound, path: path, underlying: error)
-            case .isDirectory, .notRegular: throw CaptureError(.notRegularFile, path: path, underlying: error)
+            case .isDirectory: throw CaptureError(.notRegularFile, path: path, underlying: error)
             case .empty:
                 throw CaptureError(.depthMapInvalid, detail: "the file is empty", path: path, underlying: error)
-            case .permissionDenied, .io: throw CaptureError(.fileUnreadable, path: path, underlying: error)
+            default: throw CaptureError(error.code, path: path, underlying: error)
             }
         }
     }

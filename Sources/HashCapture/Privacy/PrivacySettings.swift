@@ -111,10 +111,8 @@ extension PrivacySettings {
     private static func detail(of error: SourceFileError) -> String {
         switch error.kind {
         case .notFound: "there is no such file"
-        case .isDirectory: "it is a directory"
-        case .notRegular: "it is not a regular file"
-        case .empty: "it is empty"
-        default: "it cannot be read"
+        case .permissionDenied, .io: "it cannot be read"
+        case .isDirectory, .notRegular, .empty: error.reason
         }
     }
 }

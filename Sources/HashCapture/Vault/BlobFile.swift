@@ -76,13 +76,6 @@ struct ExportTarget: Sendable {
     }
 
     static func failure(_ error: FileWriteError, path: [UInt8]) -> CaptureError {
-        let code: OutcomeCode =
-            switch error.kind {
-            case .full: .diskFull
-            case .exists: .targetExists
-            case .busy: .busy
-            case .denied, .unsafe, .io: .targetUnusable
-            }
-        return CaptureError(code, detail: error.detail, path: path, underlying: error)
+        CaptureError(error.code, detail: error.detail, path: path, underlying: error)
     }
 }

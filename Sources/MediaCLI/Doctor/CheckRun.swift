@@ -96,11 +96,7 @@ struct CheckRun: Sendable {
             work.cancel()
         }
         let onSignal = { @Sendable (request: Interruption.Request) in
-            if request.isFinal {
-                control.abandon()
-            } else {
-                control.stop(finishWithin: Self.finishTime)
-            }
+            control.heed(request, finishWithin: Self.finishTime)
             work.cancel()
         }
         _ = await console.context.interruption.handling(onSignal) { await work.value }
@@ -285,8 +281,7 @@ struct JUnitReport: Sendable {
 
     private static func seconds(_ duration: Duration) -> String {
         let milliseconds = Formats.milliseconds(duration)
-        let digits = String(milliseconds % 1000)
-        return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+        return "\(milliseconds / 1000).\((milliseconds % 1000).padded(3))"
     }
 
     /// Characters that XML 1.0 (section 2.2) does not allow become U+FFFD; the five special ones become references.

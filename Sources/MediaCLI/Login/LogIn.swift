@@ -153,15 +153,9 @@ struct UploadLoginRun: Sendable {
             try await $0.password(for: email, at: server.description, isConfigured: true)
         }
         let http = try settings.httpClient(for: .uploadsURL)
-        let (issued, isVerified) = try await console.context.interruption.cancelling {
+        let (login, isVerified) = try await console.context.interruption.cancelling {
             try await logIn(server, http, email: email, password: password)
         }
-        let login = StoredLogin(
-            token: issued.token,
-            role: issued.role,
-            email: issued.email,
-            expiresAt: issued.expiresAt
-        )
         try settings.logins.update(origin) { entry in
             entry.login = login
             // A server that accepts a login accepts no passwords.
@@ -189,7 +183,7 @@ struct UploadLoginRun: Sendable {
             try settings.logins.update(server.origin) { $0.requiresLogin = false }
             throw error
         }
-        let authorization = Authorization.bearer(issued.token, expiresAt: issued.expiresAt, for: server.origin)
+        let authorization = issued.authorization(for: server.origin)
         return (issued, try await settings.client(for: server, authorization, http).verifyLogin())
     }
 
@@ -208,7 +202,7 @@ struct UploadLoginRun: Sendable {
 
     private func words(_ server: ServerURL) -> String { ErrorCatalogue.clean(server.description) }
 
-    private func finish(_ server: ServerURL, _ login: StoredLogin?) -> ExitCode {
+    private func finish(_ server: ServerURL, _ login: IssuedLogin?) -> ExitCode {
         let code = console.exitCode(.success)
         if let login {
             let role = login.role.map { " (\(ErrorCatalogue.clean($0)))" } ?? ""

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import GigHive
 internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
@@ -24,13 +25,10 @@ struct LogInStatus: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let library = try LibraryStore(in: try DataDirectory.open(settings.locations.dataDirectory))
-        for warning in library.warnings { console.warning(ErrorCatalogue.clean(warning)) }
-        try console.requireOutput()
-        var rows = try LoginList(logins: settings.logins, library: library).rows(now: console.context.now())
+        let list = try LoginList.open(settings)
+        var rows = try list.rows(now: console.context.now())
         if settings.flags[.server] != nil || settings.flags.profile != nil {
-            let places = try LogOut.places(settings)
-            rows = rows.filter { $0.service == "photo" ? $0.server == places.photo : $0.server == places.upload }
+            rows = try LogOut.places(settings).select(rows)
         }
         for row in rows { console.result(Self.record(row), [Self.line(row)]) }
         if rows.isEmpty { console.text(["not logged in"]) }
@@ -90,6 +88,14 @@ struct LoginList: Sendable {
 
     let logins: LoginStore
     let library: LibraryStore
+
+    /// Opens the stores, and prints their warnings.
+    static func open(_ settings: SettingsSession) throws -> LoginList {
+        let library = try LibraryStore(in: try DataDirectory.open(settings.locations.dataDirectory))
+        for warning in library.warnings { settings.console.warning(ErrorCatalogue.clean(warning)) }
+        try settings.console.requireOutput()
+        return LoginList(logins: settings.logins, library: library)
+    }
 
     /// Upload servers, then photo servers. Sends nothing.
     func rows(now: Date) throws(StoreError) -> [Row] {

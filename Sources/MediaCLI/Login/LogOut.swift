@@ -34,6 +34,10 @@ struct LogOut: ContextCommand {
         var upload: String?
         /// Address of the photo server.
         var photo: String?
+
+        func select(_ rows: [LoginList.Row]) -> [LoginList.Row] {
+            rows.filter { $0.service == "photo" ? $0.server == photo : $0.server == upload }
+        }
     }
 
     func validate() throws {
@@ -45,14 +49,11 @@ struct LogOut: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let places = all ? Places() : try Self.places(settings)
-        let library = try LibraryStore(in: try DataDirectory.open(settings.locations.dataDirectory))
-        for warning in library.warnings { console.warning(ErrorCatalogue.clean(warning)) }
-        try console.requireOutput()
-        let rows = try LoginList(logins: settings.logins, library: library).rows(now: console.context.now())
-            .filter { $0.scheme != nil }
-            .filter { all || ($0.service == "photo" ? $0.server == places.photo : $0.server == places.upload) }
+        let list = try LoginList.open(settings)
+        let known = try list.rows(now: console.context.now()).filter { $0.scheme != nil }
+        let rows = all ? known : places.select(known)
         for row in rows {
-            if !dryRun { try delete(row, settings.logins, library) }
+            if !dryRun { try delete(row, from: list) }
             let secret = row.service == "photo" ? "key" : "login"
             let words = "the \(secret) for \(ErrorCatalogue.clean(row.server))"
             console.text([dryRun ? "\(words) would be deleted" : "deleted \(words)"])
@@ -80,12 +81,12 @@ struct LogOut: ContextCommand {
         return places
     }
 
-    private func delete(_ row: LoginList.Row, _ logins: LoginStore, _ library: LibraryStore) throws {
+    private func delete(_ row: LoginList.Row, from list: LoginList) throws {
         if row.service == "photo" {
-            _ = try library.removeLogin(for: row.server)
+            _ = try list.library.removeLogin(for: row.server)
         } else {
             // Keep that the server requires a login: logging out must not permit passwords again.
-            try logins.update(try ServerURL(row.server).origin) { $0.login = nil }
+            try list.logins.update(try ServerURL(row.server).origin) { $0.login = nil }
         }
     }
 }

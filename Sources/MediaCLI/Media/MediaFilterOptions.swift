@@ -53,7 +53,7 @@ struct MediaFilterOptions: ParsableArguments {
         ] where value?.allSatisfy(\.isWhitespace) == true {
             throw ValidationError("--\(name): must not be empty.")
         }
-        if let eventDate, !Self.isDay(eventDate) {
+        if let eventDate, CivilTime(day: eventDate) == nil {
             throw ValidationError("--event-date: not a valid date (YYYY-MM-DD).")
         }
         if let since, !Self.isTime(since) {
@@ -80,11 +80,9 @@ struct MediaFilterOptions: ParsableArguments {
         throw ValidationError("--sha256: not 64 hexadecimal digits.")
     }
 
-    private static func isDay(_ text: String) -> Bool { CivilTime(day: text) != nil }
-
     private static func isTime(_ text: String) -> Bool {
         let parts = text.split(maxSplits: 1) { $0 == " " || $0 == "T" }
-        guard let day = parts.first, isDay(String(day)) else { return false }
+        guard let day = parts.first, CivilTime(day: day) != nil else { return false }
         return parts.count == 1 && parts[0].count == text.count
             || parts.count == 2 && parts[1].wholeMatch(of: /([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?/) != nil
     }

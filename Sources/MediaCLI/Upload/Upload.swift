@@ -176,6 +176,9 @@ extension Upload {
             let flags = refused.map { "--" + $0.replacing("_", with: "-") }.joined(separator: ", ")
             throw ValidationError("The event link specifies the event: omit \(flags).")
         }
-        try require(sending.transfer.transport != .multipart, "Event links require tus: omit --transport multipart.")
+        try require(
+            sending.transfer.transport?.value != .multipart,
+            "Event links require tus: omit --transport multipart."
+        )
     }
 }

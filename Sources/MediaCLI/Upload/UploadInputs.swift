@@ -166,7 +166,7 @@ extension Diagnosis {
 }
 
 extension ManifestFault {
-    init(_ fault: ManifestError.Fault) {
+    init(_ fault: Manifest.Fault) {
         let column = fault.column.map { "\(ErrorCatalogue.clean($0)): " } ?? ""
         let nearest = fault.column.flatMap { name in
             Manifest.columns.contains(name) ? nil : Spelling.nearest(to: name, among: Manifest.columns)

@@ -58,14 +58,6 @@ struct DetailOptions: ParsableArguments {
             )
         }
     }
-
-    /// A file name without its last extension; `.hidden` and `name.` stay as they are.
-    static func stem(of fileName: String) -> String {
-        guard let dot = fileName.lastIndex(of: "."), dot != fileName.startIndex,
-            fileName.index(after: dot) != fileName.endIndex
-        else { return fileName }
-        return String(fileName[..<dot])
-    }
 }
 
 struct InputOptions: ParsableArguments {
@@ -257,14 +249,8 @@ struct SendingOptions: ParsableArguments, Sendable {
 
 /// How the bytes go.
 struct TransferOptions: ParsableArguments, Sendable {
-    enum Transport: String, ExpressibleByArgument, CaseIterable {
-        case auto
-        case multipart
-        case tus
-    }
-
     @Option("Transport: auto, multipart, or tus, which is resumable (default: auto).", value: "transport")
-    var transport: Transport?
+    var transport: ArgumentChoice<UploadOptions.TransportChoice>?
 
     @Option(
         "Initial chunk size of tus uploads (default: 8M, minimum: 64K); adjusted if the server permits it.",
@@ -286,7 +272,7 @@ struct TransferOptions: ParsableArguments, Sendable {
 
     func validate() throws {
         try require((1...16).contains(parallelParts), "--parallel-parts takes a whole number from 1 to 16.")
-        guard parallelParts == 1 || transport != .multipart else {
+        guard parallelParts == 1 || transport?.value != .multipart else {
             throw ValidationError("--parallel-parts requires tus and cannot be combined with --transport multipart.")
         }
     }

@@ -173,7 +173,7 @@ struct DetailPlan: Sendable {
         )
         let own = input.fields["label"]
         return (input.prefersFlags ? templated ?? own : own ?? templated)
-            ?? DetailOptions.stem(of: input.labelPath.fileName)
+            ?? input.labelPath.fileName.nameParts.stem
     }
 
     /// The limit of a guest's label is in bytes (gighive contract section 6).

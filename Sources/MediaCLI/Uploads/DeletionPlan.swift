@@ -254,13 +254,9 @@ struct GuestHiding: Sendable {
     func asking(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
         guard upload.guestState != .hidden else { return judged() }
         do {
-            guard let receipt = try store.guestReceipt(record.uploadID) else {
-                throw GigHiveError(.noDeleteToken, fileID: upload.fileID)
-            }
-            let client = try await servers.guestClient(for: try ServerURL(record.baseURL))
-            guard let status = try await client.guestStatus(receipt) else { return ending(.failed, unknown) }
+            let (client, receipt) = try await access(store, servers)
+            guard let state = try await client.guestState(receipt) else { return ending(.failed, unknown) }
             var asked = self
-            let state = GuestState(status.state)
             asked.upload.guestState = state
             asked.upload.guestStateAt = now
             try store.note(GuestStanding(state: state.rawValue, notedAt: now), of: record.uploadID)
@@ -273,10 +269,7 @@ struct GuestHiding: Sendable {
     /// Hides it. The request is sent once: the response to a repetition would look like a refusal.
     func perform(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
         do {
-            guard let receipt = try store.guestReceipt(record.uploadID) else {
-                throw GigHiveError(.noDeleteToken, fileID: upload.fileID)
-            }
-            let client = try await servers.guestClient(for: try ServerURL(record.baseURL))
+            let (client, receipt) = try await access(store, servers)
             try await client.guestHide(receipt)
             try await store.note(record.uploadID, UploadChange(failureCode: UploadRecord.hidden))
             try store.note(GuestStanding(state: GuestState.hidden.rawValue, notedAt: now), of: record.uploadID)
@@ -286,6 +279,16 @@ struct GuestHiding: Sendable {
         } catch {
             return ending(.failed, error)
         }
+    }
+
+    private func access(
+        _ store: TokenStore,
+        _ servers: ServerSession
+    ) async throws -> (client: GigHiveClient, receipt: GuestReceipt) {
+        guard let receipt = try store.guestReceipt(record.uploadID) else {
+            throw GigHiveError(.noDeleteToken, fileID: upload.fileID)
+        }
+        return (try await servers.guestClient(for: try ServerURL(record.baseURL)), receipt)
     }
 
     private func refusal(_ known: GuestState?, _ error: GigHiveError? = nil) -> Diagnosis {

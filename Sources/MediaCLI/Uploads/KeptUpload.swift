@@ -64,14 +64,13 @@ struct KeptUpload: Sendable {
     /// A guest upload of the journal; nil if the server has assigned it no number.
     init?(guest record: UploadRecord, _ standing: GuestStanding? = nil) {
         guard let fileID = record.fileID else { return nil }
-        let fields = Dictionary(record.fields.map { ($0.name, $0.value) }) { $1 }
         self.fileID = fileID
         host = record.host
         createdAt = record.createdAt
-        eventDate = fields["event_date"] ?? ""
-        orgName = fields["org_name"] ?? ""
-        eventType = fields["event_type"] ?? ""
-        label = fields["label"]
+        eventDate = record.fields["event_date"] ?? ""
+        orgName = record.fields["org_name"] ?? ""
+        eventType = record.fields["event_type"] ?? ""
+        label = record.fields["label"]
         fileName = record.path.fileName
         checksumSHA256 = record.checksumSHA256
         sizeBytes = record.sizeBytes
@@ -97,29 +96,6 @@ struct KeptUpload: Sendable {
         eventType = stored.eventType ?? eventType
         label = stored.label ?? label
     }
-}
-
-/// The organizer's decision, and whether the upload was hidden from here.
-enum GuestState: String, Sendable {
-    case pending
-    case approved
-    case hidden
-    case rejected
-    case expired
-
-    init(_ state: GuestStatus.State) {
-        self =
-            switch state {
-            case .pending: .pending
-            case .approved: .approved
-            case .rejected: .rejected
-            case .expired: .expired
-            }
-    }
-
-    /// Whether hiding it can succeed. The server refuses it for an upload that is not approved, and does not report whether
-    /// an upload of an expired link was approved (gighive contract section 6).
-    var mayBeHidden: Bool { self == .approved || self == .expired }
 }
 
 extension StoreSession {

@@ -24,12 +24,6 @@ struct UploadsDelete: ContextCommand {
             """
     )
 
-    /// What happens to an entry whose token is rejected.
-    enum Choice: String, ExpressibleByArgument, CaseIterable {
-        case keep
-        case remove
-    }
-
     @Argument("IDs of the files on the server.", value: "id")
     var ids: [Int64] = []
 
@@ -52,7 +46,7 @@ struct UploadsDelete: ContextCommand {
         "If the server rejects a token: keep or remove the local entry (default: keep; prompts on a terminal).",
         value: "choice"
     )
-    var onInvalidToken: Choice?
+    var onInvalidToken: ArgumentChoice<InvalidTokenChoice>?
 
     @Flag(help: "Delete with admin rights instead of the token, after comparing the checksum.")
     var asAdmin = false
@@ -95,7 +89,7 @@ struct UploadsDelete: ContextCommand {
             plan: try plan(settings, store, host: named?.host ?? scope),
             servers: try ServerSession(settings, credentials: credentials),
             confirmation: confirmation,
-            onInvalidToken: onInvalidToken.flatMap { InvalidTokenChoice(rawValue: $0.rawValue) },
+            onInvalidToken: onInvalidToken?.value,
             isAdmin: asAdmin,
             checksumSHA256: checksum,
             isDryRun: dryRun,

@@ -161,7 +161,7 @@ struct ExportReader: Sendable {
     /// Most lines have the same address as the one before.
     private var lastScope: (baseURL: String, host: String?)?
 
-    /// `name` is for messages; `scope` is as for `TokenExport.entries`.
+    /// `name` is for messages; `scope` is as for `TokenExport.entry`.
     init(_ source: SeekableInput, name: String, scope: @escaping @Sendable (String) -> String?) {
         self.source = source
         self.name = name

@@ -266,18 +266,17 @@ extension UploadDetails {
         of record: UploadRecord
     ) throws(GigHiveError) -> UploadDetails? {
         guard !corrections.isEmpty else { return nil }
-        let kept = Dictionary(record.fields.map { ($0.name, $0.value) }) { $1 }
-        let fields = kept.merging(corrections) { $1 }
+        let value = { (name: String) in corrections[name] ?? record.fields[name] }
         return try validated(
-            eventDate: fields["event_date"] ?? "",
-            orgName: fields["org_name"] ?? "",
-            eventType: fields["event_type"] ?? "",
-            label: fields["label"] ?? "",
-            participants: fields["participants"],
-            keywords: fields["keywords"],
-            location: fields["location"],
-            rating: fields["rating"],
-            notes: fields["notes"]
+            eventDate: value("event_date") ?? "",
+            orgName: value("org_name") ?? "",
+            eventType: value("event_type") ?? "",
+            label: value("label") ?? "",
+            participants: value("participants"),
+            keywords: value("keywords"),
+            location: value("location"),
+            rating: value("rating"),
+            notes: value("notes")
         )
     }
 }

@@ -157,8 +157,8 @@ struct StatusRun: Sendable {
             return JournalRow(record: record, result: await resolve(record, uploader))
         }
         let client = try await servers.guestClient(for: try ServerURL(record.baseURL))
-        let state = try await client.guestStatus(receipt)?.state
-        let standing = state.map { GuestStanding(state: GuestState($0).rawValue, notedAt: console.context.now()) }
+        let state = try await client.guestState(receipt)
+        let standing = state.map { GuestStanding(state: $0.rawValue, notedAt: console.context.now()) }
         if let standing { try store.store.note(standing, of: record.uploadID) }
         return JournalRow(record: record, standing: .guest(state), lastKnown: standing)
     }
@@ -216,7 +216,7 @@ struct JournalRow: Sendable {
         /// Another process is sending it.
         case running
         /// A guest upload and the organizer's decision; nil if it was not queried.
-        case guest(GuestStatus.State?)
+        case guest(GuestState?)
     }
 
     var record: UploadRecord
@@ -240,7 +240,7 @@ struct JournalRow: Sendable {
     }
 
     /// The organizer's decision about a guest upload.
-    var guestState: GuestStatus.State? {
+    var guestState: GuestState? {
         if case .guest(let state) = standing { state } else { nil }
     }
 

@@ -86,8 +86,7 @@ extension StoreSession {
         var files: [UploadLedger.StoredFile] = []
         for record in try store.uploads(states: states, host: server.scope) where !record.isGuest {
             guard let fileID = record.fileID, let checksum = record.checksumSHA256,
-                let date = record.fields.first(where: { $0.name == "event_date" })?.value,
-                let orgName = record.fields.first(where: { $0.name == "org_name" })?.value,
+                let date = record.fields["event_date"], let orgName = record.fields["org_name"],
                 seen.insert([checksum, date, orgName]).inserted,
                 try !store.isRemoved(host: server.scope, fileID: fileID, checksumSHA256: checksum)
             else { continue }

@@ -7,11 +7,6 @@ package struct FileWalk: Sendable {
         package var path: [UInt8]
         /// Length in bytes at that time.
         package var byteCount: Int64
-
-        package init(path: [UInt8], byteCount: Int64) {
-            self.path = path
-            self.byteCount = byteCount
-        }
     }
 
     /// Something unreadable that was skipped.
@@ -25,13 +20,7 @@ package struct FileWalk: Sendable {
         package var files: [Found]
         package var skipped: [Skipped]
         /// Files and directories that a reported exclude matches, as paths like those of the files.
-        package var excluded: [[UInt8]]
-
-        package init(files: [Found], skipped: [Skipped], excluded: [[UInt8]] = []) {
-            self.files = files
-            self.skipped = skipped
-            self.excluded = excluded
-        }
+        package var excluded: [[UInt8]] = []
     }
 
     package var filter: PathFilter

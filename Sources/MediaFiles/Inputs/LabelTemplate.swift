@@ -67,9 +67,9 @@ package struct LabelTemplate: Sendable, Equatable {
         func text(_ values: Values) -> String {
             switch self {
             case .text(let text): text
-            case .stem: FileName(values.path).stem
+            case .stem: FileName(values.path).name.nameParts.stem
             case .name: FileName(values.path).name
-            case .pathExtension: FileName(values.path).pathExtension
+            case .pathExtension: FileName(values.path).name.nameParts.pathExtension
             case .parent: FileName(values.path).parent
             case .date: values.eventDate
             case .number(let digits): values.number.padded(digits)
@@ -124,18 +124,6 @@ private struct FileName {
         directory = path[..<(slash ?? 0)]
         isAbsolute = path.first == UInt8(ascii: "/")
     }
-
-    /// A dot at either end of a name does not start an extension.
-    private var dot: String.Index? {
-        guard let dot = name.lastIndex(of: "."), dot > name.startIndex, name.index(after: dot) < name.endIndex else {
-            return nil
-        }
-        return dot
-    }
-
-    var stem: String { String(name[..<(dot ?? name.endIndex)]) }
-
-    var pathExtension: String { dot.map { String(name[$0...].dropFirst()) } ?? "" }
 
     var parent: String {
         let components = directory.split(separator: UInt8(ascii: "/"))

@@ -3,7 +3,7 @@
 /// Columns have the names of the upload's fields: `path` (required), `event_date`, `org_name`, `event_type`, `label`,
 /// `participants`, `keywords`, `location`, `rating`, `notes`. A blank cell or `null` means "not specified". Empty lines
 /// are ignored. The text is UTF-8, with or without a byte order mark.
-package struct Manifest: Sendable, Equatable {
+package enum Manifest {
     package enum Format: String, Sendable, CaseIterable {
         /// RFC 4180, with a header line.
         case csv
@@ -17,35 +17,24 @@ package struct Manifest: Sendable, Equatable {
         package var path: String
         /// The other non-blank columns.
         package var fields: [String: String]
-
-        package init(line: Int, path: String, fields: [String: String]) {
-            self.line = line
-            self.path = path
-            self.fields = fields
-        }
     }
 
-    package var rows: [Row]
+    package struct Fault: Sendable, Equatable {
+        /// Line, from 1.
+        package var line: Int
+        package var column: String?
+        /// The reason, for the user. May quote the manifest, including control characters.
+        package var reason: String
+    }
 
     package static let columns = [
         "path", "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating",
         "notes",
     ]
 
-    /// Throws every error, in order, up to 100: unknown or repeated columns, missing paths, rows of another length,
-    /// invalid UTF-8, values other than strings and numbers.
-    package init(reading bytes: [UInt8], as format: Format) throws(ManifestError) {
-        let (rows, faults) = Self.rowsAndFaults(in: bytes, as: format)
-        guard faults.isEmpty else { throw ManifestError(faults: faults) }
-        self.rows = rows
-    }
-
-    /// The valid rows, and the errors that `init(reading:as:)` would throw, for callers that check more and report all
-    /// errors at once.
-    package static func rowsAndFaults(
-        in bytes: [UInt8],
-        as format: Format
-    ) -> (rows: [Row], faults: [ManifestError.Fault]) {
+    /// The valid rows, and every error, in order, up to 100: unknown or repeated columns, missing paths, rows of another
+    /// length, invalid UTF-8, values other than strings and numbers.
+    package static func rowsAndFaults(in bytes: [UInt8], as format: Format) -> (rows: [Row], faults: [Fault]) {
         guard !bytes.starts(with: [0xFF, 0xFE]), !bytes.starts(with: [0xFE, 0xFF]) else {
             return ([], [.init(line: 1, reason: "the text is UTF-16; save it as UTF-8")])
         }
@@ -69,17 +58,4 @@ package struct Manifest: Sendable, Equatable {
             return first == UInt8(ascii: "{") ? .jsonLines : .csv
         }
     }
-}
-
-package struct ManifestError: Error, Sendable, Equatable {
-    package struct Fault: Sendable, Equatable {
-        /// Line, from 1.
-        package var line: Int
-        package var column: String?
-        /// The reason, for the user. May quote the manifest, including control characters.
-        package var reason: String
-    }
-
-    /// The errors in the order of lines; at most 100.
-    package var faults: [Fault]
 }

@@ -8,7 +8,7 @@ struct ManifestReader {
     }
 
     private(set) var rows: [Manifest.Row] = []
-    private(set) var faults: [ManifestError.Fault] = []
+    private(set) var faults: [Manifest.Fault] = []
 
     /// Enough to fix most manifests at once, without a flood for a file that is not a manifest.
     private static let faultLimit = 100

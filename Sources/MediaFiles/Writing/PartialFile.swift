@@ -1,6 +1,7 @@
 internal import CFileSystem
 internal import Glibc
 package import MediaSystem
+package import Outcomes
 
 /// A file that is written beside its target under a temporary name, and renamed only when it is complete.
 ///
@@ -237,6 +238,16 @@ package struct FileWriteError: Error, Sendable, Equatable {
             default: .io(errno: code)
             }
         self.init(kind, path: path)
+    }
+
+    /// The outcome of what was to write the file.
+    package var code: OutcomeCode {
+        switch kind {
+        case .full: .diskFull
+        case .denied, .unsafe, .io: .targetUnusable
+        case .exists: .targetExists
+        case .busy: .busy
+        }
     }
 
     /// The system's message, or ours.

@@ -7,7 +7,7 @@ public struct DownloadHead: Sendable, Equatable {
     /// 200, 206 or 416.
     public var status: Int
     /// Offset of this response's first byte in the file; 0 for a 200.
-    public var firstByte: Int64
+    public var firstByte: Int64 = 0
     /// Content length of this response; nil when not announced.
     public var byteCount: Int64?
     /// Length of the stored file, which often differs from the uploaded length (trap 12); nil when unknown.
@@ -16,7 +16,9 @@ public struct DownloadHead: Sendable, Equatable {
     public var lastModified: String?
     /// SHA-256 of the bytes as uploaded, 64 lowercase hexadecimal digits; the stored bytes may differ.
     public var sha256: String?
+}
 
+extension DownloadHead {
     /// Parses a head.
     ///
     /// - Returns: nil for a 206 without a valid `Content-Range`.
@@ -48,22 +50,6 @@ public struct DownloadHead: Sendable, Equatable {
                 sha256: digest
             )
         }
-    }
-
-    package init(
-        status: Int,
-        firstByte: Int64 = 0,
-        byteCount: Int64? = nil,
-        totalBytes: Int64? = nil,
-        lastModified: String? = nil,
-        sha256: String? = nil
-    ) {
-        self.status = status
-        self.firstByte = firstByte
-        self.byteCount = byteCount
-        self.totalBytes = totalBytes
-        self.lastModified = lastModified
-        self.sha256 = sha256
     }
 }
 

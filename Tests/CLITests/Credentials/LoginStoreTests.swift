@@ -1,4 +1,5 @@
 import Foundation
+import GigHive
 import MediaStore
 import Outcomes
 import TestSupport
@@ -19,7 +20,7 @@ import Testing
         origin = try ServerURL("https://media.example").origin
     }
 
-    private static let login = StoredLogin(
+    private static let login = IssuedLogin(
         token: "canary-TOKEN",
         role: "contributor",
         email: "ann@example.org",
@@ -168,8 +169,7 @@ import Testing
     }
 
     @Test func anExpiredLoginIsAnError() async throws {
-        var login = Self.login
-        login.expiresAt = 1_767_225_600
+        let login = IssuedLogin(token: "canary-TOKEN", role: nil, email: nil, expiresAt: 1_767_225_600)
         let error = await #expect(throws: CredentialError.self) {
             try await search(LoginStore.Entry(login: login), command: ["echo", "p"], prompt: "typed")
         }

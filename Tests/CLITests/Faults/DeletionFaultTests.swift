@@ -37,7 +37,7 @@ import Testing
                 sizeBytes: sizeBytes ?? real.sizeBytes,
                 baseURL: real.baseURL
             )
-            #expect(try stage.store().add(entry))
+            #expect(try !stage.store().add([entry]).contains(.known))
         }
 
         func removeRealEntry() throws {

@@ -11,7 +11,7 @@ import Testing
     /// A stage whose store holds one token.
     private static func usedStage(_ server: String) throws -> FaultStage {
         let stage = try FaultStage(server)
-        _ = try stage.store().add(
+        _ = try stage.store().add([
             TokenEntry(
                 host: "media.example",
                 fileID: 7,
@@ -27,7 +27,7 @@ import Testing
                 sizeBytes: 1,
                 baseURL: "https://media.example"
             )
-        )
+        ])
         return stage
     }
 

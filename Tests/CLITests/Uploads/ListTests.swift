@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import GigHive
 import MediaStore
 import TestSupport
 import Testing

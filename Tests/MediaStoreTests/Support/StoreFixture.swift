@@ -124,3 +124,14 @@ func sampleRecord(
         updatedAt: Date(timeIntervalSince1970: seconds)
     )
 }
+
+extension TokenStore {
+    /// Whether it was added.
+    func add(_ entry: TokenEntry) throws(StoreError) -> Bool {
+        try add([entry]).allSatisfy { $0 == .added || $0 == .conflicting }
+    }
+
+    func storedFiles(host: String?) throws(StoreError) -> [StoredFile] {
+        try connection.read { try StoredFileRow.fetch($0, where: "?1 IS NULL OR host = ?1", [host]) }
+    }
+}

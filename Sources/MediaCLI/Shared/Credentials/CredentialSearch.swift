@@ -1,3 +1,4 @@
+internal import GigHive
 internal import MediaCore
 internal import MediaFiles
 internal import MediaTransport

@@ -1,27 +1,9 @@
 internal import Foundation
+internal import GigHive
 internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
-
-/// Neither description nor reflection shows the token.
-struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    var token: String
-    var role: String?
-    var email: String?
-    /// Seconds since 1970; nil if the server did not report it.
-    var expiresAt: Int64?
-
-    func isExpired(at now: Date) -> Bool {
-        expiresAt.map { Double($0) <= now.timeIntervalSince1970 } ?? false
-    }
-
-    func authorization(for origin: Origin) -> Authorization { .bearer(token, expiresAt: expiresAt, for: origin) }
-
-    var description: String { "login of \(email ?? "an unknown user")" }
-    var debugDescription: String { description }
-    var customMirror: Mirror { Mirror(self, children: [:]) }
-}
 
 /// The logins of upload servers, and which of these servers require one: the file `logins.json` in the data directory.
 ///
@@ -31,7 +13,7 @@ struct LoginStore: Sendable {
     static let fileName = DataDirectory.loginsFileName
 
     struct Entry: Sendable, Equatable {
-        var login: StoredLogin?
+        var login: IssuedLogin?
         /// Whether a response showed that the origin requires a login. If so, no password is sent to it.
         var requiresLogin = false
     }
@@ -144,7 +126,7 @@ struct LoginStore: Sendable {
         guard members["scheme"]?.text == "bearer" else {
             throw StoreError(.corrupt, path: path, detail: "an unknown scheme")
         }
-        entry.login = StoredLogin(
+        entry.login = IssuedLogin(
             token: token,
             role: members["role"]?.text,
             email: members["email"]?.text,

@@ -78,18 +78,9 @@ extension ErrorCatalogue {
     }
 
     static func diagnosis(of error: SourceFileError) -> Diagnosis {
-        let (code, reason): (OutcomeCode, String) =
-            switch error.kind {
-            case .notFound: (.fileNotFound, "no such file")
-            case .permissionDenied: (.fileUnreadable, "permission denied")
-            case .isDirectory: (.isDirectory, "it is a directory")
-            case .notRegular: (.notRegularFile, "it is not a regular file")
-            case .empty: (.emptyFile, "it is empty")
-            case .io(let errno): (.fileUnreadable, SystemError.words(errno))
-            }
-        return Diagnosis(
-            code,
-            "cannot read \(quoted(error.path)): \(reason)",
+        Diagnosis(
+            error.code,
+            "cannot read \(quoted(error.path)): \(error.reason)",
             hint: error.kind == .notFound ? missingHint : nil,
             exitCode: .usage
         )
@@ -99,9 +90,8 @@ extension ErrorCatalogue {
         let reason =
             switch error.kind {
             case .notFound: "no such directory"
-            case .permissionDenied: "permission denied"
             case .isDirectory, .notRegular, .empty: "not a directory"
-            case .io(let code): SystemError.words(code)
+            case .permissionDenied, .io: error.reason
             }
         return Diagnosis(
             .cannotWatch,
@@ -135,20 +125,8 @@ extension ErrorCatalogue {
         case .loginExpired(let origin, let time): return diagnosis(of: CredentialError.loginExpired(origin, at: time))
         default: break
         }
-        let code: OutcomeCode =
-            switch error.kind {
-            case .unknownHost: .unknownHost
-            case .cannotConnect: .cannotConnect
-            case .connectTimeout, .stalled, .answerTimeout: .networkTimeout
-            case .connectionLost, .invalidAnswer, .repeatRefused: .connectionLost
-            case .certificateUntrusted: .certificateUntrusted
-            case .certificateNameMismatch: .certificateNameMismatch
-            case .pinnedKeyMismatch: .pinnedKeyMismatch
-            case .tls: .tlsFailed
-            case .responseTooLarge: .unexpectedAnswer
-            case .cancelled: .cancelled
-            case .loginRequired, .loginExpired, .bodyUnreadable, .receiverFailed, .unusable: .internalError
-            }
+        // An unreadable body is a defect here: the systems report their own files.
+        let code: OutcomeCode = error.kind == .bodyUnreadable ? .internalError : error.code
         return diagnosis(
             of: GigHiveError(code, detail: error.detail, httpStatus: error.head?.status, isRetryable: isRetryable)
         )

@@ -141,12 +141,10 @@ enum ExportFile {
         case .io(errno: EIO):
             Diagnosis(
                 .outputFailed,
-                "cannot write \(name): \(SystemError.words(EIO))",
+                "cannot write \(name): \(error.detail)",
                 hint: "choose another place; the incomplete file was removed"
             )
-        case .io(let code):
-            Diagnosis(.outputUnusable, "cannot create \(name): \(SystemError.words(code))")
-        case .denied, .busy, .unsafe:
+        case .denied, .busy, .unsafe, .io:
             Diagnosis(.outputUnusable, "cannot create \(name): \(error.detail)")
         }
     }

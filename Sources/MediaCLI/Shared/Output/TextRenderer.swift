@@ -39,16 +39,15 @@ enum Formats {
         let scale = digits == 0 ? 1 : digits == 1 ? 10 : 100
         let scaled = Int((value * Double(scale)).rounded())
         guard digits > 0 else { return String(scaled) }
-        let fraction = String(scaled % scale)
-        return "\(scaled / scale)." + String(repeating: "0", count: digits - fraction.count) + fraction
+        return "\(scaled / scale).\((scaled % scale).padded(digits))"
     }
 
     /// `0:07`, `12:34`, `1:02:03`.
     static func clock(_ duration: Duration) -> String {
         let seconds = max(0, duration.components.seconds)
-        let tail = twoDigits(seconds % 60)
+        let tail = (seconds % 60).padded(2)
         guard seconds >= 3600 else { return "\(seconds / 60):\(tail)" }
-        return "\(seconds / 3600):\(twoDigits(seconds / 60 % 60)):\(tail)"
+        return "\(seconds / 3600):\((seconds / 60 % 60).padded(2)):\(tail)"
     }
 
     /// A duration in a sentence: `2 s`, `5 min 30 s`, `3 h 20 min`, `about 365 days`. Rounded up, so that it is never zero.
@@ -106,9 +105,5 @@ enum Formats {
     static func milliseconds(_ duration: Duration) -> Int64 {
         let parts = duration.components
         return parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000
-    }
-
-    private static func twoDigits(_ number: some BinaryInteger) -> String {
-        number < 10 ? "0\(number)" : "\(number)"
     }
 }

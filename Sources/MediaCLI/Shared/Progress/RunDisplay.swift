@@ -171,13 +171,13 @@ struct LongRun<Reading: RunReading>: Sendable {
 }
 
 extension TransferControl {
-    /// Handles a signal in a run whose requests may all be repeated: no further request starts, and a pending response gets a
-    /// second to arrive. A second signal abandons it.
-    func heed(_ request: Interruption.Request) {
+    /// Handles a signal: no further request starts, and a pending response gets some time to arrive; a second if all requests
+    /// of the run may be repeated. A second signal abandons it.
+    func heed(_ request: Interruption.Request, finishWithin limit: Duration = .seconds(1)) {
         if request.isFinal {
             abandon()
         } else {
-            stop(finishWithin: .seconds(1))
+            stop(finishWithin: limit)
         }
     }
 }

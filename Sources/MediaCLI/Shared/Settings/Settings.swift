@@ -1,5 +1,6 @@
 internal import CaptureSubmission
 internal import GigHive
+internal import MediaCore
 internal import MediaTransport
 
 /// Every setting of one run with its origin. Limits and names are from the gighive contract (2.1, 2.6). `table` defines how
@@ -309,9 +310,7 @@ extension Settings {
     @Sendable private static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let thousandths = attoseconds / 1_000_000_000_000_000
-        guard thousandths != 0 else { return "\(seconds)s" }
-        let digits = String(thousandths + 1000).dropFirst()
-        return "\(seconds).\(digits)s"
+        return thousandths == 0 ? "\(seconds)s" : "\(seconds).\(thousandths.padded(3))s"
     }
 }
 

@@ -1,3 +1,5 @@
+internal import GigHive
+
 /// One source of settings: the text of each setting in it, and its location.
 struct SettingsLayer: Sendable {
     private let values: [SettingKey: String]
@@ -122,7 +124,7 @@ extension SettingsFlags {
         self = connection.flags
         add([
             .color: global.color, .orgName: details?.orgName, .eventType: details?.eventType, .jobs: sending.jobs,
-            .transport: sending.transport?.transport?.rawValue, .chunkSize: sending.transport?.chunkSize,
+            .transport: sending.transport?.transport?.value.rawValue, .chunkSize: sending.transport?.chunkSize,
         ])
     }
 }

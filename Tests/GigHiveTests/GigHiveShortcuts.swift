@@ -1,0 +1,43 @@
+internal import MediaStore
+internal import MediaTransport
+
+@testable internal import GigHive
+
+extension Uploader {
+    init(
+        client: GigHiveClient,
+        store: TokenStore,
+        directory: DataDirectory,
+        options: UploadOptions,
+        schedule: OutcomeInquiry.Schedule,
+        finalizeRetry: RetryPolicy = .finalize,
+        hashes: HashCache? = nil
+    ) {
+        self.init(client: client, store: store, directory: directory, options: options, hashes: hashes)
+        self.schedule = schedule
+        self.finalizeRetry = finalizeRetry
+    }
+
+    func inquiry(_ upload: PreparedUpload, checksum: String) -> OutcomeInquiry {
+        inquiry(
+            checksum: checksum,
+            fileName: upload.fileName,
+            sizeBytes: upload.sizeBytes,
+            event: InventoryEvent(upload.details)
+        )
+    }
+}
+
+extension KillPoint {
+    static let ofMultipart: [KillPoint] = [
+        .afterIntent, .midBody, .afterBody, .replyInRescueFile, .beforeTokenCommit, .afterTokenCommit,
+    ]
+    static let ofTus: [KillPoint] = [
+        .afterIntent, .afterCreate, .afterTusID, .midPatch, .afterPatch, .afterAllBytes, .finalizeSent,
+        .replyInRescueFile, .beforeTokenCommit, .afterTokenCommit,
+    ]
+}
+
+extension Deleter {
+    func deleteAsAdmin(_ entry: TokenEntry) async -> DeleteResult { await deleteAsAdmin(AdminDeletion(entry)) }
+}
