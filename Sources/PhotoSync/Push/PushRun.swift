@@ -195,7 +195,10 @@ final class PushRun {
         for photo in repeats {
             let sha256 = photo.digest.sha256
             switch ends[sha256]?.state {
-            case .planned: end(photo, .present)
+            case .planned:
+                // Nothing with these bytes is on the server yet.
+                var nothing = PushBlock([])
+                endPlanned(photo, &nothing)
             case .unconfirmed: end(photo, .unconfirmed, photoID: ends[sha256]?.photoID)
             case .uploaded, .present, .deleted, .forgotten: now.append(photo)
             default: if tried.insert(sha256).inserted { now.append(photo) } else { later.append(photo) }
