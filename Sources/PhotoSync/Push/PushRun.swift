@@ -16,8 +16,14 @@ final class PushRun {
     let own: OwnPhotos
     private let hashes: HashCache
 
+    /// What other files with the same bytes need of a result. There is one for each file of a push, so it must be small.
+    struct End {
+        var state: PushItem.State
+        var photoID: String?
+    }
+
     /// Result of the first file with each content; other files with the same bytes get the same result.
-    var ends: [String: PushItem] = [:]
+    var ends: [String: End] = [:]
     private var repeats: [PhotoToSend] = []
     var unconfirmed: [SentPhoto] = []
     /// Whether an upload of this run was in the user's own listing (photosync contract 3.5).
@@ -101,7 +107,7 @@ final class PushRun {
             guard let photo = usable(candidate, outcome) else { continue }
             if ends[photo.digest.sha256] == nil {
                 // A placeholder until the file has a result.
-                ends[photo.digest.sha256] = PushItem(path: candidate.path, state: .cancelled)
+                ends[photo.digest.sha256] = End(state: .cancelled)
                 fresh.append(photo)
             } else {
                 repeats.append(photo)
@@ -236,7 +242,8 @@ final class PushRun {
     func end(_ item: PushItem) {
         if let sha256 = item.sha256 {
             switch ends[sha256]?.state {
-            case nil, .cancelled, .failed, .changed, .deleted, .forgotten: ends[sha256] = item
+            case nil, .cancelled, .failed, .changed, .deleted, .forgotten:
+                ends[sha256] = End(state: item.state, photoID: item.photoID)
             default: break
             }
         }
