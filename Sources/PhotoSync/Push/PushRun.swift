@@ -32,6 +32,8 @@ final class PushRun {
     var lostInARow = 0
     /// Whether this run has listed everything, because photos of the index were not on the server any more.
     var hasListedAll = false
+    /// The server's photos, in a dry run whose index is outdated.
+    var listing: LiveListing?
 
     init(
         account: SyncAccount,
@@ -56,7 +58,7 @@ final class PushRun {
         var reached = 0
         do {
             try stopIfAsked()
-            if !options.isDryRun { try await pull() }
+            if !options.isDryRun { try await pullFirst() }
             try await hashing.forEachBlock(of: plan.candidates.map(\.path), control: control, onRead: noteRead) {
                 block,
                 outcomes in
@@ -87,9 +89,9 @@ final class PushRun {
     }
 
     /// Updates the index. Waits for another process that is doing the same.
-    func pull(isFull: Bool = false) async throws(PhotoSyncError) {
+    @discardableResult func pull(isFull: Bool = false) async throws(PhotoSyncError) -> PullResult {
         var backoff = Backoff(options.retry)
-        _ = try await backoff.run(
+        return try await backoff.run(
             pausing: control.waitForStop(upTo:),
             canceled: PhotoSyncError(.cancelled),
             retryAfter: { $0.code == .busy ? .zero : nil }
@@ -137,10 +139,12 @@ final class PushRun {
             Array(Set(block.open.map(\.digest.sha256)).union(known.values.map(\.sha256))),
             control: control
         )
-        let present = block.open.compactMap { photo -> (PhotoToSend, PhotoRecord)? in
-            guard let record = known[photo.digest.sha256], existing.contains(record.sha256) else { return nil }
-            return (photo, record)
-        }
+        let present = try await stillListed(
+            block.open.compactMap { photo -> (PhotoToSend, PhotoRecord)? in
+                guard let record = known[photo.digest.sha256], existing.contains(record.sha256) else { return nil }
+                return (photo, record)
+            }
+        )
         try await endPresent(present, &block)
         let foreign = block.open.filter { existing.contains($0.digest.sha256) }
         let missing = try await admit(block.open.filter { !existing.contains($0.digest.sha256) }, known, &block)
