@@ -3,11 +3,11 @@
 
     scripts/proof/histories.py [--count N] [--seed N] [--jobs N] [--verbose] [--oracle]
 
-In each history photos are taken, edited, damaged, renamed, copied and deleted, on both machines and on the server's disk, rows
-appear late, the server restarts or its database is down, and mediactl synchronizes, or is killed while it does. After each
-command its JSON records are compared with the files on both disks and with the rows of the server's database. --seed N repeats the
-history with the seed N and the --count - 1 after it. --oracle falsifies claims and facts in turn, which must be noticed.
-Environment: as for powerloss.py.
+In each history photos are taken, edited, damaged, renamed, copied and deleted, on both machines and on the server's disk,
+rows appear late, the server restarts or its database is down, and mediactl synchronizes, or is killed while it does. After
+each command its JSON records are compared with the files on both disks and with the rows of the server's database. --seed N
+repeats the history with the seed N and the --count - 1 after it; kills come when they come. --oracle falsifies claims and
+facts in turn, which must be noticed. Environment: as for powerloss.py.
 """
 
 import argparse
@@ -72,18 +72,19 @@ class History:
         """Nothing disturbs these commands. Afterwards the index is the server's database."""
         for machine in self.machines:
             for words in (
-                ("sync", "pull", "--full"), ("sync", "push", "pictures", "fetched"), ("sync", "download", "--missing",
-                "--output", "fetched"), ("sync", "verify", "--server-content"), ("sync", "status"), ("sync", "pull", "--full"),
+                ("sync", "pull", "--full"), ("sync", "push", "pictures", "fetched"),
+                ("sync", "download", "--missing", "--output", "fetched"), ("sync", "verify", "--server-content"),
+                ("sync", "status"), ("sync", "pull", "--full"),
             ):
                 self.run(machine, words)
             listed = self.run(machine, ("sync", "list"))
             own = {row.id: (row.hash, row.name, row.size) for row in self.server.rows().values() if row.email == ALICE}
-            found = {item["photo_id"]: (item["checksum_sha256"], item["file_name"], item["size_bytes"]) for item in listed.items}
+            keys = ("checksum_sha256", "file_name", "size_bytes")
+            found = {item["photo_id"]: tuple(item[key] for key in keys) for item in listed.items}
             self.expect(found == own, "the index is not the server's database", (found, own))
             left = sorted(os.listdir(machine.data))
-            known = {"index.sqlite", "library.sqlite"}
-            self.expect(all(name.split("-")[0] in known or name.endswith("lock") or name.startswith(".") or "lock" in name
-                            for name in left), "something is left in the data directory", left)
+            is_clean = all(name.split("-")[0] in ("index.sqlite", "library.sqlite") or "lock" in name for name in left)
+            self.expect(is_clean, "something is left in the data directory", left)
 
     def expect(self, is_true, what, about):
         self.claims += 1
@@ -304,7 +305,9 @@ class History:
         return ("sync", "repair", self.chance.choice(("--yes", "--yes", "--dry-run")))
 
     def words_of_forget(self, machine):
-        gone = sorted(photo.row.id for photo in self.server.photos.values() if photo.is_gone and photo.row.id in machine.seen)
+        gone = sorted(
+            photo.row.id for photo in self.server.photos.values() if photo.is_gone and photo.row.id in machine.seen
+        )
         paths = sorted(machine.finals(machine.files()))
         targets = [*gone[:1], "pictures", *(path.relative_to(machine.path) for path in paths[:1])]
         return ("sync", "forget", self.chance.choice(targets))
@@ -334,7 +337,7 @@ class History:
             thread.join()
         if fault_was_set := disturbance.startswith("fault"):
             self.server.control("faults", "DELETE")
-        self.commands[" ".join(map(str, words[:2])) if words[1:] and words[0] == "sync" else words[0]] += 1
+        self.commands[" ".join(map(str, words[:2])) if words[0] == "sync" else words[0]] += 1
         self.kills += disturbance == "kill" and run.code < 0
         self.steps.append(f"{machine.path.name}$ {' '.join(map(str, words))} [{disturbance}]: exit {run.code}")
         if self.planted:

@@ -102,7 +102,7 @@ class PhotoServer:
             return None
 
     def observe(self, is_busy=False):
-        """Learns the photos that are new, and returns all rows. `is_busy`: it may still be storing what a killed command sent."""
+        """Learns the photos that are new, and returns all rows. `is_busy`: it may still store what a killed command sent."""
         rows, earlier = self.rows(), None
         while is_busy and rows != earlier:
             time.sleep(0.05)
