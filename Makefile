@@ -20,7 +20,7 @@ SWIFT_DIRS := $(wildcard Sources Tests Benchmarks Fuzz)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test release man dist check-package install install-files uninstall lint format bench fuzz sanitize \
-	proof powerloss torture model attacks real docs clean
+	proof powerloss torture histories model attacks real docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -120,6 +120,12 @@ real: ## compare claims with running servers (see scripts/real/run.py), or else 
 	[ -n "$$MEDIACTL_BINARY" ] || $(MAKE) release
 	[ -n "$$MEDIACTL_SANDBOX" ] || swift build --product mediactl-sandbox
 	scripts/real/run.py $(ARGS)
+
+histories: ## compare every claim about photos with the truth in 1,000 random histories; ARGS="--count 100 --seed N", ARGS=--oracle
+	@scripts/setup.sh test
+	[ -n "$$MEDIACTL_BINARY" ] || $(MAKE) release
+	[ -n "$$MEDIACTL_SANDBOX" ] || swift build --product mediactl-sandbox
+	scripts/proof/histories.py $(ARGS)
 
 model: ## check the models of an upload's states with spin; without any one guard a promise must break (ARGS=--long)
 	@scripts/setup.sh model

@@ -1,13 +1,13 @@
 // A PhotoSync server with a canned listing, faster than a client can read (photosync contract sections 2, 4, 5 and 6).
 //
-//   photos [--port N] --photos COUNT [--file PATH --sha256 HEX [--pace RATE]] [--digests PATH]
+//   photos [--port N] --photos COUNT [--legacy TENTHS] [--file PATH --sha256 HEX [--pace RATE]] [--digests PATH]
 //
 // Prints "listening on http://127.0.0.1:PORT" when ready (0 = any port). All rows of the listing are written into memory
 // before that, so a page is one writev(2) of bytes that lie side by side. With --file every photo is that file: its
-// download is sent by the kernel (sendfile), with --pace at RATE bytes a second at most. `POST /grow/N` adds N photos to the end of the listing, at most SPARE in all.
+// download is sent by the kernel (sendfile), with --pace at RATE bytes a second at most. `POST /grow/N` adds N photos to the
+// end of the listing, at most SPARE in all. One tenth of the photos has no device, or as many tenths as --legacy says.
 // With --digests the photos have the digests of that file, a line of 64 characters for each, and every digest that is
-// asked for is there; otherwise none is. Any key is welcome, and every device that
-// registers is the same one.
+// asked for is there; otherwise none is. Any key is welcome, and every device that registers is the same one.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>
@@ -40,6 +40,8 @@ static struct {
 } original = {.fd = -1};
 
 static double pace = 0; // bytes a second of a download; 0 is no limit
+
+static unsigned legacy_tenths = 1; // of the photos, that have no device
 
 // Lines of 64 characters, or NULL.
 static char *digests;
@@ -102,7 +104,7 @@ static size_t write_row(char *text, uint64_t row) {
         snprintf(sha256 + 16 * word, 17, "%016" PRIx64, scatter(4 * row + (uint64_t)word + 1));
     if (digests && row < atomic_load(&listing.count)) memcpy(sha256, digests + 65 * row, 64);
     unsigned origin = row % 10;
-    if (origin != 9) // a tenth is legacy
+    if (origin < 10 - legacy_tenths)
         snprintf(device, sizeof device,
             "\"originDevice\":{\"id\":\"0000000%u-1111-4222-8333-444444444444\",\"name\":\"%s\",\"platform\":\"%s\","
             "\"isCurrentDevice\":false},", origin % 3, names[origin % 3], origin % 3 ? "android" : "ios");
@@ -248,10 +250,11 @@ static int answer_download(int fd) {
 
 static int answer_status(int fd) {
     char text[300];
-    unsigned long long count = atomic_load(&listing.count);
+    unsigned long long count = atomic_load(&listing.count), legacy = 0;
+    for (unsigned origin = 10 - legacy_tenths; origin < 10; origin++) legacy += count / 10 + (count % 10 > origin);
     snprintf(text, sizeof text,
         "{\"totalPhotos\":%llu,\"devicePhotos\":0,\"legacyPhotos\":%llu,\"otherDevicePhotos\":%llu,\"serverVersion\":%llu,"
-        "\"needsLegacyClaim\":true}\n", count, count / 10, count - count / 10, count);
+        "\"needsLegacyClaim\":%s}\n", count, legacy, count - legacy, count, legacy ? "true" : "false");
     return answer_json(fd, text);
 }
 
@@ -340,13 +343,14 @@ int main(int count, char **arguments) {
     for (int i = 1; i + 1 < count; i += 2) {
         if (strcmp(arguments[i], "--port") == 0) port = atoi(arguments[i + 1]);
         if (strcmp(arguments[i], "--photos") == 0) photos = strtoull(arguments[i + 1], NULL, 10);
+        if (strcmp(arguments[i], "--legacy") == 0) legacy_tenths = (unsigned)atoi(arguments[i + 1]);
         if (strcmp(arguments[i], "--file") == 0) path = arguments[i + 1];
         if (strcmp(arguments[i], "--sha256") == 0) sha256 = arguments[i + 1];
         if (strcmp(arguments[i], "--pace") == 0) pace = atof(arguments[i + 1]);
         if (strcmp(arguments[i], "--digests") == 0) open_digests(arguments[i + 1]);
     }
-    if (photos == 0 || !path != !sha256) {
-        fprintf(stderr, "usage: photos [--port N] --photos COUNT [--file PATH --sha256 HEX [--pace RATE]] [--digests PATH]\n");
+    if (photos == 0 || legacy_tenths > 10 || !path != !sha256) {
+        fprintf(stderr, "usage: photos [--port N] --photos COUNT [--legacy TENTHS] [--file PATH --sha256 HEX [--pace RATE]] [--digests PATH]\n");
         return 2;
     }
     if (path) open_original(path, sha256);

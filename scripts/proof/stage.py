@@ -70,12 +70,13 @@ def control(url, path, method="GET", body=None):
 
 
 class Sandbox:
-    """The project's sandbox on a data directory of its own."""
+    """The project's sandbox on a data directory of its own. Port 0 takes any free one."""
 
-    def __init__(self, data, *options):
+    def __init__(self, data, *options, port=0):
         self.data = pathlib.Path(data)
         self.process = subprocess.Popen(
-            [sandbox_program(), "--listen", "127.0.0.1:0", "--data", str(data), *options], stdout=subprocess.PIPE, text=True
+            [sandbox_program(), "--listen", f"127.0.0.1:{port}", "--data", str(data), *options], stdout=subprocess.PIPE,
+            text=True,
         )
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):

@@ -67,6 +67,13 @@ extension LibraryStore {
         try deletions(where: "sha256 = ? AND server = ?", digests, server)
     }
 
+    /// The deletions of a server in this state, in no particular order.
+    public func deletions(of server: String, state: PhotoDeletion.State) throws(StoreError) -> [PhotoDeletion] {
+        try connection.readBeside { db in
+            try Stored<PhotoDeletion>.values(db, where: "server = ? AND state = ?", [server, state.rawValue])
+        }
+    }
+
     private func deletions(
         where condition: String,
         _ keys: [String],

@@ -141,7 +141,11 @@ public struct Pull: Sendable {
         let now = outcome.isOfEarlierProcess ? nil : account.now()
         let changes = try await queue.run { try index.finish(outcome.run, now: now) }
         SyncKillPoint.afterFinish.reach()
-        if changes.gone > 0 { try await queue.run { [account] in try account.recordDeletions() } }
+        let isFull = outcome.run.kind == .full
+        try await queue.run { [account] in
+            if changes.gone > 0 { try account.recordDeletions() }
+            if isFull { try account.removeUndoneDeletions() }
+        }
         let result = PullResult(outcome, changes)
         guard outcome.isOfEarlierProcess else { return result }
         // Photos uploaded since then are not listed yet.

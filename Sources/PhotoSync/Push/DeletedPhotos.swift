@@ -13,6 +13,18 @@ extension SyncAccount {
         }
     }
 
+    /// Removes the records of repairs that were interrupted before they deleted a photo. If somebody deletes the photo later, the
+    /// record would undo it.
+    ///
+    /// - Throws: `StoreError`.
+    func removeUndoneDeletions() throws {
+        let expected = try library.deletions(of: server, state: .purged).map(\.photoID)
+        guard !expected.isEmpty else { return }
+        for id in try index.photosByID(expected, of: server).keys {
+            try library.removeDeletion(ofPhoto: id, server: server)
+        }
+    }
+
     /// A server with the ownership defect deletes photos by itself (photosync contract 3.5), so that a deletion is no
     /// decision of the user.
     fileprivate func stateOfNewDeletions() throws -> PhotoDeletion.State {

@@ -16,8 +16,14 @@ final class PushRun {
     let own: OwnPhotos
     private let hashes: HashCache
 
+    /// What other files with the same bytes need of a result. There is one for each file of a push, so it must be small.
+    struct End {
+        var state: PushItem.State
+        var photoID: String?
+    }
+
     /// Result of the first file with each content; other files with the same bytes get the same result.
-    var ends: [String: PushItem] = [:]
+    var ends: [String: End] = [:]
     private var repeats: [PhotoToSend] = []
     var unconfirmed: [SentPhoto] = []
     /// Whether an upload of this run was in the user's own listing (photosync contract 3.5).
@@ -26,6 +32,8 @@ final class PushRun {
     var lostInARow = 0
     /// Whether this run has listed everything, because photos of the index were not on the server any more.
     var hasListedAll = false
+    /// The server's photos, in a dry run whose index is outdated.
+    var listing: LiveListing?
 
     init(
         account: SyncAccount,
@@ -50,7 +58,7 @@ final class PushRun {
         var reached = 0
         do {
             try stopIfAsked()
-            if !options.isDryRun { try await pull() }
+            if !options.isDryRun { try await pullFirst() }
             try await hashing.forEachBlock(of: plan.candidates.map(\.path), control: control, onRead: noteRead) {
                 block,
                 outcomes in
@@ -81,9 +89,9 @@ final class PushRun {
     }
 
     /// Updates the index. Waits for another process that is doing the same.
-    func pull(isFull: Bool = false) async throws(PhotoSyncError) {
+    @discardableResult func pull(isFull: Bool = false) async throws(PhotoSyncError) -> PullResult {
         var backoff = Backoff(options.retry)
-        _ = try await backoff.run(
+        return try await backoff.run(
             pausing: control.waitForStop(upTo:),
             canceled: PhotoSyncError(.cancelled),
             retryAfter: { $0.code == .busy ? .zero : nil }
@@ -101,7 +109,7 @@ final class PushRun {
             guard let photo = usable(candidate, outcome) else { continue }
             if ends[photo.digest.sha256] == nil {
                 // A placeholder until the file has a result.
-                ends[photo.digest.sha256] = PushItem(path: candidate.path, state: .cancelled)
+                ends[photo.digest.sha256] = End(state: .cancelled)
                 fresh.append(photo)
             } else {
                 repeats.append(photo)
@@ -131,10 +139,12 @@ final class PushRun {
             Array(Set(block.open.map(\.digest.sha256)).union(known.values.map(\.sha256))),
             control: control
         )
-        let present = block.open.compactMap { photo -> (PhotoToSend, PhotoRecord)? in
-            guard let record = known[photo.digest.sha256], existing.contains(record.sha256) else { return nil }
-            return (photo, record)
-        }
+        let present = try await stillListed(
+            block.open.compactMap { photo -> (PhotoToSend, PhotoRecord)? in
+                guard let record = known[photo.digest.sha256], existing.contains(record.sha256) else { return nil }
+                return (photo, record)
+            }
+        )
         try await endPresent(present, &block)
         let foreign = block.open.filter { existing.contains($0.digest.sha256) }
         let missing = try await admit(block.open.filter { !existing.contains($0.digest.sha256) }, known, &block)
@@ -195,7 +205,10 @@ final class PushRun {
         for photo in repeats {
             let sha256 = photo.digest.sha256
             switch ends[sha256]?.state {
-            case .planned: end(photo, .present)
+            case .planned:
+                // Nothing with these bytes is on the server yet.
+                var nothing = PushBlock([])
+                endPlanned(photo, &nothing)
             case .unconfirmed: end(photo, .unconfirmed, photoID: ends[sha256]?.photoID)
             case .uploaded, .present, .deleted, .forgotten: now.append(photo)
             default: if tried.insert(sha256).inserted { now.append(photo) } else { later.append(photo) }
@@ -233,7 +246,8 @@ final class PushRun {
     func end(_ item: PushItem) {
         if let sha256 = item.sha256 {
             switch ends[sha256]?.state {
-            case nil, .cancelled, .failed, .changed, .deleted, .forgotten: ends[sha256] = item
+            case nil, .cancelled, .failed, .changed, .deleted, .forgotten:
+                ends[sha256] = End(state: item.state, photoID: item.photoID)
             default: break
             }
         }

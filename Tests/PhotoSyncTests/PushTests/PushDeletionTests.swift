@@ -67,6 +67,26 @@ import Testing
         #expect(await bench.push().states == ["a.jpg": .deleted, "b.jpg": .present])
     }
 
+    /// A repair was interrupted before it deleted the photo; somebody else deletes it later.
+    @Test func aRepairThatDeletedNothingUndoesNoDeletion() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg")
+        let item = try #require(await bench.push().item("a.jpg"))
+        let (id, server) = (try #require(item.photoID), bench.account.server)
+        let expected = PhotoDeletion(
+            server: server,
+            photoID: id,
+            sha256: try #require(item.sha256),
+            state: .purged,
+            foundAt: Date()
+        )
+        try bench.account.library.keep([expected])
+        try await listAll(bench)
+        try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
+        #expect(await bench.push().states == ["a.jpg": .deleted])
+        #expect(try await bench.uploads.count == 1)
+    }
+
     @Test func restoreUploadsDeletedPhotos() async throws {
         let (bench, id) = try await benchWithDeletion()
         try await listAll(bench)

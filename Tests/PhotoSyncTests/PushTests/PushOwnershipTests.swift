@@ -40,6 +40,17 @@ import Testing
         #expect(try await bench.uploads.count == 1)
     }
 
+    /// `/check` knows the bytes of another user, and the index still has the deleted photo.
+    @Test(arguments: [false, true]) func aDeletedPhotoThatAnotherUserHasIsForeign(isDryRun: Bool) async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "ours")
+        try bench.write("b.jpg")
+        let id = try #require(await bench.push().item("a.jpg")?.photoID)
+        try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
+        try await bench.sandbox.addPhotos(#"{"content":"ours","user":"bob@example.test"}"#)
+        #expect(await bench.push(dryRun: isDryRun).states == ["a.jpg": .foreign, "b.jpg": .present])
+    }
+
     /// The listing never tells of deletions (contract section 5), so the index alone is no reason to call a photo present.
     @Test(arguments: [false, true]) func aPhotoDeletedElsewhereIsNotCalledPresent(isDryRun: Bool) async throws {
         let bench = try await PushBench()

@@ -95,6 +95,15 @@ import Testing
         #expect(try await bench.sandbox.photos().first?.fileSize == 52_428_800)
     }
 
+    /// None of two new files with the same bytes is on the server.
+    @Test func aDryRunCallsNoNewPhotoPresent() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "new")
+        try bench.write("b.jpg", "new")
+        #expect(await bench.push(dryRun: true).states == ["a.jpg": .planned, "b.jpg": .planned])
+        #expect(Set(await bench.push().states.values) == [.uploaded, .present])
+    }
+
     @Test func aDryRunAsksAndSendsNothing() async throws {
         let bench = try await PushBench()
         try await bench.sandbox.addPhotos(#"{"content":"known","originalFilename":"known.jpg"}"#)

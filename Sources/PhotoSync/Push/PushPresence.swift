@@ -1,0 +1,45 @@
+internal import MediaStore
+internal import MediaTransport
+
+/// Which photos of the index are still on the server. An incremental listing does not show deletions (photosync contract section
+/// 5), and `/check` knows the bytes of all users: a deleted photo whose bytes another user has would be called present.
+extension PushRun {
+    /// Updates the index. Lists everything if it then has another number of photos than the server.
+    func pullFirst() async throws(PhotoSyncError) {
+        let result = try await pull()
+        guard !result.isFull, result.status?.totalPhotos != result.counts.total else { return }
+        try await pull(isFull: true)
+    }
+
+    /// Those of these photos that are still on the server. Only a dry run needs to ask, since it does not update the index.
+    func stillListed(
+        _ photos: [(PhotoToSend, PhotoRecord)]
+    ) async throws -> [(PhotoToSend, PhotoRecord)] {
+        guard options.isDryRun, !photos.isEmpty else { return photos }
+        if !hasListedAll {
+            hasListedAll = true
+            listing = try await own.listingOfOutdatedIndex(control)
+        }
+        guard let listing else { return photos }
+        let ids = photos.map(\.1.id)
+        let listed = try await own.queue.run { try listing.photos(ids) }
+        return photos.filter { listed[$0.1.id] != nil }
+    }
+}
+
+extension OwnPhotos {
+    /// Everything as the server lists it now; nil if the index, with what is new, has as many photos as the server.
+    fileprivate func listingOfOutdatedIndex(_ control: TransferControl) async throws(PhotoSyncError) -> LiveListing? {
+        let state = try await queue.run { [account] in try account.state() }
+        let kind = SyncRun.Kind(after: state, overlap: Pull.Options().overlap)
+        let request = LiveListing.Request(kind: kind, control: control)
+        let live = try await LiveListing.make(of: account, request, queue: queue)
+        if kind == .full { return live }
+        let (index, server) = (account.index, account.server)
+        let count = try await queue.run {
+            try index.counts(of: server, device: nil).total + live.changes(to: index).added
+        }
+        if count == live.outcome.run.totalCount { return nil }
+        return try await LiveListing.make(of: account, LiveListing.Request(control: control), queue: queue)
+    }
+}
