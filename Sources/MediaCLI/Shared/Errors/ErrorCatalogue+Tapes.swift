@@ -17,7 +17,8 @@ extension ErrorCatalogue {
         return switch album.kind {
         case .albumMissing: .notFound
         case .libraryChanged: .conflict
-        case .quota, .albumDamaged: .failure
+        case .quota, .albumDamaged, .tooLarge: .failure
+        case .unsupported: .server
         case .cancelled: .interrupt
         case .unauthorized, .insufficient: .unauthorized
         case .unreachable: album.httpStatus.map { exitCode(ofStatus: $0) } ?? .network
