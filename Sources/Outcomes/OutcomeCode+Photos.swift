@@ -135,7 +135,7 @@ extension OutcomeCode {
     static let tapeCodes: [OutcomeCode] = [
         .tapeNotFound, .tapeAmbiguous, .clipNotFound, .titleEmpty, .trimTooLong, .notForThisKind, .outOfRange,
         .albumNotFound, .albumsOff, .libraryUnusable, .albumTaken, .quotaExceeded, .nothingToExport, .programMissing,
-        .renderFailed,
+        .renderFailed, .clipUndecodable,
     ]
 
     /// No tape has this title or id.
@@ -207,4 +207,11 @@ extension OutcomeCode {
     )
     /// Ffmpeg failed.
     public static let renderFailed = OutcomeCode("render_failed", 1, "ffmpeg could not render the tape{said}")
+    /// The installed ffmpeg cannot decode a clip of the tape; nothing was rendered.
+    public static let clipUndecodable = OutcomeCode(
+        "clip_undecodable",
+        2,
+        "ffmpeg cannot decode {file}{said}",
+        hint: "convert the file to a format that ffmpeg can decode, or remove the clip"
+    )
 }

@@ -117,6 +117,8 @@ public final class ImmichStandIn: Sendable {
         public var albums: [StoredAlbum]
         /// Assets of all accounts.
         public var assets: [StoredAsset]
+        /// The most uploads that were in progress at once.
+        public var mostUploads: Int
     }
 
     /// It could not be used.
@@ -157,18 +159,21 @@ public final class ImmichStandIn: Sendable {
     ///   - version: All three numbers; nil is one of that major version.
     ///   - permissions: Of the key `key-1`, which is Alice's.
     ///   - quota: Bytes that an account may have; nil for no limit.
+    ///   - gather: Uploads are answered only after this many have been in progress at once, or after 30 s.
     /// - Returns: The server, empty.
     /// - Throws: ``Failure``.
     public static func start(
         major: Int = 3,
         version: [Int]? = nil,
         permissions: [String] = ["all"],
-        quota: Int? = nil
+        quota: Int? = nil,
+        gather: Int = 0
     ) async throws -> ImmichStandIn {
         let origin = try await process.value.origin
         var world: [String: Any] = ["major": major, "keys": [["secret": "key-1", "permissions": permissions]]]
         if let version { world["version"] = version }
         if let quota { world["quota"] = quota }
+        world["gather"] = gather
         struct Answer: Decodable { var name: String }
         let answer = try await call("POST", origin + "/__control/worlds", world)
         let name = try JSONDecoder().decode(Answer.self, from: answer).name

@@ -88,6 +88,9 @@ struct AlbumWarning: Sendable, Equatable {
     private static func words(for outcome: AlbumOutcome) -> String {
         if outcome.isAlbumDamaged { return ErrorCatalogue.clean(outcome.detail) }
         let reason = outcome.reason?.words ?? "nothing is known"
+        if outcome.reason == .tooLarge, let size = outcome.refusedByteCount {
+            return "\(reason): a file of \(Formats.bytes(size)) was refused"
+        }
         if !outcome.missingPermissions.isEmpty { return "\(reason): \(list(outcome.missingPermissions)) missing" }
         return outcome.detail.isEmpty ? reason : "\(reason): \(ErrorCatalogue.clean(outcome.detail))"
     }
@@ -165,6 +168,16 @@ extension AssociationReason {
                 "the library is full", retry,
                 "free some space in the library, then run mediactl tapes reconcile --apply",
                 .failure
+            )
+        case .tooLarge:
+            (
+                "larger than the upload limit of the server or of a proxy in front of it", retry,
+                "raise the limit (nginx: client_max_body_size), then run mediactl tapes reconcile --apply", .failure
+            )
+        case .unsupported:
+            (
+                "the version of the server is not supported", retry,
+                "update the server to Immich 2 or later, then run mediactl tapes reconcile --apply", .server
             )
         case .internalError: ("internal error", nil, nil, .failure)
         }

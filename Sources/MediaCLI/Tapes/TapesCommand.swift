@@ -77,5 +77,15 @@ struct TapeConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var network: NetworkOptions
     @OptionGroup var rate: RateOptions
 
-    var flags: SettingsFlags { rate.adding(to: network.adding(to: choice.flags)) }
+    @Option(
+        name: .jobs,
+        help: ArgumentHelp("Number of parallel uploads to an Immich server, 1 to 16 (default: 4).", valueName: "n")
+    )
+    var jobs: String?
+
+    var flags: SettingsFlags {
+        var flags = rate.adding(to: network.adding(to: choice.flags))
+        flags.add([.jobs: jobs])
+        return flags
+    }
 }

@@ -10,11 +10,12 @@ struct TapesExport: ContextCommand {
     static let schema = "mediactl.tapes-export/1"
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write a tape for other programs: a playlist, a timeline, JSON, or one video.",
+        abstract: "Export a tape as a playlist, a timeline, JSON, or one video.",
         discussion: """
-            m3u8 is a playlist for any player, otio an OpenTimelineIO timeline for editors, json has everything. \
-            --render makes one video with ffmpeg, which must be installed, and puts it into the tape's own album as well. \
-            A tape that has no album yet gets it now.
+            m3u8 is a playlist for any player, otio an OpenTimelineIO timeline for editors, and json contains everything. \
+            A timeline has the frame rates and the sound of the videos if ffprobe is installed, otherwise milliseconds. \
+            --render requires ffmpeg, and checks first that it can decode every clip. A tape without an album gets one \
+            now; the video is added to it only with --add-to-album.
 
             Examples:
               mediactl tapes export Summer -o summer.m3u8
@@ -39,8 +40,11 @@ struct TapesExport: ContextCommand {
     )
     var output: String?
 
-    @Flag(help: "Make one video, with cuts, turns and transitions; its ending chooses mp4, mov or mkv.")
+    @Flag(help: "Render one video with trims, rotations and transitions; the extension selects mp4, mov or mkv.")
     var render = false
+
+    @Flag(help: "Add the rendered video to the tape's album.")
+    var addToAlbum = false
 
     @Option(parsing: .unconditional, help: ArgumentHelp("Pixels of its longer side, 1920 by default.", valueName: "n"))
     var longSide: Int?
@@ -71,8 +75,11 @@ struct TapesExport: ContextCommand {
                     : "--output: name the file .m3u8, .m3u, .json or .otio, or say which it is with --format."
             )
         }
-        guard render || (longSide == nil && frameRate == nil) else {
-            throw ValidationError("--long-side and --frame-rate are for --render.")
+        guard render || (longSide == nil && frameRate == nil && !addToAlbum) else {
+            throw ValidationError("--long-side, --frame-rate and --add-to-album require --render.")
+        }
+        guard !addToAlbum || !noAlbum else {
+            throw ValidationError("--add-to-album and --no-album cannot be combined.")
         }
         guard longSide.map({ (64...7680).contains($0) && $0 % 2 == 0 }) ?? true else {
             throw ValidationError("--long-side takes an even number from 64 to 7680.")
@@ -91,7 +98,7 @@ struct TapesExport: ContextCommand {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
         let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
-        let isAlbumLeft = noAlbum || dryRun || (!render && tape.association != .pending)
+        let isAlbumLeft = noAlbum || dryRun || (!addToAlbum && tape.association != .pending)
         try console.requireOutput()
         let run = TapeExportRun(
             session: session,
@@ -100,6 +107,7 @@ struct TapesExport: ContextCommand {
             form: form,
             target: output.map { RawArguments.bytes(of: $0) },
             isReplacing: force,
+            addsToAlbum: addToAlbum,
             isDryRun: dryRun
         )
         return try await run.run(tape)
@@ -155,6 +163,8 @@ struct TapeExportRun: Sendable {
     /// nil is standard output.
     let target: [UInt8]?
     let isReplacing: Bool
+    /// Whether a rendered video is added to the tape's album.
+    let addsToAlbum: Bool
     let isDryRun: Bool
 
     private var console: Console { session.console }
@@ -184,7 +194,9 @@ struct TapeExportRun: Sendable {
 
     /// A tape without an album gets one now (rule R13); an existing album is not changed.
     private func write(_ format: TapeExport, _ tape: TapeRecord, _ clips: [ClipRecord]) async throws -> AlbumOutcome? {
-        let bytes = try format.bytes(of: tape, clips: clips)
+        let isTimeline = format == .otio && !isDryRun
+        let media = try await self.media(of: isTimeline ? clips : [])
+        let bytes = try format.bytes(of: tape, clips: clips, media: media)
         await warnOfMissing(clips)
         guard let target else {
             if isDryRun {
@@ -202,6 +214,18 @@ struct TapeExportRun: Sendable {
         }
         say(target, length: nil)
         return try await associate(tape)
+    }
+
+    private func media(of clips: [ClipRecord]) async throws -> [String: ClipMedia] {
+        let searchPath = console.context.environment["PATH"] ?? ""
+        do {
+            return try await console.context.interruption.cancelling {
+                try await ClipMedia.read(clips, searchPath: searchPath)
+            }
+        } catch let error as TapesError where error.code == .programMissing {
+            console.note("ffprobe is not installed: the timeline has no frame rates; its times are milliseconds")
+            return [:]
+        }
     }
 
     /// The output still contains these files: they may be back when it is read.
@@ -230,11 +254,12 @@ struct TapeExportRun: Sendable {
     ) async throws -> AlbumOutcome? {
         guard let target else { throw Diagnosis.usage("a video needs a place: --output FILE") }
         let length = TapeRendering.milliseconds(of: tape, clips: clips)
+        let rendering = TapeRendering(searchPath: console.context.environment["PATH"] ?? "")
         guard !isDryRun else {
+            try await console.context.interruption.cancelling { try await rendering.check(tape, clips: clips) }
             say(target, length: length)
             return nil
         }
-        let rendering = TapeRendering(searchPath: console.context.environment["PATH"] ?? "")
         let display = display
         try await display.during {
             try await console.context.interruption.cancelling {
@@ -250,7 +275,7 @@ struct TapeExportRun: Sendable {
             }
         }
         say(target, length: length)
-        guard let service else { return .skipped }
+        guard addsToAlbum, let service else { return try await associate(tape) }
         let path = target.absolute(from: console.context.workingDirectory)
         return try await AlbumWork(console: console, service: service, display: display)
             .run { (service) async throws(TapesError) in try await service.file(path, into: tape.id) }

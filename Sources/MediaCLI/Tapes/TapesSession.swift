@@ -2,6 +2,7 @@ internal import Foundation
 internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
+internal import Synchronization
 internal import Tapes
 
 /// What all commands of `tapes` share: the open store, and the configured library. Opening it contacts no library.
@@ -119,7 +120,12 @@ struct TapesSession: Sendable {
         let pathMap = settings.settings.albumsPathMap?.value ?? []
         var show: (@Sendable (_ path: [UInt8], _ sent: Int64, _ total: Int64) -> Void)?
         if let progress {
-            show = { progress.update(TapeReading(.sending, path: $0, done: $1, whole: $2)) }
+            let uploads = UploadSums()
+            show = { path, done, whole in
+                var reading = TapeReading(.sending, path: path, done: done, whole: whole)
+                reading.uploads = uploads.add(path, done, whole)
+                progress.update(reading)
+            }
         }
         return ImmichLibrary(
             server: try libraryServer(),
@@ -128,6 +134,7 @@ struct TapesSession: Sendable {
             timeouts: settings.timeouts,
             store: store,
             pathMap: pathMap.map { (local: Array($0.local.utf8), server: $0.server) },
+            jobs: settings.settings.jobs.value,
             progress: show
         )
     }
@@ -172,6 +179,29 @@ struct TapesSession: Sendable {
     }
 }
 
+/// Bytes of the parallel uploads of a command.
+final class UploadSums: Sendable {
+    struct Sums: Sendable, Equatable {
+        var files: Int
+        var done: Int64
+        var whole: Int64
+    }
+
+    private let uploads = Mutex<[[UInt8]: (done: Int64, whole: Int64)]>([:])
+
+    /// Stores the progress of one file. Returns the sums of all.
+    func add(_ path: [UInt8], _ done: Int64, _ whole: Int64) -> Sums {
+        uploads.withLock { uploads in
+            uploads[path] = (done, whole)
+            return uploads.values.reduce(into: Sums(files: 0, done: 0, whole: 0)) { sums, upload in
+                sums.files += 1
+                sums.done += upload.done
+                sums.whole += upload.whole
+            }
+        }
+    }
+}
+
 /// The progress of work on the files of a tape.
 struct TapeReading: RunReading {
     enum Phase: String, Sendable {
@@ -188,6 +218,8 @@ struct TapeReading: RunReading {
     /// Bytes while sending, files while hashing, milliseconds while rendering.
     var done: Int64
     var whole: Int64
+    /// All files whose upload has started; `done` and `whole` are those of `path`.
+    var uploads: UploadSums.Sums?
 
     init(_ phase: Phase, path: [UInt8], done: Int64, whole: Int64) {
         self.phase = phase
@@ -196,11 +228,13 @@ struct TapeReading: RunReading {
         self.whole = whole
     }
 
-    var amount: Int64 { done }
-    var percent: Int64? { Progress.percent(done, of: whole) }
+    var amount: Int64 { uploads?.done ?? done }
+    var percent: Int64? { Progress.percent(uploads?.done ?? done, of: uploads?.whole ?? whole) }
 
     func line(rate: Double?) -> String {
-        let name = ErrorCatalogue.quoted(path)
+        let isAlone = (uploads?.files ?? 1) == 1
+        let name = isAlone ? ErrorCatalogue.quoted(path) : Formats.count(uploads?.files ?? 1, "file")
+        let (done, whole) = (uploads?.done ?? self.done, uploads?.whole ?? self.whole)
         let percent = percent.map { ["\($0) %"] } ?? []
         let parts: [String]
         switch phase {

@@ -104,6 +104,10 @@ public enum AssociationReason: String, Sendable, CaseIterable {
     case assetRejected = "asset_rejected"
     /// The library is full.
     case quota
+    /// The original is larger than the library accepts; its limit may be raised.
+    case tooLarge = "too_large"
+    /// The library's version is not supported.
+    case unsupported
     /// Anything else.
     case internalError = "internal"
 }

@@ -31,6 +31,7 @@ struct AlbumAttempt {
     var hiddenClips = 0
     /// The library's message for the first clip that it did not accept.
     var clipDetail = ""
+    var refusedByteCount: Int64?
     var filingReason: AssociationReason?
     var isFiled = false
     var failure: AlbumFailure?
@@ -163,7 +164,8 @@ struct AlbumAttempt {
             pendingClips: missing.count,
             addedClips: addedClips,
             isFiled: isFiled,
-            hiddenClips: hiddenClips
+            hiddenClips: hiddenClips,
+            refusedByteCount: refusedByteCount
         )
     }
 }
@@ -285,7 +287,9 @@ extension AlbumAttempt {
     private func forgetIntent(after error: AlbumError, _ opened: OpenLibrary) throws {
         switch error.kind {
         case .unreachable, .cancelled: return
-        case .unauthorized, .insufficient, .albumMissing, .albumDamaged, .libraryChanged, .rejected, .quota: break
+        case .unauthorized, .insufficient, .albumMissing, .albumDamaged, .libraryChanged, .rejected, .quota,
+            .tooLarge, .unsupported:
+            break
         }
         try service.store.removeAlbumIntent(of: tape.id, in: opened.id)
     }
@@ -448,6 +452,7 @@ extension AlbumAttempt {
 
     private mutating func postpone(_ clip: ClipRecord, _ failure: AlbumFailure) {
         note(clip, failure.reason, failure.detail)
+        refusedByteCount = [refusedByteCount, failure.refusedByteCount].compactMap { $0 }.min()
         fail(clip, failure, isAlone: true)
     }
 

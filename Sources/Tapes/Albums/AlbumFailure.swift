@@ -12,6 +12,8 @@ struct AlbumFailure: Error, Equatable {
     var isLibraryWide = true
     /// Whether only the album cannot be read.
     var isOfAlbum = false
+    /// Size of the smallest file that was refused as too large.
+    var refusedByteCount: Int64?
     /// Whether nothing was attempted, since an earlier refusal still counts (rule R10).
     var isBelieved = false
 
@@ -50,6 +52,8 @@ struct AlbumFailure: Error, Equatable {
         // The same request would be refused again.
         case .rejected: (retryAfter, isLibraryWide) = (RetryPolicy.album.cap, false)
         case .quota: reason = .quota
+        case .tooLarge(let byteCount): (reason, refusedByteCount, isLibraryWide) = (.tooLarge, byteCount, false)
+        case .unsupported: reason = .unsupported
         case .cancelled: (reason, isLibraryWide) = (.internalError, false)
         }
     }

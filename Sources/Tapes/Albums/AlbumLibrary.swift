@@ -153,6 +153,8 @@ public struct AlbumOutcome: Sendable, Equatable {
     public var isFiled = false
     /// Number of clips in the library's trash, invisible until the user restores them.
     public var hiddenClips = 0
+    /// Size in bytes of the smallest file that the library refused as too large; nil when none was.
+    public var refusedByteCount: Int64?
 
     /// Nothing was to be done.
     public static let skipped = AlbumOutcome(state: .skipped)
@@ -178,6 +180,11 @@ public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
         case rejected(status: Int?)
         /// The account, or the disk, is full.
         case quota
+        /// Uploads of this many bytes, the size of the smallest refused file, and of more are refused; temporary, since the
+        /// limit may be raised.
+        case tooLarge(byteCount: Int64)
+        /// The library's version is not supported.
+        case unsupported
         /// Cancelled by the caller.
         case cancelled
     }

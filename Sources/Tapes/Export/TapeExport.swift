@@ -6,27 +6,37 @@ public import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// Exports a tape in formats of other programs (tapes contract section 8). Uses paths, never reads files.
+/// Exports a tape in formats of other programs (tapes contract section 8). Uses paths, never reads files: what a timeline
+/// needs of them comes from `ClipMedia.read`.
 public enum TapeExport: String, Sendable, CaseIterable {
     /// Playlist: order only. Clips without a path are omitted; a live picture is its still. Paths are written as bytes;
     /// one that a line cannot represent becomes a `file:` URL.
     case m3u8
     /// All properties: see `TapeDocument`.
     case json
-    /// OpenTimelineIO: order, trims and transitions: see `TapeTimeline`.
+    /// OpenTimelineIO: order, trims, transitions and sound: see `TapeTimeline`.
     case otio
 
-    /// The bytes of the file. UTF-8, except that a playlist contains paths of any bytes unchanged.
+    /// Makes the content of the file.
     ///
+    /// - Parameters:
+    ///   - tape: The tape.
+    ///   - clips: Its clips in order.
+    ///   - media: Properties of their files by clip id, for a timeline; without them its times are milliseconds.
+    /// - Returns: UTF-8, except that a playlist contains paths of any bytes unchanged.
     /// - Throws: `TapesError` `.nothingToExport` for a tape without clips that have a path.
-    public func bytes(of tape: TapeRecord, clips: [ClipRecord]) throws(TapesError) -> [UInt8] {
+    public func bytes(
+        of tape: TapeRecord,
+        clips: [ClipRecord],
+        media: [String: ClipMedia] = [:]
+    ) throws(TapesError) -> [UInt8] {
         guard clips.contains(where: { $0.source != nil }) else {
             throw TapesError(.nothingToExport, detail: "no clip has a file", value: tape.id)
         }
         switch self {
         case .m3u8: return Self.playlist(of: tape, clips: clips).bytes
         case .json: return Array((TapeDocument(tape: tape, clips: clips).value.indented + "\n").utf8)
-        case .otio: return Array((TapeTimeline(tape: tape, clips: clips).value.indented + "\n").utf8)
+        case .otio: return Array((TapeTimeline(tape: tape, clips: clips, media: media).value.indented + "\n").utf8)
         }
     }
 

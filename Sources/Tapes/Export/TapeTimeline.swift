@@ -2,32 +2,64 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// A tape as OpenTimelineIO (`Timeline.1` → `Stack.1` → one `Track.1` → `Clip.1`), in milliseconds (rate 1000).
+/// A tape as OpenTimelineIO: `Timeline.1` → `Stack.1` → one `Track.1` of pictures, and one of sound if a clip has any →
+/// `Clip.1`.
 ///
-/// - A clip's `source_range` is what its trims leave. It is missing where the length is unknown, and so is
-///   `available_range`. A still has no `available_range`: its length is arbitrary.
+/// - Times are frames of the clip's own video. Stills and silence have the rate of the first video, or 30 frames per second
+///   without one. A video whose rate is unknown has milliseconds (rate 1000).
+/// - A clip's `source_range` is what its trims leave, in whole frames. It is missing where the length is unknown, and so is
+///   `available_range`. A still is available as long as it is shown: its length is arbitrary.
 /// - OpenTimelineIO centers a transition on a cut, and takes from both clips what is beyond it. Here two clips overlap
 ///   for the whole transition, so the cut is in its middle: the clip before ends half of it earlier, the one after
-///   starts half of it later. The length of the track is that of the video (trap 20).
+///   starts half of it later. The length of the tracks is that of the video (trap 20).
+/// - Both tracks have the same ranges. A clip without sound is a `Gap.1` in the track of sound; one whose file could not be
+///   read is taken to have sound.
 /// - A clip without a path has a `MissingReference.1`. A live picture plays its video.
 /// - Everything else is in `metadata` under `mediactl`, with the names of `TapeDocument`.
 struct TapeTimeline {
-    var tape: TapeRecord
-    var clips: [ClipRecord]
+    private let tape: TapeRecord
+    private let items: [Item]
+    /// Of transitions between clips, in milliseconds; one fewer than items.
+    private let overlaps: [Int64]
+
+    /// `media` is by clip id; what it lacks is taken from the clips.
+    init(tape: TapeRecord, clips: [ClipRecord], media: [String: ClipMedia] = [:]) {
+        let clips = clips.map { clip in
+            var clip = clip
+            // Of the file as it is now, without sound that is longer than the pictures.
+            if let known = media[clip.id]?.milliseconds { clip.durationMilliseconds = known }
+            return clip
+        }
+        let unknown = ClipMedia.FrameRate(1000)
+        let hasUnknown = clips.contains { $0.playedVideo != nil && media[$0.id]?.frameRate == nil }
+        let common =
+            clips.lazy.compactMap { media[$0.id]?.frameRate }.first ?? (hasUnknown ? unknown : ClipMedia.FrameRate(30))
+        let timing = TapeTiming(tape: tape, clips: clips)
+        self.tape = tape
+        overlaps = timing.overlaps
+        items = clips.enumerated().map { index, clip in
+            let isVideo = clip.kind == .video || clip.playedVideo != nil
+            let known = media[clip.id]
+            return Item(
+                clip,
+                rate: isVideo ? known?.frameRate ?? unknown : common,
+                hasSound: isVideo && known?.hasSound ?? true,
+                length: timing.lengths[index],
+                head: index > 0 ? timing.overlaps[index - 1] / 2 : 0,
+                // The part after the cut is the rest of the overlap, whose half may be odd.
+                tail: timing.overlaps.dropFirst(index).first.map { $0 - $0 / 2 } ?? 0
+            )
+        }
+    }
 
     var value: JSONValue {
-        let track = Self.object(
-            "Track.1",
-            name: "clips",
-            [
-                "kind": .string("Video"), "source_range": .null, "effects": .array([]), "markers": .array([]),
-                "children": .array(children),
-            ]
-        )
         let stack = Self.object(
             "Stack.1",
             name: "tracks",
-            ["source_range": .null, "effects": .array([]), "markers": .array([]), "children": .array([track])]
+            [
+                "source_range": .null, "effects": .array([]), "markers": .array([]),
+                "children": .array([track("clips", "Video")] + (hasSound ? [track("sound", "Audio")] : [])),
+            ]
         )
         let metadata: JSONObject = [
             "tape_id": .string(tape.id), "orientation": .string(tape.orientation.rawValue),
@@ -42,73 +74,136 @@ struct TapeTimeline {
         )
     }
 
-    private var children: [JSONValue] {
-        let timing = TapeTiming(tape: tape, clips: clips)
-        var children: [JSONValue] = []
-        for (index, clip) in clips.enumerated() {
-            let before = index > 0 ? timing.overlaps[index - 1] : 0
-            let after = timing.overlaps.dropFirst(index).first ?? 0
-            // The part after the cut is the rest of the overlap, whose half may be odd.
-            let range = timing.lengths[index].map { length in
-                let begin = before / 2
-                return Self.range(clip.trimmedStart + begin, length - begin - (after - after / 2))
-            }
-            children.append(Self.clip(clip, range: range ?? .null))
-            if after > 0 { children.append(transition(after: index, milliseconds: after)) }
-        }
-        return children
-    }
+    private var hasSound: Bool { items.contains(where: \.hasSound) }
 
-    private static func clip(_ clip: ClipRecord, range: JSONValue) -> JSONValue {
-        let metadata: JSONObject = [
-            "clip_id": .string(clip.id), "kind": .string(clip.kind.rawValue),
-            "path_base64": TapeDocument.base64(clip.source),
-            "trim_start_ms": .integer(clip.trimStartMilliseconds), "trim_end_ms": .integer(clip.trimEndMilliseconds),
-            "rotate_quarter_turns": .integer(Int64(clip.rotateQuarterTurns)),
-            "scale_override": JSONValue(clip.scaleOverride?.rawValue),
-            "volume": clip.volume.map { .double($0) } ?? .null,
-        ]
-        return object(
-            "Clip.1",
-            name: String(decoding: clip.fileName, as: UTF8.self),
-            metadata: metadata,
+    private func track(_ name: String, _ kind: String) -> JSONValue {
+        let isSound = kind == "Audio"
+        var children: [JSONValue] = []
+        for (index, item) in items.enumerated() {
+            children.append(isSound && !item.hasSound ? item.gap : item.value)
+            guard index < overlaps.count, overlaps[index] > 0 else { continue }
+            let next = items[index + 1]
+            if !isSound || item.hasSound && next.hasSound {
+                children.append(transition(after: index, milliseconds: overlaps[index], isSound: isSound))
+            }
+        }
+        return Self.object(
+            "Track.1",
+            name: name,
             [
-                "source_range": range, "effects": .array([]), "markers": .array([]), "enabled": .bool(true),
-                "media_reference": reference(clip),
+                "kind": .string(kind), "source_range": .null, "effects": .array([]), "markers": .array([]),
+                "children": .array(children),
             ]
         )
     }
 
-    private static func reference(_ clip: ClipRecord) -> JSONValue {
-        guard let path = clip.playedSource else {
-            return object("MissingReference.1", name: "", ["available_range": .null])
-        }
-        let isStill = clip.playedSource == clip.source && clip.kind != .video
-        let available = isStill ? nil : clip.durationMilliseconds.map { range(0, $0) }
-        return object(
-            "ExternalReference.1",
-            name: "",
-            ["target_url": .string(FileURL.text(of: path)), "available_range": available ?? .null]
-        )
-    }
-
-    private func transition(after index: Int, milliseconds: Int64) -> JSONValue {
+    /// Covers what the two clips give up, each in its own frames, so that both have the pictures for it.
+    private func transition(after index: Int, milliseconds: Int64, isSound: Bool) -> JSONValue {
         let kind = tape.transition(after: index)
+        let isDissolve = isSound || kind == .crossfade
+        let (before, after) = (items[index], items[index + 1])
         return Self.object(
             "Transition.1",
             name: kind.rawValue,
             metadata: ["transition": .string(kind.rawValue), "duration_ms": .integer(milliseconds)],
             [
-                "transition_type": .string(kind == .crossfade ? "SMPTE_Dissolve" : "Custom_Transition"),
-                "in_offset": Self.time(milliseconds / 2),
-                "out_offset": Self.time(milliseconds - milliseconds / 2),
+                "transition_type": .string(isDissolve ? "SMPTE_Dissolve" : "Custom_Transition"),
+                "in_offset": Self.time(after.headFrames, after.rate),
+                "out_offset": Self.time(before.tailFrames, before.rate),
             ]
         )
     }
 
+    /// A clip with its times in frames.
+    private struct Item {
+        let clip: ClipRecord
+        let rate: ClipMedia.FrameRate
+        let hasSound: Bool
+        /// Given up to the transitions before and after it.
+        let headFrames: Int64
+        let tailFrames: Int64
+        /// nil when its length is unknown.
+        private let shown: Range<Int64>?
+        private let available: Int64?
+
+        /// Times in milliseconds.
+        init(
+            _ clip: ClipRecord,
+            rate: ClipMedia.FrameRate,
+            hasSound: Bool,
+            length: Int64?,
+            head: Int64,
+            tail: Int64
+        ) {
+            self.clip = clip
+            self.rate = rate
+            self.hasSound = hasSound
+            headFrames = rate.frame(at: head)
+            tailFrames = rate.frame(at: tail)
+            guard let length else {
+                (shown, available) = (nil, nil)
+                return
+            }
+            let start = clip.trimmedStart
+            let begin = rate.frame(at: start)
+            let whole = max(begin, rate.frame(at: start + length))
+            shown = begin + headFrames..<max(begin + headFrames, whole - tailFrames)
+            available = clip.kind == .video ? clip.durationMilliseconds.map { rate.frame(at: $0) } : whole
+        }
+
+        var value: JSONValue {
+            let metadata: JSONObject = [
+                "clip_id": .string(clip.id), "kind": .string(clip.kind.rawValue),
+                "path_base64": TapeDocument.base64(clip.source),
+                "trim_start_ms": .integer(clip.trimStartMilliseconds),
+                "trim_end_ms": .integer(clip.trimEndMilliseconds),
+                "rotate_quarter_turns": .integer(Int64(clip.rotateQuarterTurns)),
+                "scale_override": JSONValue(clip.scaleOverride?.rawValue),
+                "volume": clip.volume.map { .double($0) } ?? .null,
+            ]
+            return TapeTimeline.object(
+                "Clip.1",
+                name: String(decoding: clip.fileName, as: UTF8.self),
+                metadata: metadata,
+                [
+                    "source_range": range, "effects": .array([]), "markers": .array([]), "enabled": .bool(true),
+                    "media_reference": reference,
+                ]
+            )
+        }
+
+        /// As long as the clip, in the track of sound.
+        var gap: JSONValue {
+            TapeTimeline.object(
+                "Gap.1",
+                name: "",
+                [
+                    "source_range": shown.map { TapeTimeline.range(0, Int64($0.count), rate) } ?? .null,
+                    "effects": .array([]), "markers": .array([]), "enabled": .bool(true),
+                ]
+            )
+        }
+
+        private var range: JSONValue {
+            shown.map { TapeTimeline.range($0.lowerBound, Int64($0.count), rate) } ?? .null
+        }
+
+        private var reference: JSONValue {
+            let availableRange = available.map { TapeTimeline.range(0, $0, rate) } ?? .null
+            guard let path = clip.playedSource else {
+                return TapeTimeline.object("MissingReference.1", name: "", ["available_range": availableRange])
+            }
+            return TapeTimeline.object(
+                "ExternalReference.1",
+                name: "",
+                ["target_url": .string(FileURL.text(of: path)), "available_range": availableRange]
+            )
+        }
+    }
+
     // MARK: Values
 
-    private static func object(
+    fileprivate static func object(
         _ schema: String,
         name: String,
         metadata: JSONObject = [:],
@@ -121,15 +216,15 @@ struct TapeTimeline {
         return .object(members + common)
     }
 
-    private static func range(_ start: Int64, _ length: Int64) -> JSONValue {
+    fileprivate static func range(_ start: Int64, _ length: Int64, _ rate: ClipMedia.FrameRate) -> JSONValue {
         .object([
-            "OTIO_SCHEMA": .string("TimeRange.1"), "start_time": time(start), "duration": time(length),
+            "OTIO_SCHEMA": .string("TimeRange.1"), "start_time": time(start, rate), "duration": time(length, rate),
         ])
     }
 
-    private static func time(_ milliseconds: Int64) -> JSONValue {
+    private static func time(_ frames: Int64, _ rate: ClipMedia.FrameRate) -> JSONValue {
         .object([
-            "OTIO_SCHEMA": .string("RationalTime.1"), "rate": .double(1000), "value": .double(Double(milliseconds)),
+            "OTIO_SCHEMA": .string("RationalTime.1"), "rate": .double(rate.perSecond), "value": .double(Double(frames)),
         ])
     }
 }

@@ -274,7 +274,8 @@ extension FolderLibrary {
         _ clips: [ClipRecord],
         mayUpload: Bool
     ) async throws(AlbumError) -> [AssetResolution] {
-        clips.map { clip in
+        if Task.isCancelled { throw AlbumError(.cancelled) }
+        return clips.map { clip in
             guard let source = clip.source else { return .unidentified }
             guard source.first == UInt8(ascii: "/"), !source.contains(0), source.count < Self.longestPath else {
                 return .rejected("no link can hold this path")

@@ -79,14 +79,12 @@ struct ImmichAssetSearch {
     // MARK: Sending
 
     private mutating func send() async throws(AlbumError) {
-        let waiting = open
-        guard !waiting.isEmpty else { return }
-        var sender = ImmichSender(library, videos: try await library.pairedVideos(of: waiting.map { clips[$0] }))
-        for index in waiting {
-            guard let checksum = checksums[index] else { continue }
-            if Task.isCancelled { throw AlbumError(.cancelled) }
-            resolutions[index] = try await sender.send(clips[index], checksum)
+        let files = open.compactMap { index in
+            checksums[index].map { ImmichSender.File(index: index, clip: clips[index], checksum: $0) }
         }
+        guard !files.isEmpty else { return }
+        let sender = ImmichSender(library, videos: try await library.pairedVideos(of: files.map(\.clip)))
+        for (index, resolution) in try await sender.send(files) { resolutions[index] = resolution }
     }
 }
 

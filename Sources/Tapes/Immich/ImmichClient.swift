@@ -151,6 +151,8 @@ final class ImmichSession: Sendable {
         var extensions: Set<String>?
         /// The account is full: nothing is uploaded any more (tapes contract 6.4).
         var isFull = false
+        /// Size of the smallest file that was refused as too large: larger ones are not uploaded.
+        var refusedByteCount: Int64?
     }
 
     private let knowledge = Mutex(Knowledge())
@@ -176,7 +178,7 @@ struct ImmichRefusal {
     let status: Int
     /// The server's message; may be empty.
     let sentence: String
-    private let retryAfter: Duration?
+    let retryAfter: Duration?
     private let correlation: String?
     private let mediaType: String?
     private let place: String?
@@ -214,11 +216,16 @@ struct ImmichRefusal {
         case .unauthorized: .unauthorized(level)
         case .forbidden: missingPermission.map { .insufficient([$0]) } ?? .unauthorized(level)
         // The server never returns 404 for a missing album: this is another server, or one that is too old.
-        case .redirected, .notFound, .requestTimeout, .rateLimited, .serverError:
+        // A limit of a proxy may be raised, and a lock is released.
+        case .redirected, .notFound, .requestTimeout, .rateLimited, .serverError, .payloadTooLarge, .locked:
             .unreachable(retryAfter: retryAfter)
         default: .rejected(status: status)
         }
     }
+
+    /// Whether the server itself refuses the request for what is in it. Any other refusal may be a proxy's, whose settings may
+    /// change.
+    var isOfContent: Bool { [400, 415, 422].contains(status) && !sentence.isEmpty }
 
     private var missingPermission: String? {
         let prefix = "Missing required permission: "

@@ -18,6 +18,8 @@ public struct ImmichLibrary: AlbumLibrary {
     let store: LibraryStore
     /// Prefixes of local paths, as bytes, with the server's prefixes (contract 6.3, 3).
     let pathMap: [(local: [UInt8], server: String)]
+    /// Maximum number of parallel uploads.
+    let jobs: Int
     /// Gets the path of an uploading file, the bytes sent and their total, on another thread.
     let progress: (@Sendable (_ path: [UInt8], _ sent: Int64, _ total: Int64) -> Void)?
 
@@ -30,7 +32,9 @@ public struct ImmichLibrary: AlbumLibrary {
     ///   - timeouts: Silence limits.
     ///   - store: Stores checksums, and records which account was at the address.
     ///   - pathMap: Prefixes of local paths, as bytes, with the server's prefixes.
-    ///   - progress: Gets the path of an uploading file, the bytes sent and their total, on another thread.
+    ///   - jobs: Maximum number of parallel uploads, at least 1.
+    ///   - progress: Gets the path of an uploading file, the bytes sent and their total, on any thread, for several files at
+    ///     once.
     public init(
         server: ServerURL,
         http: HTTPClient,
@@ -38,6 +42,7 @@ public struct ImmichLibrary: AlbumLibrary {
         timeouts: TransferTimeouts,
         store: LibraryStore,
         pathMap: [(local: [UInt8], server: String)] = [],
+        jobs: Int = 4,
         progress: (@Sendable (_ path: [UInt8], _ sent: Int64, _ total: Int64) -> Void)? = nil
     ) {
         base = Self.base(of: server)
@@ -49,6 +54,7 @@ public struct ImmichLibrary: AlbumLibrary {
         )
         self.store = store
         self.pathMap = pathMap
+        self.jobs = jobs
         self.progress = progress
     }
 
@@ -182,15 +188,33 @@ extension ImmichLibrary {
     /// The server's major version, at least 2; queried once.
     func majorVersion() async throws(AlbumError) -> Int {
         if let version = session.known.majorVersion { return version }
-        let answer = try await client.json(client.request(.get, "/server/version"), needing: .addOnly)
-        guard let major = answer.members?["major"]?.wholeNumber else {
-            throw AlbumError(.unreachable(retryAfter: nil), detail: "the answer is not that of an Immich server")
+        let version = try await version()
+        guard let major = version.first else {
+            throw AlbumError(.unreachable(retryAfter: nil), detail: "not a response of an Immich server")
         }
         guard major >= 2 else {
-            throw AlbumError(.unreachable(retryAfter: nil), detail: "Immich \(major) is too old; 2 or later is needed")
+            let text = version.map { "\($0)" }.joined(separator: ".")
+            throw AlbumError(.unsupported, detail: "the server is Immich \(text); version 2 or later is required")
         }
         session.learn { $0.majorVersion = Int(clamping: major) }
         return Int(clamping: major)
+    }
+
+    /// The numbers of the server's version, the major one first; empty for a response without one.
+    private func version() async throws(AlbumError) -> [Int64] {
+        let answer: JSONValue
+        do {
+            answer = try await client.json(client.request(.get, "/server/version"), needing: .addOnly)
+        } catch {
+            // Immich before 1.107 has the version elsewhere. That address is only queried to recognize such a server.
+            guard error.httpStatus == 404,
+                let old = try? await client.json(client.request(.get, "/server-info/version"), needing: .addOnly),
+                old.members?["major"]?.wholeNumber != nil
+            else { throw error }
+            answer = old
+        }
+        guard let major = answer.members?["major"]?.wholeNumber else { return [] }
+        return [major] + ["minor", "patch"].compactMap { answer.members?[$0]?.wholeNumber }
     }
 
     /// The library at the last success.

@@ -70,22 +70,42 @@ extension ImmichLibrary {
         } catch {
             return try await outcome(of: error, answer, upload)
         }
-        guard (200..<300).contains(response.status) else { return try outcome(of: ImmichRefusal(response)) }
+        guard (200..<300).contains(response.status) else {
+            return try outcome(of: ImmichRefusal(response), byteCount: upload.content.byteCount)
+        }
         if let id = Self.assetID(in: response.body) { return .asset(id) }
         return try await confirmed(upload, or: AlbumError(.unreachable(retryAfter: nil), detail: "no id in the answer"))
     }
 
-    private func outcome(of refusal: ImmichRefusal) throws(AlbumError) -> ImmichUpload.Outcome {
+    /// Only the server's own refusal of the file is permanent: any other may be a setting of a proxy.
+    private func outcome(of refusal: ImmichRefusal, byteCount: Int64) throws(AlbumError) -> ImmichUpload.Outcome {
+        if refusal.status == 413 {
+            return .failed(tooLarge(byteCount, refusal.detail), endsSending: false)
+        }
         let error = refusal.error(needing: .addOnly)
         noteRefusal(error)
         switch error.kind {
-        case .rejected, .albumMissing: return .refused(error.detail)
+        case .rejected, .albumMissing:
+            guard refusal.isOfContent else {
+                let failure = AlbumError.Kind.unreachable(retryAfter: refusal.retryAfter)
+                return .failed(
+                    AlbumError(failure, detail: error.detail, httpStatus: error.httpStatus),
+                    endsSending: false
+                )
+            }
+            return .refused(error.detail)
         case .unauthorized: throw error
         case .quota:
             session.learn { $0.isFull = true }
             return .failed(error, endsSending: true)
-        default: return .failed(error, endsSending: ![408, 500, 502, 504].contains(refusal.status))
+        default: return .failed(error, endsSending: ![408, 423, 500, 502, 504].contains(refusal.status))
         }
+    }
+
+    /// Stores the size of a file that was refused as too large, by the server or a proxy in front of it.
+    private func tooLarge(_ byteCount: Int64, _ detail: String) -> AlbumError {
+        session.learn { $0.refusedByteCount = min($0.refusedByteCount ?? byteCount, byteCount) }
+        return AlbumError(.tooLarge(byteCount: byteCount), detail: detail, httpStatus: 413)
     }
 
     /// Without a complete exchange. A response received before the connection broke counts: a server that knows the
@@ -98,6 +118,10 @@ extension ImmichLibrary {
         if let head = error.head {
             let early = answer.completed(HTTPResponse(head: head, body: [], metrics: error.metrics))
             if (200..<300).contains(head.status), let id = Self.assetID(in: early.body) { return .asset(id) }
+            // A proxy responds to the length alone, and closes the connection before it has read the file.
+            if head.status == 413 {
+                return .failed(tooLarge(upload.content.byteCount, ImmichRefusal(early).detail), endsSending: false)
+            }
         }
         switch error.kind {
         case .cancelled: throw AlbumError(error)
@@ -148,97 +172,6 @@ struct PairedVideo {
     var checksum: ImmichChecksum
     /// The server's id; nil when it is not on the server.
     var assetID: [UInt8]?
-}
-
-/// Uploads missing originals sequentially, if the server accepts their type (tapes contract 6.3), until the account is
-/// full or the server fails (6.4).
-struct ImmichSender {
-    private let library: ImmichLibrary
-    /// By clip id.
-    private var videos: [String: Result<PairedVideo, ClipOriginal.Failure>]
-    /// Asset ids of files uploaded for other clips, by checksum.
-    private var sent: [ImmichChecksum: [UInt8]] = [:]
-    /// The error after which nothing more is uploaded.
-    private var stoppedBy: AlbumError?
-
-    init(_ library: ImmichLibrary, videos: [String: Result<PairedVideo, ClipOriginal.Failure>]) {
-        self.library = library
-        self.videos = videos
-    }
-
-    /// Uploads the original of a clip, after the video of a live picture.
-    ///
-    /// - Throws: `AlbumError` that ends the whole operation.
-    mutating func send(_ clip: ClipRecord, _ checksum: ImmichChecksum) async throws(AlbumError) -> AssetResolution {
-        guard let source = clip.source else { return .unavailable("no file is known") }
-        if let id = sent[checksum] { return .asset(id) }
-        var videoID: [UInt8]?
-        if let video = videos[clip.id] {
-            let resolution = try await resolution(of: video, clip)
-            guard case .asset(let id, _) = resolution else { return resolution }
-            videoID = id
-        }
-        return try await send(source, checksum, as: clip.id, videoID: videoID)
-    }
-
-    private mutating func resolution(
-        of video: Result<PairedVideo, ClipOriginal.Failure>,
-        _ clip: ClipRecord
-    ) async throws(AlbumError) -> AssetResolution {
-        switch video {
-        case .failure(let failure): return try AssetResolution(failure)
-        case .success(let video):
-            if let id = video.assetID ?? sent[video.checksum] { return .asset(id) }
-            guard let source = clip.pairedSource else { return .unavailable("no file is known") }
-            return try await send(source, video.checksum, as: ImmichLibrary.videoID(of: clip), videoID: nil)
-        }
-    }
-
-    private mutating func send(
-        _ path: [UInt8],
-        _ checksum: ImmichChecksum,
-        as deviceAssetID: String,
-        videoID: [UInt8]?
-    ) async throws(AlbumError) -> AssetResolution {
-        if library.session.known.isFull { return .failed(AlbumError(.quota, detail: "the account is full")) }
-        if let stoppedBy { return .failed(stoppedBy) }
-        let name = String(decoding: path.nameOfPath, as: UTF8.self)
-        let type = "." + MediaType.pathExtension(of: name).lowercased()
-        if let taken = try await library.takenExtensions(), !taken.contains(type) {
-            return .rejected("the server does not take \(type)")
-        }
-        let original: ClipOriginal
-        let content: FileContent
-        do throws(ClipOriginal.Failure) {
-            original = try await ClipOriginal(path)
-            content = try original.content()
-        } catch {
-            return try AssetResolution(error)
-        }
-        let upload = ImmichUpload(
-            deviceAssetID: deviceAssetID,
-            fileName: name,
-            checksum: checksum,
-            modifiedAt: original.modifiedAt,
-            livePhotoVideoID: videoID.map { String(decoding: $0, as: UTF8.self) },
-            content: content
-        )
-        let report = library.progress.map { report in
-            { @Sendable (step: TransferProgress) in report(path, step.bytesAcknowledged, step.bodyByteCount) }
-        }
-        switch try await library.upload(upload, progress: report) {
-        case .refused(let reason): return .rejected(reason)
-        case .unreadable(let reason): return .unavailable(reason)
-        case .failed(let error, let endsSending):
-            if endsSending { stoppedBy = error }
-            return .failed(error)
-        case .asset(let id):
-            // The uploaded bytes may be of neither version; the next attempt finds out.
-            guard original.isUnchanged else { return .unavailable("the file changed while it was being sent") }
-            sent[checksum] = id
-            return .asset(id)
-        }
-    }
 }
 
 extension ImmichLibrary {

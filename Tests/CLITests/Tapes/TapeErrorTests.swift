@@ -31,6 +31,7 @@ import Testing
             (.fileUnreadable, 2), (.notRegularFile, 2), (.emptyFile, 2), (.unknownMediaType, 2), (.trimTooLong, 2),
             (.notForThisKind, 2), (.outOfRange, 2), (.albumNotFound, 5), (.albumsOff, 2), (.libraryUnusable, 4),
             (.albumTaken, 10), (.nothingToExport, 2), (.programMissing, 2), (.renderFailed, 1), (.targetExists, 10),
+            (.clipUndecodable, 2),
             (.targetUnusable, 2), (.diskFull, 12), (.storeUnusable, 12), (.cancelled, 130), (.internalError, 1),
         ] as [(OutcomeCode, Int32)]
     )

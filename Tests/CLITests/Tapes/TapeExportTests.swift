@@ -98,16 +98,68 @@ import Testing
         ["/usr/bin", "/bin"].contains { FileManager.default.isExecutableFile(atPath: "\($0)/\(name)") }
     }
 
-    // R16
+    // What cannot be decoded is named, with the command that helps; nothing is rendered.
     @Test(.enabled(if: hasFFmpeg, "ffmpeg and ffprobe are not installed"))
-    func theAlbumOfAVideoIsTold() async throws {
+    func undecodableClipsAreNamed() async throws {
+        let stage = try await TapeStage.withTape("T")
+        let photo = stage.runner.home.file("IMG 1.HEIC")
+        try FileManager.default.copyItem(
+            at: JSONSchemaTests.root.appendingPathComponent("fixtures/media/still.heic"),
+            to: URL(fileURLWithPath: photo)
+        )
+        // Nothing but the first bytes of a picture.
+        let picture = try stage.original("b.jpg")
+        _ = try await stage.run("add", "T", try stage.original("a.mp4"), photo, picture, "--no-album")
+        let film = stage.runner.home.file("t.mp4")
+        for extra in [[], ["--dry-run"]] {
+            let words = ["tapes", "export", "T", "--render", "-o", film] + extra
+            let refused = try await stage.runner.run(words)
+            let lines = refused.errors.split(separator: "\n")
+            #expect(refused.exitCode == 2 && refused.output.isEmpty, "\(refused)")
+            // A later ffmpeg decodes the photo.
+            if lines.first?.contains("2 of 3 clips") == true {
+                #expect(lines.first == "mediactl: error: the installed ffmpeg cannot decode 2 of 3 clips")
+                #expect(lines[1].contains("#2 \"\(photo)\": "))
+                let copy = photo.replacing("HEIC", with: "jpg")
+                #expect(refused.errors.contains("hint: heif-convert '\(photo)' '\(copy)'"))
+            }
+            #expect(refused.errors.contains("#3 \"\(picture)\": "))
+            #expect(!FileManager.default.fileExists(atPath: film))
+            let json = try SyncStage.report(of: try await stage.runner.run(words + ["--json"]))
+            #expect(json.error["code"] as? String == "clip_undecodable")
+            #expect((json.error["message"] as? String)?.contains("b.jpg") == true)
+        }
+        #expect(try await stage.run("remove", "T", "#3").exitCode == 0)
+    }
+
+    // The frame rate and the sound of fixtures/media/clip.mp4: ffprobe says 15/1, 3 s, and aac.
+    @Test(.enabled(if: hasFFmpeg, "ffmpeg and ffprobe are not installed"))
+    func timelinesHaveFramesAndSound() async throws {
+        let (stage, _) = try await twoTapes()
+        let plain = try await stage.run("export", "T", "--format", "otio", "--no-album", extra: ["PATH": "/nowhere"])
+        #expect(plain.exitCode == 0 && plain.errors.contains("ffprobe is not installed"), "\(plain.errors)")
+        #expect(plain.output.contains("\"rate\": 1000"))
+        let full = try await stage.run("export", "T", "--format", "otio", "--no-album")
+        #expect(full.exitCode == 0 && full.errors.isEmpty, "\(full.errors)")
+        #expect(full.output.contains("\"rate\": 15") && full.output.contains("\"value\": 45"))
+        #expect(full.output.contains("\"kind\": \"Audio\""))
+    }
+
+    // R16, issue 20: a film is in the album of its clips only where that was asked for.
+    @Test(.enabled(if: hasFFmpeg, "ffmpeg and ffprobe are not installed"))
+    func aFilmIsAddedToTheAlbumOnRequest() async throws {
         let (stage, _) = try await twoTapes()
         let film = stage.runner.home.file("t.mp4")
-        let words = ["export", "T", "--render", "-o", film, "--long-side", "64", "--frame-rate", "10"]
+        let plain = ["export", "T", "--render", "-o", film, "--long-side", "64", "--frame-rate", "10"]
+        let alone = try await stage.runner.run(["tapes"] + plain)
+        // The tape waited for its album.
+        #expect(alone.exitCode == 0 && alone.output.contains("\"Tapes – T\" with 1 clip"), "\(alone)")
+        #expect(try stage.links("Tapes – T").count == 1)
+        let words = plain + ["--force", "--add-to-album"]
         let text = try await stage.runner.run(["tapes"] + words)
         #expect(text.exitCode == 0 && text.output.contains("album \"Tapes – T\": the video is in it"))
         #expect(try stage.links("Tapes – T").count == 2)
-        let json = try await stage.runner.run(["tapes"] + words + ["--force", "--json"])
+        let json = try await stage.runner.run(["tapes"] + words + ["--json"])
         #expect(try SyncStage.report(of: json).count("added_to_album") == 1)
     }
 }

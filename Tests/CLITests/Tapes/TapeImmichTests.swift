@@ -101,6 +101,64 @@ import Testing
         #expect(!result.errors.contains("for-the-uploads"))
     }
 
+    // 6.4: a proxy's limit is no judgement of the file: the clip waits, and the limit is in the warning.
+    @Test func filesThatAreTooLargeWait() async throws {
+        let environment = ["MEDIACTL_API_KEY": "key-1"]
+        _ = try await stage.run("create", "T")
+        try await server.add(faults: [
+            "method": "POST", "path": "/assets$", "status": 413, "drain": true, "type": "text/html",
+            "body": "<html><head><title>413 Request Entity Too Large</title></head></html>",
+        ])
+        // Four bytes of a picture, and its name.
+        let path = try stage.original("a.jpg")
+        let added = try await stage.json("add", "T", path, extra: environment)
+        #expect(added.result.exitCode == 0 && added.last["reason"] as? String == "too_large", "\(added.result)")
+        #expect(added.result.errors.contains("a file of 9 bytes was refused) - will retry"), "\(added.result.errors)")
+        #expect(added.result.errors.contains("client_max_body_size"))
+        #expect(added.items.map { $0["association"] as? String } == ["pending"])
+        #expect(try await stage.clips("T").map { $0["reason"] as? String } == ["too_large"])
+        let mended = try await stage.json("reconcile", "--apply", extra: environment)
+        #expect(mended.items.map { $0["state"] as? String } == ["associated"], "\(mended.result)")
+        #expect(try await server.report().assets.count == 1)
+    }
+
+    // Each stands in for a server of its own: uploads that never meet would never be answered.
+    @Test(arguments: [("1", 1), ("3", 3), (nil, 4)] as [(String?, Int)])
+    func uploadsRunInParallel(_ jobs: String?, _ expected: Int) async throws {
+        let server = try await ImmichStandIn.start(gather: expected)
+        let environment = ["MEDIACTL_API_KEY": "key-1", "MEDIACTL_LIBRARY_URL": server.address]
+        _ = try await stage.run("create", "T")
+        let paths = try (0..<6).map { try stage.original("\($0).jpg") }
+        let words = ["tapes", "add", "T"] + paths + (jobs.map { ["--jobs", $0] } ?? [])
+        let added = try await stage.runner.run(words, extra: environment)
+        #expect(added.exitCode == 0 && added.output.contains("with 6 clips"), "\(added)")
+        let report = try await server.report()
+        #expect(report.mostUploads == expected && report.assets.count == 6 && report.violations.isEmpty)
+    }
+
+    @Test func theNumberOfJobsIsChecked() async throws {
+        for jobs in ["0", "17", "x"] {
+            let refused = try await stage.run("add", "T", "a.jpg", "--jobs", jobs)
+            #expect(refused.exitCode == 2 && refused.errors.contains("1 to 16"), "\(refused.errors)")
+        }
+    }
+
+    // 6.1: a server that responds is not unreachable.
+    @Test(arguments: [[1, 106, 4], [1, 144, 1]])
+    func oldServersAreUnsupported(_ version: [Int]) async throws {
+        let server = try await ImmichStandIn.start(major: 2, version: version)
+        let environment = ["MEDIACTL_API_KEY": "key-1", "MEDIACTL_LIBRARY_URL": server.address]
+        let status = try await stage.json("library", "status", extra: environment)
+        #expect(status.last["reason"] as? String == "unsupported" && status.result.exitCode == 7, "\(status.result)")
+        let number = version.map { "\($0)" }.joined(separator: ".")
+        #expect((status.last["detail"] as? String)?.contains("Immich \(number); version 2 or later") == true)
+        _ = try await stage.run("create", "T")
+        let added = try await stage.json("add", "T", try stage.original("a.jpg"), extra: environment)
+        #expect(added.result.exitCode == 0 && added.last["reason"] as? String == "unsupported")
+        #expect(added.result.errors.contains("the version of the server is not supported"))
+        #expect(!added.result.errors.contains("unreachable"))
+    }
+
     @Test func addressesAreNeeded() async throws {
         let nowhere = ["MEDIACTL_LIBRARY_URL": "", "MEDIACTL_ALBUMS_LIBRARY": "immich"]
         let result = try await stage.json("library", "status", extra: nowhere)

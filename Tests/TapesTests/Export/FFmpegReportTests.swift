@@ -25,6 +25,7 @@ import Testing
         var hasSound = false
         var milliseconds: Int64?
         var pictureMilliseconds: Int64?
+        var frameRate: ClipMedia.FrameRate?
 
         var testDescription: String { name }
     }
@@ -35,12 +36,24 @@ import Testing
                 name: "picture and sound",
                 json: """
                     {"programs":[],"streams":[{"codec_type":"audio","duration":"0.500000","disposition":{"attached_pic":0}},
-                    {"codec_type":"video","duration":"4.999600","disposition":{"attached_pic":0}}],
+                    {"codec_type":"video","duration":"4.999600","r_frame_rate":"30000/1001","avg_frame_rate":"2997/100",
+                    "disposition":{"attached_pic":0}}],
                     "format":{"duration":"5.000000"}}
                     """,
                 hasSound: true,
                 milliseconds: 5000,
-                pictureMilliseconds: 5000
+                pictureMilliseconds: 5000,
+                frameRate: .init(30_000, 1001)
+            ),
+            // Of a variable rate there is an average only: 90,000 is that of the time stamps.
+            Case(
+                name: "a rate of time stamps is none of frames",
+                json: #"{"streams":[{"codec_type":"video","r_frame_rate":"90000/1","avg_frame_rate":"24/1"}]}"#,
+                frameRate: .init(24)
+            ),
+            Case(
+                name: "rates that are none",
+                json: #"{"streams":[{"codec_type":"video","r_frame_rate":"0/0","avg_frame_rate":"x/1"}]}"#
             ),
             Case(
                 name: "a cover is no picture",
@@ -68,6 +81,7 @@ import Testing
         #expect(probe.hasSound == example.hasSound)
         #expect(probe.milliseconds == example.milliseconds)
         #expect(probe.pictureMilliseconds == example.pictureMilliseconds)
+        #expect(probe.frameRate == example.frameRate)
     }
 
     @Test func whatIsNoAnswerIsNone() {

@@ -78,7 +78,7 @@ struct RenderingEndsTests {
         let path = kit.home.file("a.png")
         try Data("no picture".utf8).write(to: URL(filePath: path))
         let error = await #expect(throws: TapesError.self) { try await kit.render(clips: [kit.clip(path, .image)]) }
-        #expect(error?.code == .renderFailed)
+        #expect(error?.code == .clipUndecodable)
         #expect(error?.path == Array(path.utf8))
         #expect(error?.detail.isEmpty == false)
         #expect(error?.detail.contains("mediactl-render") == false)

@@ -55,7 +55,7 @@ struct RenderingNamesTests {
         let error = await #expect(throws: TapesError.self) {
             try await kit.render(clips: [kit.clip(kit.home.file("clip.mp4"))])
         }
-        #expect(error?.code == .renderFailed)
+        #expect(error?.code == .clipUndecodable)
         #expect(error?.path == Array(kit.home.file("clip.mp4").utf8))
         #expect(error?.detail.contains("mediactl-render") == false)
         #expect(try kit.names == ["clip.mp4"])

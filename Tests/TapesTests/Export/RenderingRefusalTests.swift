@@ -51,9 +51,25 @@ import Testing
 
     @Test func theProgramsAreRun() async throws {
         let error = try await refusal([clip])
-        #expect(error.code == .renderFailed)
-        #expect(error.detail == "ffmpeg failed with exit code 1")
+        #expect(error.code == .clipUndecodable)
+        // `ffprobe` is the first.
+        #expect(error.detail == "ffprobe failed with exit code 1")
         #expect(error.path == clip.source)
+    }
+
+    private func program(_ name: String, _ script: String) throws {
+        try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(filePath: home.file(name)))
+    }
+
+    /// An ffmpeg after 7.0 reads the images of which an HEIC photo consists, and shows one of them.
+    @Test(arguments: [("mov,mp4,m4a,3gp,3g2,mj2", true), ("ico", false)])
+    func onePartOfAPhotoIsNotThePhoto(_ format: String, _ isRefused: Bool) async throws {
+        let stream = #"{"codec_type":"video","disposition":{"attached_pic":0}}"#
+        try program("ffprobe", "echo '{\"streams\":[\(stream),\(stream)],\"format\":{\"format_name\":\"\(format)\"}}'")
+        try program("ffmpeg", "echo frame=119")
+        let error = try await refusal([clip])
+        #expect(error.code == (isRefused ? .clipUndecodable : .renderFailed))
+        #expect(error.detail == (isRefused ? "it is a grid of 2 images" : "there are 119 of 120 frames"))
     }
 
     /// An ffmpeg that says what it likes.
@@ -68,7 +84,8 @@ import Testing
         ]
     )
     func whatItSaysIsRead(_ script: String, _ detail: String) async throws {
-        try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(filePath: home.file("ffmpeg")))
+        try program("ffprobe", "echo '{}'")
+        try program("ffmpeg", script)
         #expect(try await refusal([clip]).detail == detail)
     }
 

@@ -12,6 +12,8 @@ import Testing
         var same_again: Bool
         var duration: Double?
         var children: [Child]
+        var sound: [Child]
+        var sound_duration: Double?
     }
 
     struct Child: Decodable, Equatable {
@@ -22,7 +24,10 @@ import Testing
         var url: String?
         var transition_type: String?
         var offsets: [Double]?
-        var metadata: Metadata
+        /// Rate, start, count.
+        var frames: [Double]?
+        var available_frames: [Double]?
+        var metadata: Metadata?
     }
 
     struct Metadata: Decodable, Equatable {
@@ -38,9 +43,14 @@ import Testing
     private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    private func load(_ tape: TapeRecord, _ clips: [ClipRecord]) async throws -> Found {
+    private func load(
+        _ tape: TapeRecord,
+        _ clips: [ClipRecord],
+        _ media: [String: ClipMedia] = [:]
+    ) async throws -> Found {
         let home = try TemporaryDirectory()
-        try Data(TapeExport.otio.bytes(of: tape, clips: clips)).write(to: URL(filePath: home.file("tape.otio")))
+        try Data(TapeExport.otio.bytes(of: tape, clips: clips, media: media))
+            .write(to: URL(filePath: home.file("tape.otio")))
         let result = try await ChildProcess.run(
             Self.repository.appending(path: ".build/venv/bin/python").path,
             [Self.repository.appending(path: "Tests/TapesTests/scripts/read_otio.py").path, home.file("tape.otio")]
@@ -68,7 +78,10 @@ import Testing
         #expect(
             found.children.map(\.source_range) == [[1500, 8000], [0, 3000], [0, 2000], [0, 4000], [0, 40]]
         )
-        #expect(found.children.map(\.available_range) == [[0, 10_000], nil, [0, 2000], nil, [0, 40]])
+        // A still is available as long as it is shown.
+        #expect(
+            found.children.map(\.available_range) == [[0, 10_000], [0, 3000], [0, 2000], [0, 4000], [0, 40]]
+        )
         #expect(
             found.children.map(\.url) == [
                 "file:///m/50%25%20%C3%A9%0A.mov", "file:///m/a.jpg", "file:///m/l.mov", "file:///m/l.heic",
@@ -76,7 +89,10 @@ import Testing
             ]
         )
         #expect(found.duration == 17_040)
-        #expect(found.children.map(\.metadata.path_base64) == [nil, nil, nil, nil, "L/8="])
+        #expect(found.children.map(\.metadata?.path_base64) == [nil, nil, nil, nil, "L/8="])
+        // Nothing is known of the sound of files that were not read: it is in the timeline.
+        #expect(found.sound.map(\.type) == ["clip", "gap", "clip", "gap", "clip"])
+        #expect(found.sound.map(\.source_range) == [[1500, 8000], [0, 3000], [0, 2000], [0, 4000], [0, 40]])
         #expect(
             found.children[0].metadata
                 == Metadata(
@@ -98,7 +114,7 @@ import Testing
         #expect(found.same_again)
         #expect(found.children.map(\.type) == ["clip", "transition", "clip"])
         #expect(found.children.map(\.source_range) == [nil, nil, nil])
-        #expect(found.children[0].metadata.trim_start_ms == 100)
+        #expect(found.children[0].metadata?.trim_start_ms == 100)
         #expect(found.children.map(\.url) == ["file:///a.mov", nil, nil])
         #expect(found.children[2].name == "bare")
     }
@@ -121,11 +137,108 @@ import Testing
         #expect(found.children.map(\.source_range) == [[500, 4000], nil, [500, 2475], nil, [25, 76]])
         #expect(found.children.map(\.offsets) == [nil, [500, 500], nil, [25, 25], nil])
         #expect(found.children.compactMap(\.transition_type) == [type, type])
-        #expect(found.children[1].metadata.transition == kind.rawValue)
+        #expect(found.children[1].metadata?.transition == kind.rawValue)
         // 4500 + 3000 + 101 - 1000 - 50
         #expect(found.duration == 6551)
         #expect(found.duration == TapeRendering.milliseconds(of: tape, clips: clips).map(Double.init))
         #expect(found.same_again)
+    }
+
+    // MARK: Media
+
+    /// A video of which this is known, and its id.
+    private func video(
+        _ id: String,
+        _ milliseconds: Int64,
+        _ rate: ClipMedia.FrameRate,
+        trim: (Int64, Int64) = (0, 0),
+        hasSound: Bool = true
+    ) -> (clip: ClipRecord, media: ClipMedia) {
+        var clip = ExportFixtures.video("/\(id).mov", milliseconds, trim: trim)
+        clip.id = id
+        return (clip, ClipMedia(frameRate: rate, milliseconds: milliseconds, hasSound: hasSound))
+    }
+
+    /// Times are frames of each video. By hand: 25 a second for 4 s are 100, of which 0.5 s and 1 s are 12.5, so 13, and
+    /// 25; 30000/1001 a second for 5.005 s are 150; a still of 2 s has the rate of the first video.
+    @Test func timesAreFramesOfTheMedia() async throws {
+        let (a, b) = (video("a", 4000, .init(25), trim: (500, 1000)), video("b", 5005, .init(30_000, 1001)))
+        let clips = [a.clip, ExportFixtures.still("/s.jpg", 2000), b.clip]
+        let found = try await load(ExportFixtures.tape(), clips, ["a": a.media, "b": b.media])
+        let ntsc = 30_000.0 / 1001
+        #expect(found.children.map(\.frames) == [[25, 13, 62], [25, 0, 50], [ntsc, 0, 150]])
+        #expect(found.children.map(\.available_frames) == [[25, 0, 100], [25, 0, 50], [ntsc, 0, 150]])
+        // 62/25 s + 2 s + 5.005 s
+        #expect(abs((found.duration ?? 0) - 9485) < 0.001)
+        #expect(found.sound_duration == found.duration)
+        #expect(found.same_again)
+    }
+
+    /// Silence is a gap as long as its pictures, and no track where everything is silent.
+    @Test func silenceIsAGap() async throws {
+        let (a, b) = (video("a", 4000, .init(25)), video("b", 1000, .init(50), hasSound: false))
+        let media = ["a": a.media, "b": b.media]
+        let found = try await load(ExportFixtures.tape(), [a.clip, b.clip, a.clip], media)
+        #expect(found.sound.map(\.type) == ["clip", "gap", "clip"])
+        #expect(found.sound.map(\.frames) == [[25, 0, 100], [50, 0, 50], [25, 0, 100]])
+        #expect(found.sound_duration == 9000)
+        #expect(try await load(ExportFixtures.tape(), [b.clip], media).sound.isEmpty)
+        #expect(
+            try await load(ExportFixtures.tape(), [ExportFixtures.still("/s.jpg")]).children[0].frames == [30, 0, 120]
+        )
+    }
+
+    /// A transition has its two halves in the frames of the clip that each is taken from: of 500 ms these are 250 ms, which
+    /// is 6.25, so 6, of 25, and 7.5, so 8, of 30. Sound dissolves where both clips have it.
+    @Test func transitionsAreFramesOfBothClips() async throws {
+        let tape = ExportFixtures.tape(transition: .slideLeftToRight, milliseconds: 500)
+        let clips = [
+            video("a", 4000, .init(25)), video("b", 3000, .init(30)), video("c", 2000, .init(25), hasSound: false),
+        ]
+        let media = Dictionary(uniqueKeysWithValues: clips.map { ($0.clip.id, $0.media) })
+        let found = try await load(tape, clips.map(\.clip), media)
+        #expect(found.children.map(\.frames) == [[25, 0, 94], nil, [30, 8, 74], nil, [25, 6, 44]])
+        let offsets = [8_000.0 / 30, 240, 240, 8_000.0 / 30]
+        for (offset, expected) in zip(found.children.compactMap(\.offsets).joined(), offsets) {
+            #expect(abs(offset - expected) < 0.001)
+        }
+        #expect(found.sound.map(\.type) == ["clip", "transition", "clip", "gap"])
+        #expect(found.sound[1].transition_type == "SMPTE_Dissolve")
+        #expect(found.children[1].transition_type == "Custom_Transition")
+        #expect(found.same_again)
+    }
+
+    /// Real files, compared with what ffprobe says of them.
+    @Test(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
+    func realMedia() async throws {
+        let kit = try FilmKit()
+        let clips = [
+            try await kit.video("a.mov", "color=red:s=64x36:r=25:d=2", sound: "sine=440:d=2.3"),
+            try await kit.video("b.mkv", "color=red:s=64x36:r=30000/1001:d=1.001"),
+            try await kit.still("s.png", "color=red:s=64x36"), kit.clip(kit.home.file("gone.mov")),
+        ]
+        let media = try await ClipMedia.read(clips, searchPath: FilmKit.searchPath)
+        #expect(media.count == 2)
+        for clip in clips.prefix(2) {
+            let path = String(decoding: clip.source ?? [], as: UTF8.self)
+            let question = ["-count_frames", "-show_entries", "stream=codec_type,r_frame_rate,nb_read_frames"]
+            let streams = try await FilmKit.run(["ffprobe", "-v", "error", "-of", "csv=p=0"] + question + [path]).lines
+            let picture = try #require(streams.first { $0.hasPrefix("video") }?.split(separator: ",").map(String.init))
+            let known = try #require(media[clip.id])
+            let rate = try #require(known.frameRate)
+            #expect(picture[1] == "\(rate.numerator)/\(rate.denominator)")
+            #expect(Int64(picture[2]) == known.milliseconds.map { rate.frame(at: $0) })
+            #expect(known.hasSound == streams.contains { $0.hasPrefix("audio") })
+        }
+        let found = try await load(FilmKit.tape(), Array(clips.prefix(3)), media)
+        #expect(found.children.map(\.frames) == [[25, 0, 50], [30_000.0 / 1001, 0, 30], [25, 0, 5]])
+        #expect(found.sound.map(\.type) == ["clip", "gap", "gap"])
+        // 2 s + 1.001 s + 0.2 s
+        #expect(abs((found.duration ?? 0) - 3201) < 0.001)
+        let missing = await #expect(throws: TapesError.self) {
+            try await ClipMedia.read(clips, searchPath: kit.home.path)
+        }
+        #expect(missing?.code == .programMissing && missing?.value == "ffprobe")
     }
 
     @Test func oddTransitionsLoseNothing() async throws {

@@ -134,13 +134,26 @@ struct ImmichAccessTests {
         }
     }
 
-    @Test("6.1: version 2 is old enough, version 1 is not", arguments: [([1, 144, 1], false), ([2, 0, 0], true)])
+    // Immich 1.107 moved the version to another address.
+    @Test(
+        "6.1: version 2 is supported; version 1 is not, wherever it has its version",
+        arguments: [([1, 106, 4], false), ([1, 107, 0], false), ([1, 144, 1], false), ([2, 0, 0], true)]
+    )
     func version(_ version: [Int], isTaken: Bool) async throws {
         let bench = try await ImmichBench(major: 2, version: version)
         let library = try bench.library()
         let error = await albumError { _ = try await library.identity() }
-        #expect(error?.kind == (isTaken ? nil : .unreachable(retryAfter: nil)))
-        #expect(isTaken || error?.detail == "Immich 1 is too old; 2 or later is needed")
+        #expect(error?.kind == (isTaken ? nil : .unsupported))
+        let text = version.map { "\($0)" }.joined(separator: ".")
+        #expect(isTaken || error?.detail == "the server is Immich \(text); version 2 or later is required")
+    }
+
+    @Test("a server without any version of Immich is not taken for an old one")
+    func otherServer() async throws {
+        let bench = try await ImmichBench()
+        try await bench.server.add(faults: ["path": "version$", "status": 404, "times": 2, "body": "{}"])
+        let error = await albumError { _ = try await bench.library().identity() }
+        #expect(error?.kind == .unreachable(retryAfter: nil))
     }
 
     @Test("6.1: the base has /api once", arguments: ["", "/", "/api", "/api/", "/photos", "/photos/api"])

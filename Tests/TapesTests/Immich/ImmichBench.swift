@@ -20,9 +20,16 @@ struct ImmichBench {
         major: Int = 3,
         version: [Int]? = nil,
         permissions: [String] = ["all"],
-        quota: Int? = nil
+        quota: Int? = nil,
+        gather: Int = 0
     ) async throws {
-        server = try await .start(major: major, version: version, permissions: permissions, quota: quota)
+        server = try await .start(
+            major: major,
+            version: version,
+            permissions: permissions,
+            quota: quota,
+            gather: gather
+        )
         directory = try TemporaryDirectory()
         store = try LibraryStore(in: DataDirectory.open(directory.file("data")))
         http = try Self.client()
@@ -41,6 +48,7 @@ struct ImmichBench {
     func library(
         key: String? = "key-1",
         pathMap: [(local: [UInt8], server: String)] = [],
+        jobs: Int = 1,
         progress: (@Sendable ([UInt8], Int64, Int64) -> Void)? = nil
     ) throws -> ImmichLibrary {
         ImmichLibrary(
@@ -50,6 +58,7 @@ struct ImmichBench {
             timeouts: TransferTimeouts(),
             store: store,
             pathMap: pathMap,
+            jobs: jobs,
             progress: progress
         )
     }

@@ -40,6 +40,8 @@ struct ImmichRefusalTests {
         Row(status: 502, message: "Bad gateway", expected: .unreachable(retryAfter: nil)),
         Row(status: 503, message: "Unavailable", expected: .unreachable(retryAfter: nil)),
         Row(status: 504, message: "Gateway timeout", expected: .unreachable(retryAfter: nil)),
+        Row(status: 413, message: "Payload Too Large", expected: .unreachable(retryAfter: nil)),
+        Row(status: 423, message: "Locked", expected: .unreachable(retryAfter: nil)),
         Row(status: 302, message: "", expected: .unreachable(retryAfter: nil)),
         Row(status: 409, message: "Conflict", expected: .rejected(status: 409)),
     ]

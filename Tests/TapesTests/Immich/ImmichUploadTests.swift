@@ -130,7 +130,13 @@ struct ImmichUploadTests {
         Refusal(status: 400, message: "File is empty", isRefused: true, sendsOn: true),
         Refusal(status: 400, message: "Field(s) assetData should not be empty", isRefused: true, sendsOn: true),
         Refusal(status: 400, message: "Validation failed", isRefused: true, sendsOn: true),
-        Refusal(status: 413, message: "Payload Too Large", isRefused: true, sendsOn: true),
+        // Files of this size are not sent again in this run.
+        Refusal(status: 413, message: "Payload Too Large", isRefused: false, sendsOn: false),
+        // Not the server's judgement of the file: a proxy, or a state that passes.
+        Refusal(status: 405, message: "Method Not Allowed", isRefused: false, sendsOn: true),
+        Refusal(status: 409, message: "Conflict", isRefused: false, sendsOn: true),
+        Refusal(status: 423, message: "Locked", isRefused: false, sendsOn: true),
+        Refusal(status: 425, message: "Too Early", isRefused: false, sendsOn: true),
         Refusal(status: 400, message: "Quota has been exceeded!", isRefused: false, sendsOn: false),
         Refusal(status: 403, message: "Missing required permission: asset.upload", isRefused: false, sendsOn: false),
         Refusal(status: 408, message: "Request Timeout", isRefused: false, sendsOn: true),
@@ -289,7 +295,7 @@ struct ImmichUploadTests {
     }
 
     /// A library of a scripted server, and a clip of a file of zeros.
-    private static func setUp(
+    static func setUp(
         _ server: ScriptedServer,
         length: Int,
         progress: (@Sendable ([UInt8], Int64, Int64) -> Void)? = nil
@@ -312,7 +318,7 @@ struct ImmichUploadTests {
     }
 
     /// What a server says to everything on the way.
-    private static func answer(to head: String, asset: String = "") -> String {
+    static func answer(to head: String, asset: String = "") -> String {
         switch head.split(separator: " ").dropFirst().first ?? "" {
         case "/api/server/version": #"{"major":3,"minor":1,"patch":0}"#
         case "/api/api-keys/me": #"{"id":"k","permissions":["asset.upload"]}"#

@@ -9,6 +9,7 @@ violation, which the test sees in `GET /__control/worlds/NAME`.
 
 import argparse
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -136,6 +137,11 @@ def api(world, path):
     if world not in worlds:
         return Response("<!doctype html><title>404</title>", status=404, content_type="text/html")
     g.record = enter(world, "/" + path)
+    with g.world.uploading() if (request.method, path) == ("POST", "assets") else contextlib.nullcontext():
+        return respond(path)
+
+
+def respond(path):
     fault = g.world.fault(request.method, "/" + path, "before")
     if fault:
         return act_out(fault)
@@ -152,7 +158,9 @@ def route(method, parts):
     match (method, *parts):
         case ("GET", "server", "ping"):
             return answer({"res": "pong"})
-        case ("GET", "server", "version"):
+        case ("GET", "server-info", "version") if tuple(g.world.version) < (1, 118):
+            return answer(dict(zip(("major", "minor", "patch"), g.world.version)))
+        case ("GET", "server", "version") if tuple(g.world.version) >= (1, 107):
             major, minor, patch = g.world.version
             form = {"major": major, "minor": minor, "patch": patch}
             return answer(form | ({"prerelease": None} if major >= 3 else {}), model=models.ServerVersionResponseDto)

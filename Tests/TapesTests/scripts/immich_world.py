@@ -1,6 +1,7 @@
 """The state of one stand-in for an Immich server: accounts, keys, albums, assets, and what was asked of it."""
 
 import base64
+import contextlib
 import re
 import threading
 import uuid
@@ -27,8 +28,12 @@ def as_hex(checksum):
 class World:
     """One server. `major` is 2 or 3."""
 
-    def __init__(self, major=3, version=None, keys=None, quota=None):
+    def __init__(self, major=3, version=None, keys=None, quota=None, gather=0):
         self.lock = threading.RLock()
+        # Uploads in progress, and the most at once. None is answered before `gather` of them have met.
+        self.gather = gather
+        self.uploads = self.most_uploads = 0
+        self.uploads_changed = threading.Condition()
         self.major = major
         self.version = version or ([2, 7, 5] if major == 2 else [3, 1, 0])
         self.users = {}
@@ -74,6 +79,21 @@ class World:
                     fault["times"] = fault.get("times", 1) - 1
                     return fault
         return None
+
+    # Uploads at once
+
+    @contextlib.contextmanager
+    def uploading(self):
+        with self.uploads_changed:
+            self.uploads += 1
+            self.most_uploads = max(self.most_uploads, self.uploads)
+            self.uploads_changed.notify_all()
+            self.uploads_changed.wait_for(lambda: self.most_uploads >= self.gather, timeout=30)
+        try:
+            yield
+        finally:
+            with self.uploads_changed:
+                self.uploads -= 1
 
     # Look-ups
 
@@ -131,5 +151,5 @@ class World:
             return {
                 "requests": list(self.requests), "violations": list(self.violations),
                 "albums": [dict(album) for album in self.albums.values()],
-                "assets": [dict(asset) for asset in self.assets.values()],
+                "assets": [dict(asset) for asset in self.assets.values()], "mostUploads": self.most_uploads,
             }

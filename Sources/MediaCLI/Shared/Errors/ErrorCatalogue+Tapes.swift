@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaFiles
 internal import MediaStore
 internal import Outcomes
 internal import Tapes
@@ -8,7 +9,34 @@ extension ErrorCatalogue {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {
             return diagnosis(of: store)
         }
+        if error.code == .clipUndecodable, let found = error.underlying as? UndecodableClips {
+            return diagnosis(of: found, error)
+        }
         return Diagnosis(error, words(for: error), exitCode: libraryExitCode(of: error))
+    }
+
+    /// Lists every clip: `#2 "/p/a.heic": Invalid data found when processing input`.
+    private static func diagnosis(of found: UndecodableClips, _ error: TapesError) -> Diagnosis {
+        let count = Formats.count(found.checkedCount, "clip")
+        var diagnosis = Diagnosis(error, Words("the installed ffmpeg cannot decode \(found.clips.count) of \(count)"))
+        diagnosis.details = found.clips.map { clip in
+            // ffmpeg starts its message with the name.
+            let name = String(decoding: clip.path.nameOfPath, as: UTF8.self) + ": "
+            let detail = clip.detail.hasPrefix(name) ? String(clip.detail.dropFirst(name.count)) : clip.detail
+            return "#\(clip.number) \(quoted(clip.path)): \(clean(detail))"
+        }
+        diagnosis.hint = found.clips.lazy.compactMap { conversion(of: $0.path) }.first ?? error.code.hint
+        return diagnosis
+    }
+
+    /// The command that converts an HEIC or AVIF photo; nil for other files.
+    private static func conversion(of path: [UInt8]) -> String? {
+        guard let path = String(validating: path, as: UTF8.self) else { return nil }
+        let type = MediaType.pathExtension(of: path)
+        guard ["heic", "heif", "hif", "avif"].contains(type.lowercased()) else { return nil }
+        let (photo, copy) = (HintOptions.word(path), HintOptions.word(path.dropLast(type.count) + "jpg"))
+        return "heif-convert \(photo) \(copy) makes a JPEG (Debian: libheif-examples); "
+            + "then add the JPEG and remove the clip"
     }
 
     /// The exit code for the library's status or failure; nil if the error is not about the library.
@@ -17,7 +45,8 @@ extension ErrorCatalogue {
         return switch album.kind {
         case .albumMissing: .notFound
         case .libraryChanged: .conflict
-        case .quota, .albumDamaged: .failure
+        case .quota, .albumDamaged, .tooLarge: .failure
+        case .unsupported: .server
         case .cancelled: .interrupt
         case .unauthorized, .insufficient: .unauthorized
         case .unreachable: album.httpStatus.map { exitCode(ofStatus: $0) } ?? .network

@@ -20,9 +20,12 @@ struct FFmpeg: Sendable {
 
     /// - Throws: `.programMissing` with the name of a missing program.
     func requirePrograms() throws(TapesError) {
-        for name in ["ffmpeg", "ffprobe"] where !ProgramRun([name], searchPath: searchPath).isFound {
-            throw Self.missing(name)
-        }
+        for name in ["ffmpeg", "ffprobe"] { try require(name) }
+    }
+
+    /// - Throws: `.programMissing`.
+    func require(_ name: String) throws(TapesError) {
+        guard ProgramRun([name], searchPath: searchPath).isFound else { throw Self.missing(name) }
     }
 
     /// Runs ffmpeg to its end. Cancelling kills it: its output is useless then, and a graceful end may take long.
@@ -45,7 +48,9 @@ struct FFmpeg: Sendable {
 
     /// Runs ffprobe on a file and returns its JSON. Throws as `run`.
     func probe(_ name: String) async throws(TapesError) -> [UInt8] {
-        let questions = "stream=codec_type,duration:stream_disposition=attached_pic:format=duration"
+        let questions =
+            "stream=codec_type,duration,r_frame_rate,avg_frame_rate:stream_disposition=attached_pic"
+            + ":format=duration,format_name"
         let arguments = ["ffprobe", "-hide_banner", "-v", "error", "-print_format", "json", "-show_entries", questions]
         let run = ProgramRun(arguments + Self.input(name), searchPath: searchPath, outputLimit: 1 << 20)
         return try await finish(run, "ffprobe").output
@@ -162,24 +167,39 @@ struct FilterGraph: Equatable {
 }
 
 struct MediaProbe: Equatable {
-    /// Whether it has a video track; cover pictures do not count.
-    var hasPicture: Bool
+    /// Number of video tracks; cover pictures do not count.
+    var pictureCount: Int
     var hasSound: Bool
     var milliseconds: Int64?
-    /// Duration of the video track; nil when unknown.
+    /// Duration of the first video track; nil when unknown.
     var pictureMilliseconds: Int64?
+    /// Frame rate of the first video track; nil when unknown.
+    var frameRate: ClipMedia.FrameRate?
+    /// Whether the format is of the family of MP4, QuickTime and HEIC.
+    var isMovie: Bool
+
+    var hasPicture: Bool { pictureCount > 0 }
+
+    /// Higher rates are those of time stamps, not of frames.
+    private static let highestRate = 240.0
 
     init?(_ json: [UInt8]) {
         guard let members = JSONValue.object(in: json[...]) else { return nil }
         let streams = (members["streams"]?.elements ?? []).compactMap(\.members)
-        let picture = streams.first { stream in
+        let pictures = streams.filter { stream in
             stream["codec_type"]?.text == "video"
                 && stream["disposition"]?.members?["attached_pic"]?.wholeNumber != 1
         }
-        hasPicture = picture != nil
+        pictureCount = pictures.count
         hasSound = streams.contains { $0["codec_type"]?.text == "audio" }
-        pictureMilliseconds = Self.milliseconds(picture?["duration"])
-        milliseconds = Self.milliseconds(members["format"]?.members?["duration"]) ?? pictureMilliseconds
+        let format = members["format"]?.members
+        isMovie = format?["format_name"]?.text?.split(separator: ",").contains("mov") ?? false
+        pictureMilliseconds = Self.milliseconds(pictures.first?["duration"])
+        milliseconds = Self.milliseconds(format?["duration"]) ?? pictureMilliseconds
+        // The base rate of the time stamps; the average where that is no rate of frames.
+        frameRate = ["r_frame_rate", "avg_frame_rate"].lazy
+            .compactMap { pictures.first?[$0]?.text.flatMap(ClipMedia.FrameRate.init) }
+            .first { $0.perSecond <= Self.highestRate }
     }
 
     /// From seconds as text; nil for `N/A` and invalid durations.

@@ -14,8 +14,12 @@ struct RenderRun: Sendable {
     let progress: (@Sendable (Int64, Int64) -> Void)?
 
     func make() async throws(TapesError) {
-        var rendered: [RenderClip] = []
-        for (index, clip) in clips.enumerated() { rendered.append(try await prepare(clip, number: index)) }
+        let reader = RenderClipReader(
+            tape: tape,
+            ffmpeg: ffmpeg,
+            workplace: workplace
+        )
+        let rendered = try await reader.read(clips)
         let plan = RenderPlan(tape: tape, lengths: rendered.map(\.length), format: format)
         guard plan.frameCount > 0 else { throw TapesError(.nothingToExport, detail: "nothing is left of the clips") }
         let total = milliseconds(plan.frameCount)
@@ -28,60 +32,6 @@ struct RenderRun: Sendable {
     }
 
     private func milliseconds(_ frames: Int) -> Int64 { format.microseconds(ofFrame: frames) / 1000 }
-
-    // MARK: Originals
-
-    private func prepare(_ clip: ClipRecord, number: Int) async throws(TapesError) -> RenderClip {
-        if clip.kind == .live, let video = clip.pairedSource, FileIdentity(ofRegularFile: video) != nil {
-            return try await prepareVideo(clip, video, number, trim: (0, 0))
-        }
-        let source = clip.source ?? []
-        if clip.kind == .video {
-            let trim = (clip.trimStartMilliseconds, clip.trimEndMilliseconds)
-            return try await prepareVideo(clip, source, number, trim: trim)
-        }
-        return RenderClip(clip, of: tape, source, input: try await link(source, number))
-    }
-
-    private func prepareVideo(
-        _ clip: ClipRecord,
-        _ source: [UInt8],
-        _ number: Int,
-        trim: (start: Int64, end: Int64)
-    ) async throws(TapesError) -> RenderClip {
-        let input = try await link(source, number)
-        do throws(TapesError) {
-            guard let probe = MediaProbe(try await ffmpeg.probe(input)), probe.hasPicture else {
-                throw TapesError(.renderFailed, detail: "it has no picture")
-            }
-            // From the file as it is now, which may have changed since it was added.
-            var length = probe.milliseconds ?? clip.durationMilliseconds
-            if length == nil { length = try await measure(input) }
-            guard let length else { throw TapesError(.renderFailed, detail: "its length cannot be told") }
-            guard length - trim.start - trim.end > 0 else {
-                throw TapesError(.trimTooLong, detail: "nothing is left of its \(length) ms")
-            }
-            var video = RenderClip(clip, of: tape, source, input: input)
-            (video.isStill, video.hasSound) = (false, probe.hasSound)
-            video.pictureEnd = probe.pictureMilliseconds ?? length
-            (video.start, video.length) = (trim.start, length - trim.start - trim.end)
-            return video
-        } catch {
-            throw located(error, at: source, input)
-        }
-    }
-
-    private func link(_ source: [UInt8], _ number: Int) async throws(TapesError) -> String {
-        try await BlockingWork.run { [workplace] () throws(TapesError) in
-            try TapesError.writing(workplace.link(to: source, number: number))
-        }
-    }
-
-    /// Measures a file without a stated duration, without decoding it.
-    private func measure(_ input: String) async throws(TapesError) -> Int64? {
-        let arguments = FFmpeg.input(input) + ["-map", "0:V:0", "-c", "copy", "-f", "null", "-"]
-        return try await ffmpeg.run(arguments, in: workplace.directory).microseconds.map { $0 / 1000 }
-    }
 
     // MARK: Parts
 
@@ -107,7 +57,7 @@ struct RenderRun: Sendable {
                 throw TapesError(.renderFailed, detail: "there are \(figures.frames) of \(segment.count) frames")
             }
         } catch {
-            throw located(error, at: clip.source, clip.input)
+            throw error.located(at: clip.source, clip.input)
         }
     }
 
@@ -115,18 +65,6 @@ struct RenderRun: Sendable {
     private static let pictureCoding = ["-c:v", "libx264", "-preset", "medium", "-crf", "20", "-profile:v", "high"]
 
     private static func name(ofPart index: Int) -> String { "\(index).mov" }
-
-    /// Replaces the link in ffmpeg's messages by the original's name.
-    private func located(_ error: TapesError, at source: [UInt8], _ input: String) -> TapesError {
-        guard error.code != .cancelled, error.code != .diskFull, error.code != .programMissing else { return error }
-        let name = String(decoding: source.nameOfPath, as: UTF8.self)
-        return TapesError(
-            error.code,
-            detail: error.detail.replacingOccurrences(of: "file:\(input)", with: name)
-                .replacingOccurrences(of: input, with: name),
-            path: source
-        )
-    }
 
     // MARK: The whole
 
@@ -205,45 +143,6 @@ struct RenderPlan: Equatable {
         guard !frames.isEmpty else { return }
         segments.append(
             Segment(begin: frames.lowerBound, count: frames.count, part: part, next: next, transition: transition)
-        )
-    }
-}
-
-/// A clip to render: properties of its file, and what to show of it.
-struct RenderClip: Equatable {
-    /// The original, as bytes; for messages.
-    var source: [UInt8]
-    /// The input of ffmpeg: a link of ours to the original.
-    var input: String
-    var isStill: Bool
-    var hasSound: Bool
-    /// Where the video track of its file ends, in milliseconds; sound may be longer.
-    var pictureEnd: Int64
-    /// Where it starts in its file, in milliseconds.
-    var start: Int64
-    /// Shown duration, in milliseconds.
-    var length: Int64
-    /// Clockwise.
-    var quarterTurns: Int
-    var scaleMode: TapeRecord.ScaleMode
-    /// 0 to 1.
-    var volume: Double
-}
-
-extension RenderClip {
-    /// A clip as a still.
-    init(_ clip: ClipRecord, of tape: TapeRecord, _ source: [UInt8], input: String) {
-        self.init(
-            source: source,
-            input: input,
-            isStill: true,
-            hasSound: false,
-            pictureEnd: 0,
-            start: 0,
-            length: clip.imageMilliseconds,
-            quarterTurns: clip.rotateQuarterTurns,
-            scaleMode: clip.scaleOverride ?? tape.scaleMode,
-            volume: clip.volume ?? 1
         )
     }
 }
@@ -369,7 +268,7 @@ struct RenderWorkplace: Sendable {
         }
         let parts = try Private(in: parent, name)
         do throws(FileWriteError) {
-            let links = try Private(in: system, name)
+            let links = try Private(in: system, "\(name)-links")
             do throws(FileWriteError) {
                 draft = try PartialFile.open("\(name).part", in: parent)
             } catch {

@@ -48,8 +48,9 @@ public struct TapeRendering: Sendable {
     ///   - progress: Milliseconds done and their total, on another thread.
     /// - Throws: `TapesError` `.programMissing` with the program; `.nothingToExport`; `.fileNotFound`,
     ///   `.fileUnreadable`, `.notRegularFile`, `.emptyFile` with the original; `.trimTooLong` when its file is shorter
-    ///   than before; `.outOfRange` for options; `.targetExists`, `.targetUnusable`, `.diskFull`; `.renderFailed` with
-    ///   the last line of ffmpeg, and the original if it concerns one; `.cancelled`.
+    ///   than before; `.clipUndecodable` with `UndecodableClips`; `.outOfRange` for options; `.targetExists`,
+    ///   `.targetUnusable`, `.diskFull`; `.renderFailed` with the last line of ffmpeg, and the original if it concerns
+    ///   one; `.cancelled`.
     public func render(
         _ tape: TapeRecord,
         clips: [ClipRecord],
@@ -90,6 +91,30 @@ public struct TapeRendering: Sendable {
             try ExportTarget.check(place.path, replacing: options.isReplacing, originals: protected)
             try TapesError.writing(workplace.publish(as: place.name, replacing: options.isReplacing))
         }
+    }
+
+    /// Checks the clips as `render` does before it starts: originals that are missing, trimmed away, or cannot be decoded.
+    /// Writes nothing outside of the system's temporary directory.
+    ///
+    /// - Throws: As `render`, for clips and programs.
+    public func check(_ tape: TapeRecord, clips: [ClipRecord]) async throws(TapesError) {
+        let shown = clips.filter { $0.source != nil }
+        guard !shown.isEmpty else { throw TapesError(.nothingToExport, detail: "no clip has a file", value: tape.id) }
+        let ffmpeg = FFmpeg(searchPath: searchPath)
+        let workplace = try await BlockingWork.run { () throws(TapesError) in
+            try ffmpeg.requirePrograms()
+            for clip in shown { try Self.requireOriginal(clip) }
+            return try RenderWorkplace.temporary()
+        }
+        let result: Result<Void, TapesError>
+        do {
+            _ = try await RenderClipReader(tape: tape, ffmpeg: ffmpeg, workplace: workplace).read(shown)
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await BlockingWork.run { workplace.remove() }
+        try result.get()
     }
 
     private static func prepare(

@@ -1,0 +1,114 @@
+internal import Foundation
+internal import MediaFiles
+public import MediaStore
+internal import MediaSystem
+
+/// Properties of the video of a clip, from its file.
+public struct ClipMedia: Sendable, Equatable {
+    /// Frames per second, as a fraction.
+    public struct FrameRate: Sendable, Equatable {
+        /// Frames.
+        public var numerator: Int64
+        /// In this many seconds.
+        public var denominator: Int64
+
+        /// Makes a rate; both numbers are above 0.
+        public init(_ numerator: Int64, _ denominator: Int64 = 1) {
+            self.numerator = numerator
+            self.denominator = denominator
+        }
+
+        /// Parses `30000/1001`; nil for `0/0` and anything else.
+        init?(_ text: String) {
+            let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int64($0) }
+            guard parts.count == 2, let numerator = parts[0], let denominator = parts[1], numerator > 0, denominator > 0
+            else { return nil }
+            self.init(numerator, denominator)
+        }
+
+        var perSecond: Double { Double(numerator) / Double(denominator) }
+
+        /// The frame that starts nearest to a time.
+        func frame(at milliseconds: Int64) -> Int64 { Int64((Double(milliseconds) * perSecond / 1000).rounded()) }
+    }
+
+    /// nil when unknown.
+    public var frameRate: FrameRate?
+    /// Duration of the pictures in milliseconds; nil when unknown.
+    public var milliseconds: Int64?
+    /// Whether it has sound.
+    public var hasSound: Bool
+
+    /// Makes properties.
+    public init(frameRate: FrameRate?, milliseconds: Int64?, hasSound: Bool) {
+        self.frameRate = frameRate
+        self.milliseconds = milliseconds
+        self.hasSound = hasSound
+    }
+
+    /// Reads the headers of the videos of clips with ffprobe, several at once. Files that are missing, or that ffprobe cannot
+    /// read, are omitted. Cancelling ends it with `.cancelled`.
+    ///
+    /// - Parameters:
+    ///   - clips: Clips; a live picture plays its video, and stills are omitted.
+    ///   - searchPath: `PATH` to search for ffprobe.
+    /// - Returns: Properties by clip id.
+    /// - Throws: `TapesError` `.programMissing`, `.targetUnusable` or `.diskFull` for the system's temporary directory,
+    ///   `.cancelled`.
+    public static func read(
+        _ clips: [ClipRecord],
+        searchPath: String
+    ) async throws(TapesError) -> [String: ClipMedia] {
+        let ffmpeg = FFmpeg(searchPath: searchPath)
+        let videos = clips.compactMap { clip in clip.playedVideo.map { (id: clip.id, path: $0) } }
+        guard !videos.isEmpty else { return [:] }
+        try ffmpeg.require("ffprobe")
+        let workplace = try await BlockingWork.run { () throws(TapesError) in try RenderWorkplace.temporary() }
+        let results = await withBoundedTasks(
+            videos.enumerated(),
+            limit: ProcessInfo.processInfo.activeProcessorCount
+        ) { index, video in
+            do throws(TapesError) {
+                let media = try await read(video.path, index, workplace, ffmpeg)
+                return Result<(id: String, media: ClipMedia?), TapesError>.success((video.id, media))
+            } catch {
+                return .failure(error)
+            }
+        }
+        await BlockingWork.run { workplace.remove() }
+        var media: [String: ClipMedia] = [:]
+        for result in results {
+            let found = try result.get()
+            media[found.id] = found.media
+        }
+        return media
+    }
+
+    private static func read(
+        _ path: [UInt8],
+        _ number: Int,
+        _ workplace: RenderWorkplace,
+        _ ffmpeg: FFmpeg
+    ) async throws(TapesError) -> ClipMedia? {
+        guard try await OriginalReading.isPresent(path) == true else { return nil }
+        do throws(TapesError) {
+            let input = try await BlockingWork.run { () throws(TapesError) in
+                try TapesError.writing(workplace.link(to: path, number: number))
+            }
+            guard let probe = MediaProbe(try await ffmpeg.probe(input)), probe.hasPicture else { return nil }
+            return ClipMedia(
+                frameRate: probe.frameRate,
+                milliseconds: probe.pictureMilliseconds ?? probe.milliseconds,
+                hasSound: probe.hasSound
+            )
+        } catch {
+            guard error.code == .renderFailed else { throw error }
+            return nil
+        }
+    }
+}
+
+extension ClipRecord {
+    /// The video to play; nil for a still.
+    var playedVideo: [UInt8]? { kind == .image ? nil : kind == .live ? pairedSource : source }
+}

@@ -1,0 +1,206 @@
+internal import Foundation
+internal import MediaFiles
+internal import MediaStore
+internal import MediaSystem
+
+/// A clip to render: properties of its file, and what to show of it.
+struct RenderClip: Equatable {
+    /// The original, as bytes; for messages.
+    var source: [UInt8]
+    /// The input of ffmpeg: a link of ours to the original.
+    var input: String
+    var isStill: Bool
+    var hasSound: Bool
+    /// Where the video track of its file ends, in milliseconds; sound may be longer.
+    var pictureEnd: Int64
+    /// Where it starts in its file, in milliseconds.
+    var start: Int64
+    /// Shown duration, in milliseconds.
+    var length: Int64
+    /// Clockwise.
+    var quarterTurns: Int
+    var scaleMode: TapeRecord.ScaleMode
+    /// 0 to 1.
+    var volume: Double
+}
+
+extension RenderClip {
+    /// A clip as a still.
+    init(_ clip: ClipRecord, of tape: TapeRecord, _ source: [UInt8], input: String) {
+        self.init(
+            source: source,
+            input: input,
+            isStill: true,
+            hasSound: false,
+            pictureEnd: 0,
+            start: 0,
+            length: clip.imageMilliseconds,
+            quarterTurns: clip.rotateQuarterTurns,
+            scaleMode: clip.scaleOverride ?? tape.scaleMode,
+            volume: clip.volume ?? 1
+        )
+    }
+}
+
+/// Clips that the installed ffmpeg cannot decode: the `underlying` error of `.clipUndecodable`.
+public struct UndecodableClips: Error, Sendable, Equatable {
+    /// One of them.
+    public struct Clip: Sendable, Equatable {
+        /// Its place in the tape, from 1.
+        public var number: Int
+        /// The original, as bytes.
+        public var path: [UInt8]
+        /// Why, mostly in the words of ffmpeg. May contain control characters.
+        public var detail: String
+    }
+
+    /// All of them, in the order of the tape.
+    public var clips: [Clip]
+    /// Number of clips that were checked.
+    public var checkedCount: Int
+}
+
+/// Reads and checks the clips of a tape before a rendering starts, so that none of them ends it after minutes.
+struct RenderClipReader: Sendable {
+    let tape: TapeRecord
+    let ffmpeg: FFmpeg
+    let workplace: RenderWorkplace
+
+    /// Reads the properties of all clips, several at once, and decodes the first picture and sound of each.
+    ///
+    /// - Throws: `.clipUndecodable` with all clips that ffmpeg cannot decode; `.trimTooLong`, `.programMissing`,
+    ///   `.diskFull`, `.targetUnusable`, `.cancelled`.
+    func read(_ clips: [ClipRecord]) async throws(TapesError) -> [RenderClip] {
+        let results = await withBoundedTasks(
+            clips.enumerated(),
+            limit: ProcessInfo.processInfo.activeProcessorCount
+        ) { index, clip in
+            do throws(TapesError) {
+                return Result<RenderClip, TapesError>.success(try await read(clip, number: index))
+            } catch {
+                return .failure(error)
+            }
+        }
+        var rendered: [RenderClip] = []
+        var undecodable: [UndecodableClips.Clip] = []
+        for (clip, result) in zip(clips, results) {
+            switch result {
+            case .success(let clip): rendered.append(clip)
+            case .failure(let error) where error.code == .renderFailed:
+                let path = error.path ?? clip.source ?? []
+                undecodable.append(.init(number: clip.position + 1, path: path, detail: error.detail))
+            case .failure(let error): throw error
+            }
+        }
+        guard undecodable.isEmpty else {
+            throw TapesError(
+                .clipUndecodable,
+                detail: undecodable.map(\.detail).first ?? "",
+                path: undecodable.first?.path,
+                value: tape.id,
+                underlying: UndecodableClips(clips: undecodable, checkedCount: clips.count)
+            )
+        }
+        return rendered
+    }
+
+    private func read(_ clip: ClipRecord, number: Int) async throws(TapesError) -> RenderClip {
+        if clip.kind == .live, let video = clip.pairedSource, FileIdentity(ofRegularFile: video) != nil {
+            return try await readVideo(clip, video, number, trim: (0, 0))
+        }
+        let source = clip.source ?? []
+        if clip.kind == .video {
+            let trim = (clip.trimStartMilliseconds, clip.trimEndMilliseconds)
+            return try await readVideo(clip, source, number, trim: trim)
+        }
+        let still = RenderClip(clip, of: tape, source, input: try await link(source, number))
+        do throws(TapesError) {
+            let probe = MediaProbe(try await ffmpeg.probe(still.input))
+            // An HEIC photo is a grid of images. ffmpeg before 7.1 cannot read it, later versions show one of them.
+            if let probe, probe.pictureCount > 1, probe.isMovie {
+                throw TapesError(.renderFailed, detail: "it is a grid of \(probe.pictureCount) images")
+            }
+            try await decode(still)
+        } catch {
+            throw error.located(at: source, still.input)
+        }
+        return still
+    }
+
+    private func readVideo(
+        _ clip: ClipRecord,
+        _ source: [UInt8],
+        _ number: Int,
+        trim: (start: Int64, end: Int64)
+    ) async throws(TapesError) -> RenderClip {
+        let input = try await link(source, number)
+        do throws(TapesError) {
+            guard let probe = MediaProbe(try await ffmpeg.probe(input)), probe.hasPicture else {
+                throw TapesError(.renderFailed, detail: "it has no picture")
+            }
+            // From the file as it is now, which may have changed since it was added.
+            var length = probe.milliseconds ?? clip.durationMilliseconds
+            if length == nil { length = try await measure(input) }
+            guard let length else { throw TapesError(.renderFailed, detail: "its length cannot be told") }
+            guard length - trim.start - trim.end > 0 else {
+                throw TapesError(.trimTooLong, detail: "nothing is left of its \(length) ms")
+            }
+            var video = RenderClip(clip, of: tape, source, input: input)
+            video.isStill = false
+            // Sound that is not heard need not be decodable.
+            video.hasSound = probe.hasSound && video.volume > 0
+            video.pictureEnd = probe.pictureMilliseconds ?? length
+            (video.start, video.length) = (trim.start, length - trim.start - trim.end)
+            try await decode(video)
+            return video
+        } catch {
+            throw error.located(at: source, input)
+        }
+    }
+
+    private func link(_ source: [UInt8], _ number: Int) async throws(TapesError) -> String {
+        try await BlockingWork.run { [workplace] () throws(TapesError) in
+            try TapesError.writing(workplace.link(to: source, number: number))
+        }
+    }
+
+    /// Measures a file without a stated duration, without decoding it.
+    private func measure(_ input: String) async throws(TapesError) -> Int64? {
+        let arguments = FFmpeg.input(input) + ["-map", "0:V:0", "-c", "copy", "-f", "null", "-"]
+        return try await ffmpeg.run(arguments, in: workplace.directory).microseconds.map { $0 / 1000 }
+    }
+
+    /// Decodes the first picture, and the first sound if there is any.
+    private func decode(_ clip: RenderClip) async throws(TapesError) {
+        let picture = ["-map", clip.isStill ? "0:v:0" : "0:V:0", "-frames:v", "1", "-f", "null", "-"]
+        let sound = clip.hasSound ? ["-map", "0:a:0", "-frames:a", "1", "-f", "null", "-"] : []
+        let figures = try await ffmpeg.run(FFmpeg.input(clip.input) + picture + sound, in: workplace.directory)
+        guard figures.frames > 0 else { throw TapesError(.renderFailed, detail: "it has no picture") }
+    }
+}
+
+extension TapesError {
+    /// With the path of the original, whose name replaces the link in ffmpeg's messages.
+    func located(at source: [UInt8], _ input: String) -> TapesError {
+        guard code != .cancelled, code != .diskFull, code != .programMissing else { return self }
+        let name = String(decoding: source.nameOfPath, as: UTF8.self)
+        return TapesError(
+            code,
+            detail: detail.replacingOccurrences(of: "file:\(input)", with: name)
+                .replacingOccurrences(of: input, with: name),
+            path: source
+        )
+    }
+}
+
+extension RenderWorkplace {
+    /// For reading originals without a target: everything is in the system's temporary directory. Blocks.
+    static func temporary() throws(TapesError) -> RenderWorkplace {
+        let path = Array(NSTemporaryDirectory().utf8)
+        let directory = try TapesError.writing(TargetDirectory.open(path, creating: false))
+        guard let directory else {
+            throw TapesError(.targetUnusable, detail: "there is no such directory", path: path)
+        }
+        return try TapesError.writing(RenderWorkplace(beside: directory))
+    }
+}

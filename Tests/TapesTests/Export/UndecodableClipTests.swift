@@ -1,0 +1,95 @@
+import Foundation
+import MediaStore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// Clips that this ffmpeg cannot decode are found before a rendering starts, all of them.
+@Suite(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
+struct UndecodableClipTests {
+    /// An HEIC photo of libheif's heif-enc: 64 by 36 pixels.
+    private static let photo = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures/media/still.heic")
+
+    /// ffmpeg before 6.1 knows no HEIC; a later one decodes this photo, which is one image.
+    private static let readsPhotos = {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["ffprobe", "-v", "quiet", photo.path]
+        try? process.run()
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    private let kit: FilmKit
+
+    init() throws { kit = try FilmKit() }
+
+    /// In their places: #1 a picture, #2 an HEIC photo, #3 a video, #4 sound alone, #5 no medium.
+    private func clips() async throws -> [ClipRecord] {
+        try FileManager.default.copyItem(at: Self.photo, to: URL(filePath: kit.home.file("b.heic")))
+        try await FilmKit.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=d=1", kit.home.file("d.wav")])
+        try Data("none".utf8).write(to: URL(filePath: kit.home.file("e.mp4")))
+        var clips = [
+            try await kit.still("a.png", "color=red:s=64x36"), kit.clip(kit.home.file("b.heic"), .image),
+            try await kit.video("c.mov", "color=red:s=64x36:r=30:d=0.3"), kit.clip(kit.home.file("d.wav")),
+            kit.clip(kit.home.file("e.mp4")),
+        ]
+        for index in clips.indices { clips[index].position = index }
+        return clips
+    }
+
+    @Test(.disabled(if: readsPhotos, "this ffmpeg decodes HEIC"))
+    func allAreNamedBeforeAnythingIsRendered() async throws {
+        let clips = try await clips()
+        let before = try kit.names
+        let hasBegun = Mutex(false)
+        let error = await #expect(throws: TapesError.self) {
+            try await kit.render(clips: clips) { _, _ in hasBegun.withLock { $0 = true } }
+        }
+        #expect(error?.code == .clipUndecodable && error?.path == clips[1].source)
+        let found = try #require(error?.underlying as? UndecodableClips)
+        #expect(found.checkedCount == 5)
+        #expect(found.clips.map(\.number) == [2, 4, 5])
+        #expect(found.clips.map(\.path) == [clips[1], clips[3], clips[4]].map { $0.source ?? [] })
+        #expect(found.clips.allSatisfy { !$0.detail.isEmpty && !$0.detail.contains("mediactl-render") })
+        #expect(!hasBegun.withLock { $0 })
+        #expect(try kit.names == before)
+        // The dry run says the same.
+        let checked = await #expect(throws: TapesError.self) {
+            try await TapeRendering(searchPath: FilmKit.searchPath).check(FilmKit.tape(), clips: clips)
+        }
+        #expect((checked?.underlying as? UndecodableClips)?.clips.map(\.number) == [2, 4, 5])
+        #expect(try kit.names == before)
+        // Without them there is a film.
+        let good = [clips[0], clips[2]]
+        try await TapeRendering(searchPath: FilmKit.searchPath).check(FilmKit.tape(), clips: good)
+        try await kit.render(clips: good)
+    }
+
+    /// The video of a live picture is played, so that its still need not be decoded.
+    @Test func theStillOfALivePictureIsNotNeeded() async throws {
+        let clips = try await clips()
+        var live = clips[1]
+        (live.kind, live.pairedSource) = (.live, clips[2].source)
+        #expect(try await kit.film(FilmKit.tape(), [live]).frameCount == 9)
+    }
+
+    /// Sound in a form that ffmpeg does not know, as some telephones record beside the usual one.
+    @Test func soundThatCannotBeDecoded() async throws {
+        var clip = try await kit.video("a.mov", "color=red:s=64x36:r=30:d=0.3", sound: "sine=440:d=0.3")
+        let url = URL(filePath: kit.home.file("a.mov"))
+        var bytes = try Data(contentsOf: url)
+        let name = try #require(bytes.range(of: Data("sowt".utf8)))
+        bytes.replaceSubrange(name, with: Data("zzzz".utf8))
+        try bytes.write(to: url)
+        let clips = [clip]
+        let error = await #expect(throws: TapesError.self) { try await kit.render(clips: clips) }
+        #expect((error?.underlying as? UndecodableClips)?.clips.map(\.number) == [1])
+        // What is not heard is not decoded.
+        clip.volume = 0
+        #expect(try await kit.film(FilmKit.tape(), [clip]).frameCount == 9)
+    }
+}
