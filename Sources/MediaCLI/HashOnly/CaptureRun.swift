@@ -155,7 +155,7 @@ struct CaptureItem: Sendable {
         state = State(outcome.record.state)
         isKnown = outcome.isKnown
         // Nothing was disclosed this time.
-        notices = isKnown ? [] : outcome.notices
+        notices = isKnown ? [] : outcome.notices.map(\.withoutLocation)
         error = state == .accepted ? nil : Self.diagnosis(of: outcome)
         if let reason = reasonToRetry, let id = record?.id.prefix(8) {
             let hint = "\(reason): mediactl hash-only retry \(id)\(needsResend ? " --resend" : "")"
@@ -274,6 +274,7 @@ extension JSONRenderer {
         ] + members + [
             "known": .bool(item.isKnown), "earlier_id": JSONValue(item.preview?.earlierID),
             "body": item.preview.map { .verbatim(String(decoding: $0.body.bytes, as: UTF8.self)) } ?? .null,
+            "location_candidates": PlaceChoice(item.preview)?.json ?? .null,
             "notices": notices(item.notices), "exit_code": exitCode(item.exitCode),
             "error": error(item.error),
         ]
