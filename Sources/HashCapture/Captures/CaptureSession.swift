@@ -428,8 +428,11 @@ public enum CaptureNotice: Sendable, Equatable {
     case coordinatesArePublic(decimals: Int)
     /// The location is known, but the profile does not support its coarse form.
     case coarseLocationLeftOut
-    /// The location is known, but there is no city or country near it.
+    /// The location is known, but there are too few places near it to determine its country.
     case placeUnknown
+    /// The location is known, but its country is uncertain, since a border is near. Empty where the places are not to be
+    /// disclosed, for example in a log.
+    case nearBorder([PlaceCandidate])
     /// A video's depth members are computed from its keyframes (M2).
     case depthFromKeyframes
     /// The media was not observed here.

@@ -48,10 +48,16 @@ extension CaptureInput {
         case .coordinates: notices.append(.coordinatesArePublic(decimals: level == .precise ? 4 : 1))
         case .place: break
         case nil where level == .coarse && facts.hasPlace:
-            notices.append(profile == .reference ? .coarseLocationLeftOut : .placeUnknown)
+            notices.append(profile == .reference ? .coarseLocationLeftOut : reasonForNoPlace)
         case nil: break
         }
         return notices
+    }
+
+    /// Why the table has no city and country for a known position.
+    private var reasonForNoPlace: CaptureNotice {
+        guard facts.country == nil, case .border(let candidates) = PlaceTable.find(facts) else { return .placeUnknown }
+        return .nearBorder(candidates)
     }
 }
 

@@ -3,9 +3,9 @@ internal import Foundation
 
 /// City and country of a position, from a table in the program (GeoNames, CC BY 4.0), without network access.
 ///
-/// The country is that of the nearest place with at least 1,000 inhabitants. The city is the nearest one of that
-/// country with at least 15,000 inhabitants, without quarters and suburbs of larger cities, which would be too precise.
-/// Close to a border the nearest place may be on the other side.
+/// The city is that of the nearest place of the country with at least 15,000 inhabitants, or the larger city that absorbs
+/// this place. The country is that of the nearest place, unless a foreign place is too near to be sure: the table has
+/// places, not borders. Rule and error rates: Sources/CPlaces/README.md.
 package enum PlaceTable {
     package struct Place: Sendable, Equatable {
         /// nil when no city is near enough.
@@ -14,34 +14,102 @@ package enum PlaceTable {
         package var country: String
     }
 
-    /// Maximum distance of the city, in kilometers.
-    static let cityRadius = 30.0
-    /// Maximum distance of the place that decides the country, in kilometers.
-    static let countryRadius = 100.0
-
-    /// The place of a position; nil when it is too far from every place, or invalid. Up to 30 km from the nearest
-    /// place, its country is returned; up to 100 km only if all places within 100 km are in one country, since such a
-    /// position may well be in another.
-    package static func place(latitude: Double, longitude: Double) -> Place? {
-        guard let position = GeoPosition(latitude: latitude, longitude: longitude), let grid = PlaceGrid() else {
-            return nil
-        }
-        var nearest: (distance: Double, country: Int)?
-        var countries = Set<Int>()
-        grid.forEachEntry(within: countryRadius, of: position) { entry, distance in
-            countries.insert(entry.country)
-            if distance < nearest?.distance ?? .infinity { nearest = (distance, entry.country) }
-        }
-        guard let nearest, nearest.distance <= cityRadius || countries.count == 1,
-            let country = grid.countryCode(nearest.country)
-        else { return nil }
-        var city: (distance: Double, name: Int)?
-        grid.forEachEntry(within: cityRadius, of: position) { entry, distance in
-            guard let name = entry.name, entry.country == nearest.country else { return }
-            if distance < city?.distance ?? .infinity { city = (distance, name) }
-        }
-        return Place(city: city.flatMap { grid.name(at: $0.name) }, country: country)
+    package enum Finding: Sendable, Equatable {
+        case place(Place)
+        /// The country is uncertain: the nearest place, and the nearest one of another country.
+        case border([PlaceCandidate])
+        /// Too few places nearby, a country of less than 1,000 people, or an invalid position.
+        case unknown
     }
+
+    /// Maximum distance of the nearest place, and of the place whose city is named, in kilometers.
+    static let placeRadius = 30.0
+    /// Maximum distance at which foreign places are looked for, in kilometers.
+    static let foreignRadius = 100.0
+
+    /// Finds the place of a position, or the reason why there is none. Reads some hundred to some thousand entries.
+    package static func find(latitude: Double, longitude: Double) -> Finding {
+        guard let position = GeoPosition(latitude: latitude, longitude: longitude), let grid = PlaceGrid() else {
+            return .unknown
+        }
+        return find(position, in: grid)
+    }
+
+    static func find(_ position: GeoPosition, in grid: PlaceGrid) -> Finding {
+        guard let nearest = grid.nearest(to: position, within: placeRadius, where: { _ in true }) else {
+            return .unknown
+        }
+        let country = nearest.entry.country
+        let foreign = grid.nearest(to: position, within: foreignRadius) { $0.country != country }
+        let city = city(of: country, position, in: grid)
+        guard isCertain(nearest, foreign, city, position, in: grid) else {
+            guard let foreign else { return .unknown }
+            return .border([nearest, foreign].compactMap { candidate($0, position, in: grid) })
+        }
+        guard grid.isNamed(country), let code = grid.countryCode(country) else { return .unknown }
+        return .place(Place(city: city, country: code))
+    }
+
+    /// Whether these letters are a country code: ISO 3166-1 alpha-2, and XK, which GeoNames uses for Kosovo.
+    package static func isCountryCode(_ text: String) -> Bool {
+        guard let grid = PlaceGrid() else { return false }
+        return grid.countryNumbers.contains { grid.countryCode($0) == text }
+    }
+
+    // MARK: Border
+
+    /// Whether the country of the nearest place is that of the position. The nearest foreign place must be three times as
+    /// far away. In the center of a place of the country it must be 3 km farther away: the border is then at least 1.5 km
+    /// away. Elsewhere it must be 12 km away, with 15 places of the country nearer than it; without any foreign place
+    /// within 100 km a city is enough.
+    private static func isCertain(
+        _ nearest: PlaceGrid.Neighbor,
+        _ foreign: PlaceGrid.Neighbor?,
+        _ city: String?,
+        _ position: GeoPosition,
+        in grid: PlaceGrid
+    ) -> Bool {
+        let country = nearest.entry.country
+        let foreignDistance = foreign?.distance ?? foreignRadius
+        guard foreignDistance >= 3 * nearest.distance else { return false }
+        if foreign == nil, city != nil { return true }
+        var (isInCenter, nearer) = (false, 0)
+        let radius = max(foreignDistance, PlaceGrid.maximumCenterRadius)
+        grid.forEachEntry(within: radius, of: position, where: { $0.country == country }) { entry, away in
+            if away <= entry.centerRadius { isInCenter = true }
+            if away < foreignDistance { nearer += 1 }
+        }
+        return isInCenter && foreignDistance >= nearest.distance + 3 || foreignDistance >= 12 && nearer >= 15
+    }
+
+    private static func candidate(
+        _ neighbor: PlaceGrid.Neighbor,
+        _ position: GeoPosition,
+        in grid: PlaceGrid
+    ) -> PlaceCandidate? {
+        grid.countryCode(neighbor.entry.country).map {
+            PlaceCandidate(
+                city: city(of: neighbor.entry.country, position, in: grid),
+                country: $0,
+                kilometers: neighbor.distance
+            )
+        }
+    }
+
+    private static func city(of country: Int, _ position: GeoPosition, in grid: PlaceGrid) -> String? {
+        let nearest = grid.nearest(to: position, within: placeRadius) { $0.name != nil && $0.country == country }
+        return nearest?.entry.name.flatMap { grid.name(at: $0) }
+    }
+}
+
+/// A place near a border.
+public struct PlaceCandidate: Sendable, Equatable {
+    /// City of the country near the position; nil when none is near enough.
+    public var city: String?
+    /// ISO 3166-1 alpha-2.
+    public var country: String
+    /// Distance of the nearest place of this country, in kilometers.
+    public var kilometers: Double
 }
 
 /// Reads the table in the program (Sources/CPlaces/README.md): places by cells of one degree. It is read in place, so
@@ -49,19 +117,26 @@ package enum PlaceTable {
 struct PlaceGrid {
     struct Entry {
         var country: Int
-        /// Offset of its name; nil for a place that only decides the country.
+        /// Offset of the name of its city: itself or the city that absorbs it. nil for a place that only counts for the
+        /// country.
         var name: Int?
+        /// Distance up to which a position is certainly inside the place, in kilometers.
+        var centerRadius: Double
     }
+
+    /// Largest `centerRadius` that the table can hold.
+    static let maximumCenterRadius = 15.5
 
     private static let rowCount = 180
     private static let columnCount = 360
-    private static let headerSize = 20
+    private static let headerSize = 24
     private static let entrySize = 8
 
     private let bytes: UnsafeRawBufferPointer
     private let entries: Int
     private let countries: Int
     private let names: Int
+    private let namedCountries: Int
 
     /// nil when the program's table is invalid, which a test rules out.
     init?() {
@@ -71,7 +146,7 @@ struct PlaceGrid {
 
     /// - Parameter bytes: Must live as long as this value.
     init?(_ bytes: UnsafeRawBufferPointer) {
-        guard bytes.count >= Self.headerSize, bytes.prefix(8).elementsEqual("PLACES1\0".utf8) else { return nil }
+        guard bytes.count >= Self.headerSize, bytes.prefix(8).elementsEqual("PLACES2\0".utf8) else { return nil }
         self.bytes = bytes
         entries = Self.headerSize + (Self.rowCount * Self.columnCount + 1) * 4
         func number(_ offset: Int) -> Int {
@@ -79,11 +154,35 @@ struct PlaceGrid {
         }
         countries = entries + number(8) * Self.entrySize
         names = countries + number(12) * 2
-        guard names + number(16) == bytes.count else { return nil }
+        namedCountries = number(16)
+        guard names + number(20) == bytes.count, namedCountries <= number(12) else { return nil }
     }
 
-    /// Calls `body` with each place within a radius, and with its distance, in kilometers.
-    func forEachEntry(within radius: Double, of position: GeoPosition, _ body: (Entry, _ distance: Double) -> Void) {
+    struct Neighbor {
+        var entry: Entry
+        /// Kilometers.
+        var distance: Double
+    }
+
+    /// The nearest place of a kind within `limit` kilometers. Usually it is found in the cells around the position.
+    func nearest(to position: GeoPosition, within limit: Double, where isWanted: (Entry) -> Bool) -> Neighbor? {
+        for radius in [10, PlaceTable.placeRadius, PlaceTable.foreignRadius] where radius <= limit {
+            var nearest: Neighbor?
+            forEachEntry(within: radius, of: position, where: isWanted) { entry, distance in
+                if distance < nearest?.distance ?? .infinity { nearest = Neighbor(entry: entry, distance: distance) }
+            }
+            if let nearest { return nearest }
+        }
+        return nil
+    }
+
+    /// Calls `body` with each place of a kind within a radius, and with its distance, in kilometers.
+    func forEachEntry(
+        within radius: Double,
+        of position: GeoPosition,
+        where isWanted: (Entry) -> Bool,
+        _ body: (Entry, _ distance: Double) -> Void
+    ) {
         let reach = radius / GeoPosition.earthRadius * 180 / .pi
         let rows = row(position.latitude - reach)...row(position.latitude + reach)
         // A circle around a pole covers every longitude; otherwise it is widest at this angle from its center's.
@@ -98,6 +197,8 @@ struct PlaceGrid {
                 // Wraps around at ±180°.
                 let wrapped = (column + 180 + Self.columnCount) % Self.columnCount
                 forEachEntry(row: row, column: wrapped) { entry, latitude, longitude in
+                    // Cheaper than the distance, and true for most.
+                    guard abs(latitude - position.latitude) <= reach, isWanted(entry) else { return }
                     let distance = position.kilometres(toLatitude: latitude, longitude: longitude)
                     if distance <= radius { body(entry, distance) }
                 }
@@ -114,14 +215,25 @@ struct PlaceGrid {
         for number in whole(cell, UInt32.self)..<max(whole(cell, UInt32.self), whole(cell + 4, UInt32.self)) {
             let start = entries + number * Self.entrySize
             guard start + Self.entrySize <= countries else { return }
-            let name = whole(start + 5, UInt16.self) | Int(bytes[start + 7]) << 16
+            let packed = whole(start + 5, UInt16.self) | Int(bytes[start + 7]) << 16
+            let name = packed & 0x7FFFF
             body(
-                Entry(country: Int(bytes[start + 4]), name: name == 0 ? nil : name),
+                Entry(
+                    country: Int(bytes[start + 4]),
+                    name: name == 0 ? nil : name,
+                    // 50 m for a place too small for a half kilometer.
+                    centerRadius: max(0.05, Double(packed >> 19) / 2)
+                ),
                 Double(row - 90) + (Double(whole(start, UInt16.self)) + 0.5) / 65_536,
                 Double(column - 180) + (Double(whole(start + 2, UInt16.self)) + 0.5) / 65_536
             )
         }
     }
+
+    var countryNumbers: Range<Int> { 0..<(names - countries) / 2 }
+
+    /// Whether a country is named: naming Pitcairn would be to name one of fifty people.
+    func isNamed(_ country: Int) -> Bool { country < namedCountries }
 
     func countryCode(_ number: Int) -> String? {
         let start = countries + number * 2

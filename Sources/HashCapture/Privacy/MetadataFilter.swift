@@ -101,9 +101,7 @@ package struct MetadataFilter: Sendable {
     private func place(of facts: CaptureFacts) -> CaptureMetadata.Location? {
         let city = facts.city.flatMap(ToldText.cleaned)
         if let country = facts.country { return Self.countryCode(country).map { .place(city: city, country: $0) } }
-        guard let latitude = facts.latitude, let longitude = facts.longitude,
-            let place = PlaceTable.place(latitude: latitude, longitude: longitude)
-        else { return nil }
+        guard case .place(let place) = PlaceTable.find(facts) else { return nil }
         return .place(city: city ?? place.city, country: place.country)
     }
 
@@ -122,6 +120,13 @@ package struct MetadataFilter: Sendable {
     /// The reference server's decimal parser is exact up to 15 digits (contract 2.1): 0.1 µm on the ground.
     private static func fifteenDigits(_ degrees: Double) -> Double {
         Double(String(format: "%.15g", degrees)) ?? degrees
+    }
+}
+
+extension PlaceTable {
+    static func find(_ facts: CaptureFacts) -> Finding {
+        guard let latitude = facts.latitude, let longitude = facts.longitude else { return .unknown }
+        return find(latitude: latitude, longitude: longitude)
     }
 }
 

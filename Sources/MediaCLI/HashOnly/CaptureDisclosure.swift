@@ -89,6 +89,7 @@ extension CaptureNotice {
         case .coordinatesArePublic: "coordinates_are_public"
         case .coarseLocationLeftOut: "coarse_location_left_out"
         case .placeUnknown: "place_unknown"
+        case .nearBorder: "near_border"
         case .depthFromKeyframes: "depth_from_keyframes"
         case .notObserved: "not_observed"
         case .clockDiffers: "clock_differs"
@@ -99,7 +100,7 @@ extension CaptureNotice {
     var isWarning: Bool {
         switch self {
         case .noDepth, .depthUnavailable, .recordedAsSuspicious, .captureTimeUnknown, .timeWithoutZone,
-            .optionsNotSent, .coordinatesArePublic, .clockDiffers:
+            .optionsNotSent, .coordinatesArePublic, .nearBorder, .clockDiffers:
             true
         default: false
         }
@@ -139,7 +140,10 @@ extension CaptureNotice {
             "the server publishes where it was taken, with \(Formats.count(decimals, "decimal")) of a degree"
         case .coarseLocationLeftOut:
             "the place is left out: this server takes no city and country; --coarse-coordinates tells one decimal"
-        case .placeUnknown: "the place is left out: no city or country is known near the position"
+        case .placeUnknown:
+            "location omitted: too few places near the position to determine the country; to submit it, specify --place "
+                + "CITY,CC"
+        case .nearBorder(let candidates): PlaceChoice(candidates).words
         case .depthFromKeyframes: "the depth of the video is computed from its keyframes"
         case .notObserved: "the file was not seen here: its digest is proven as it was given, and no copy is kept"
         case .clockDiffers(let seconds):

@@ -158,7 +158,7 @@ struct CaptureItem: Sendable {
         isKnown = outcome.isKnown
         timeSource = outcome.timeSource
         // Nothing was disclosed this time; only that is said.
-        notices = outcome.notices.filter { !isKnown || $0.isAboutEarlierSubmission }
+        notices = outcome.notices.filter { !isKnown || $0.isAboutEarlierSubmission }.map(\.withoutLocation)
         error = state == .accepted ? nil : Self.diagnosis(of: outcome)
         if let reason = reasonToRetry, let id = record?.id.prefix(8) {
             let hint = "\(reason): mediactl hash-only retry \(id)\(needsResend ? " --resend" : "")"
@@ -279,6 +279,7 @@ extension JSONRenderer {
             "known": .bool(item.isKnown), "time_source": JSONValue(item.timeSource?.rawValue),
             "earlier_id": JSONValue(item.preview?.earlierID),
             "body": item.preview.map { .verbatim(String(decoding: $0.body.bytes, as: UTF8.self)) } ?? .null,
+            "location_candidates": PlaceChoice(item.preview)?.json ?? .null,
             "notices": notices(item.notices), "exit_code": exitCode(item.exitCode),
             "error": error(item.error),
         ]

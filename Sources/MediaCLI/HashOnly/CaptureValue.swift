@@ -53,7 +53,7 @@ enum CaptureValue {
         return (latitude, longitude)
     }
 
-    /// `Berlin,DE`, or a country alone.
+    /// `Berlin,DE`, or a country alone. The city is free text, since the table has no small towns; the country must exist.
     static func place(_ text: String) throws(InvalidValue) -> (city: String?, country: String) {
         let comma = text.lastIndex(of: ",")
         let city = comma.map { text[..<$0].trimmingCharacters(in: .whitespaces) }
@@ -63,6 +63,12 @@ enum CaptureValue {
             throw InvalidValue(
                 rule: "does not end with a country",
                 hint: "countries are two capital letters (ISO 3166-1), for example \"Berlin,DE\" or DE"
+            )
+        }
+        guard PlaceTable.isCountryCode(country) else {
+            throw InvalidValue(
+                rule: "does not end with a valid country code",
+                hint: "use ISO 3166-1 alpha-2, for example GB for the United Kingdom"
             )
         }
         if let city, !city.isEmpty {

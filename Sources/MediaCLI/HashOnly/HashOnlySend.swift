@@ -217,7 +217,7 @@ struct CaptureFactOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "City and country for the level coarse, in place of those found near the position.",
+            "City and country for the level coarse (default: found from the position, except near a border).",
             valueName: "city,cc"
         )
     )

@@ -115,7 +115,12 @@ import Testing
             CaptureNotice.noDepth, .depthUnavailable, .recordedAsSuspicious, .labelledByServer,
             .capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4), .coarseLocationLeftOut,
             .captureTimeUnknown, .timeWithoutZone, .optionsNotSent(CaptureNotice.Option.allCases),
-            .placeUnknown, .depthFromKeyframes, .notObserved, .clockDiffers(seconds: -61),
+            .placeUnknown, .nearBorder([]),
+            .nearBorder([
+                PlaceCandidate(city: "Detroit", country: "US", kilometers: 2),
+                PlaceCandidate(city: nil, country: "CA", kilometers: 2.3),
+            ]),
+            .depthFromKeyframes, .notObserved, .clockDiffers(seconds: -61),
         ]
     )
     func noticesAreSentencesWithACode(notice: CaptureNotice) {

@@ -119,14 +119,16 @@ import Testing
 
     @Test(arguments: [
         ("Berlin,DE", "Berlin", "DE"), ("DE", nil, "DE"), ("Washington, D.C.,US", "Washington, D.C.", "US"),
-        ("Köln, DE", "Köln", "DE"),
+        ("Köln, DE", "Köln", "DE"), ("a hamlet that no table has,PN", "a hamlet that no table has", "PN"),
     ])
     func places(text: String, city: String?, country: String) throws {
         let place = try CaptureValue.place(text)
         #expect(place.city == city && place.country == country)
     }
 
-    @Test(arguments: ["", "Berlin", "Berlin,Germany", "Berlin,de", ",DE", "A\nB,DE", "A\tB,DE", "\u{1b}[31mA,DE"])
+    @Test(arguments: [
+        "", "Berlin", "Berlin,Germany", "Berlin,de", ",DE", "A\nB,DE", "A\tB,DE", "\u{1b}[31mA,DE", "London,UK", "ZZ",
+    ])
     func otherPlacesAreRefused(text: String) {
         #expect(throws: InvalidValue.self) { try CaptureValue.place(text) }
     }

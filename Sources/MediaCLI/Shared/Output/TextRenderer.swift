@@ -34,6 +34,9 @@ enum Formats {
         return decimal(value, digits: digits) + " " + unit
     }
 
+    /// `2.3 km`.
+    static func kilometers(_ value: Double) -> String { decimal(value, digits: 1) + " km" }
+
     /// Rounded half up, independent of the locale.
     private static func decimal(_ value: Double, digits: Int) -> String {
         let scale = digits == 0 ? 1 : digits == 1 ? 10 : 100
