@@ -234,7 +234,10 @@ struct TapeExportRun: Sendable {
             say(target, length: length)
             return nil
         }
-        let rendering = TapeRendering(searchPath: console.context.environment["PATH"] ?? "")
+        let rendering = TapeRendering(
+            searchPath: console.context.environment["PATH"] ?? "",
+            directory: session.directory
+        )
         let display = display
         try await display.during {
             try await console.context.interruption.cancelling {
