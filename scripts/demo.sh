@@ -159,7 +159,7 @@ say "Clips are added to a tape, and the tape gets an album: a folder of symbolic
 export MEDIACTL_ALBUMS_FOLDER_ROOT=$work/Albums
 mediactl tapes create Evening
 mediactl tapes add Evening "$clip" "$picture" --no-input
-mediactl tapes move Evening "#2" --to 0
+mediactl tapes move Evening 2 --position 1
 mediactl tapes show Evening
 ls -l "$work/Albums/Tapes – Evening"
 [ -L "$work/Albums/Tapes – Evening/0001-$clip" ] || fail "the album does not show the clip"

@@ -120,7 +120,7 @@ public struct DataDirectory: Sendable {
         return name == lockDirectoryName || Part(rawValue: name) != nil || prefixes.contains(where: name.hasPrefix)
     }
 
-    private static let lockDirectoryName = "locks"
+    static let lockDirectoryName = "locks"
 
     package static let notADirectory = "not a directory"
 

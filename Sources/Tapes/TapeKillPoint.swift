@@ -28,6 +28,14 @@ enum TapeKillPoint: String, CaseIterable, KillPlace {
     case linksMade
     /// Folder library: the manifest contains all links.
     case manifestRewritten
+    /// Folder library: the manifest has the old and the new names of the links, none is renamed.
+    case renamesPlanned
+    /// Folder library: a link whose new name is still taken has its temporary name.
+    case linkParked
+    /// Folder library: the first link has its new name.
+    case linkRenamed
+    /// Folder library: all links have their new names, the manifest still has the old ones as well.
+    case linksRenamed
     /// Folder library: the playlist is written.
     case playlistWritten
     /// The tape is deleted, its tombstone is stored, the album exists.

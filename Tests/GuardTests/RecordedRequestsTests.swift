@@ -51,7 +51,8 @@ import Testing
         for line in [
             "tapes library init --api-key-file library-key.txt", "tapes library status", "tapes create Sea",
             "tapes add Sea first.mp4 Pictures/one.jpg", "tapes insert Sea second.mp4 --at 0", "tapes album show Sea",
-            "tapes rename Sea Ocean", "tapes reconcile --verify", "tapes remove Ocean #1", "tapes album unlink Ocean",
+            "tapes rename Sea Ocean", "tapes reconcile --verify", "tapes remove Ocean #1 --yes",
+            "tapes album unlink Ocean",
             "tapes delete Ocean --yes", "logout --server \(address)",
         ] {
             let result = try await ChildProcess.run(

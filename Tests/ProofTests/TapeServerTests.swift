@@ -107,7 +107,7 @@ import Testing
         try await bench.succeed("rename", "summer", "autumn")
         try await bench.succeed("list")
         try await bench.succeed("show", "autumn")
-        try await bench.succeed("remove", "autumn", "#1")
+        try await bench.succeed("remove", "autumn", "#1", "--yes")
         try await bench.succeed("delete", "autumn", "--yes")
         let report = try await server.report()
         #expect(report.requests.map(\.line) == [])

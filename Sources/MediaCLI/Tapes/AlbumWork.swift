@@ -54,23 +54,26 @@ struct AlbumWarning: Sendable, Equatable {
     var hint: String?
 
     /// nil if there is nothing to warn about. `saved` is what is safe in any case, for example `3 clips`; `count` is its
-    /// number. `outcome` is nil if a signal ended the work.
-    init?(saved: String, count: Int, _ outcome: AlbumOutcome?) {
+    /// number. `outcome` is nil if a signal ended the work. `isOrder`: only the order of the album was to be updated, which
+    /// no later attempt does by itself.
+    init?(saved: String, count: Int, _ outcome: AlbumOutcome?, isOrder: Bool = false) {
         let waits = "\(saved) saved; \(count == 1 ? "its" : "their") album was not updated"
+        let repair = "mediactl tapes repair updates the album"
         guard let outcome else {
-            text = waits + " (interrupted) - will retry"
+            text = waits + (isOrder ? " (interrupted)" : " (interrupted) - will retry")
+            hint = isOrder ? repair : nil
             return
         }
         var parts: [String] = []
         if outcome.state == .pending || outcome.state == .partly {
             let reason = Self.words(for: outcome)
             parts.append(
-                outcome.state == .partly && outcome.pendingClips > 0
+                outcome.state == .partly && outcome.pendingClips > 0 && !isOrder
                     ? "\(saved) saved; \(Formats.count(outcome.pendingClips, "clip")) "
                         + "\(outcome.pendingClips == 1 ? "is" : "are") not in the album (\(reason))"
                     : waits + " (\(reason))"
             )
-            if let prospect = outcome.reason?.prospect { parts[0] += " - " + prospect }
+            if !isOrder, let prospect = outcome.reason?.prospect { parts[0] += " - " + prospect }
         } else if !outcome.missingPermissions.isEmpty {
             parts.append("access to the library is limited: \(Self.list(outcome.missingPermissions)) missing")
         }
@@ -83,6 +86,7 @@ struct AlbumWarning: Sendable, Equatable {
         guard !parts.isEmpty else { return nil }
         text = parts.joined(separator: "; ")
         hint = outcome.state == .pending || outcome.state == .partly ? outcome.reason?.hint : nil
+        if isOrder, hint == nil { hint = repair }
     }
 
     private static func words(for outcome: AlbumOutcome) -> String {

@@ -20,7 +20,7 @@ extension JSONRenderer {
     static func clip(_ clip: ClipRecord) -> JSONObject {
         [
             "clip_id": .string(clip.id), "tape_id": .string(clip.tapeID), "position": JSONValue(clip.position),
-            "kind": .string(clip.kind.rawValue), "path": path(clip.source),
+            "number": JSONValue(clip.number), "kind": .string(clip.kind.rawValue), "path": path(clip.source),
             "path_base64": pathBase64(clip.source), "paired_path": path(clip.pairedSource),
             "paired_path_base64": pathBase64(clip.pairedSource), "size_bytes": JSONValue(clip.size),
             "checksum_sha1": JSONValue(clip.sha1), "checksum_sha256": JSONValue(clip.sha256),
@@ -33,6 +33,11 @@ extension JSONRenderer {
             "next_attempt_at": time(clip.nextAttemptAt),
         ]
     }
+}
+
+extension ClipRecord {
+    /// Position as users count: the first clip is 1.
+    var number: Int { position + 1 }
 }
 
 /// The text of `tapes` on standard output. Failures go to standard error.

@@ -47,9 +47,9 @@ protocol TapeAddingCommand: ContextCommand {
 }
 
 extension TapeAddingCommand {
-    func validate() throws {
-        try input.check(files, isStandardInputTaken: connection.key.apiKeyStdin)
-    }
+    func validate() throws { try checkInput() }
+
+    func checkInput() throws { try input.check(files, isStandardInputTaken: connection.key.apiKeyStdin) }
 
     /// `position` is the number of clips before the new ones; nil adds them at the end.
     ///
@@ -130,7 +130,9 @@ struct TapeInputOptions: ParsableArguments {
 }
 
 struct TapeAddingOptions: ParsableArguments {
-    @Flag(help: "Leave the album alone this time; the clips wait for the next add or for tapes reconcile.")
+    @Flag(
+        help: "Do not link the clips into the album now; the next add or tapes reconcile does. The playlist lists them."
+    )
     var noAlbum = false
 
     @Flag(help: "End with 3 when clips were saved and their album was not brought up to date.")
@@ -225,6 +227,13 @@ struct TapeAdditionRun: Sendable {
             } catch {
                 failure = error
             }
+        }
+        // Positions of other clips, and the playlist, change in any case.
+        if options.noAlbum, !kept.isEmpty {
+            let order = try await session.rearrange(tape)
+            console.warn(
+                AlbumWarning(saved: Formats.count(kept.count, "clip"), count: kept.count, order, isOrder: true)
+            )
         }
         if failure == nil, !options.noChecksum {
             try await session.checksum(kept, showing: display)
@@ -331,6 +340,7 @@ extension JSONRenderer {
         return [
             "path": path(item.path), "path_base64": pathBase64(item.path), "state": .string(item.state.rawValue),
             "clip_id": isKept ? JSONValue(clip?.id) : .null, "position": isKept ? JSONValue(clip?.position) : .null,
+            "number": isKept ? JSONValue(clip?.number) : .null,
             "kind": JSONValue(clip?.kind.rawValue), "duration_ms": JSONValue(clip?.durationMilliseconds),
             "association": isKept ? JSONValue(clip?.association.rawValue) : .null,
             "reason": isKept ? JSONValue(clip?.reason?.rawValue) : .null, "exit_code": exitCode(item.exitCode),

@@ -7,20 +7,21 @@ struct TapesCommand: ParsableCommand {
         abstract: "Arrange clips into tapes, each with its album in a photo library.",
         discussion: """
             A tape is a list of clips in your order. Its album shows up in your pictures as a folder of links, or in an \
-            Immich server; no original is copied, moved or changed. What an album lacks is made up for by the next add, \
+            Immich server; no original is copied, moved or changed. Missing clips are added to the album by the next add, \
             or by mediactl tapes reconcile --apply.
 
             Examples:
               mediactl tapes create Summer
               mediactl tapes add Summer beach.mp4 sunset.jpg
               mediactl tapes show Summer
-              mediactl tapes move Summer "#2" --to 0
+              mediactl tapes move Summer 2 --position 1
               mediactl tapes export Summer -o summer.m3u8
             """,
         subcommands: [
             TapesCreate.self, TapesList.self, TapesShow.self, TapesRename.self, TapesDuplicate.self, TapesDelete.self,
             TapesAdd.self, TapesInsert.self, TapesRemove.self, TapesMove.self, TapesSet.self, TapesRelink.self,
-            TapesExport.self, TapesReconcile.self, TapesAlbum.self, TapesLibrary.self,
+            TapesExport.self, TapesReconcile.self, TapesVerify.self, TapesRepair.self, TapesAlbum.self,
+            TapesLibrary.self,
         ]
     )
 }
@@ -32,7 +33,7 @@ enum TapeHelp {
         valueName: "tape"
     )
     static let clip = ArgumentHelp(
-        "A clip: its id, the first 4 characters of it or more, or #N, its place from 1.",
+        "Clip: its number (first is 1), file name, ID or the first 4 or more characters of its ID.",
         valueName: "clip"
     )
 }

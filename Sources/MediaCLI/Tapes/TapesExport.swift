@@ -254,7 +254,10 @@ struct TapeExportRun: Sendable {
     ) async throws -> AlbumOutcome? {
         guard let target else { throw Diagnosis.usage("a video needs a place: --output FILE") }
         let length = TapeRendering.milliseconds(of: tape, clips: clips)
-        let rendering = TapeRendering(searchPath: console.context.environment["PATH"] ?? "")
+        let rendering = TapeRendering(
+            searchPath: console.context.environment["PATH"] ?? "",
+            directory: session.directory
+        )
         guard !isDryRun else {
             try await console.context.interruption.cancelling { try await rendering.check(tape, clips: clips) }
             say(target, length: length)

@@ -6,11 +6,10 @@ struct TapesInsert: TapeAddingCommand {
         commandName: "insert",
         abstract: "Add pictures and videos between the clips of a tape.",
         discussion: """
-            As tapes add, which has the details. The album shows what is in the tape, not the order: that is in the \
-            playlist beside the links, and in exports.
+            Like tapes add, which has the details. The links and the playlist in the album are renumbered.
 
             Example:
-              mediactl tapes insert Summer --at 0 title.jpg
+              mediactl tapes insert Summer --position 1 title.jpg
             """
     )
 
@@ -20,18 +19,22 @@ struct TapesInsert: TapeAddingCommand {
     @Argument(help: ArgumentHelp("Pictures and videos.", valueName: "file"), completion: .file())
     var files: [String] = []
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("How many clips stay before them: 0 is the beginning.", valueName: "n")
-    )
-    var at: Int
+    @OptionGroup var place: ClipPositionOption
+
+    @Option(parsing: .unconditional, help: .hidden)
+    var at: Int?
 
     @OptionGroup(title: "Which files") var input: TapeInputOptions
     @OptionGroup(title: "Adding options") var adding: TapeAddingOptions
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
+    func validate() throws {
+        try place.check(old: "--at", at)
+        try checkInput()
+    }
+
     func run(in console: Console) async throws -> ExitCode {
-        try await add(at: at, in: console)
+        try await add(at: place.index(old: "--at", at, console), in: console)
     }
 }

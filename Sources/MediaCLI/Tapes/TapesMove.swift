@@ -7,11 +7,11 @@ struct TapesMove: ContextCommand {
     static let schema = "mediactl.tapes-move/1"
     static let configuration = CommandConfiguration(
         commandName: "move",
-        abstract: "Move a clip to another place in its tape.",
+        abstract: "Move a clip to another position in its tape.",
         discussion: """
             Examples:
-              mediactl tapes move Summer "#3" --to 0
-              mediactl tapes move Summer 81d2c0aa --to 5
+              mediactl tapes move Summer 3 --position 1
+              mediactl tapes move Summer sunset.jpg --position 6
             """
     )
 
@@ -21,11 +21,10 @@ struct TapesMove: ContextCommand {
     @Argument(help: TapeHelp.clip)
     var clip: String
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("How many clips then stand before it: 0 makes it the first.", valueName: "n")
-    )
-    var to: Int
+    @OptionGroup var place: ClipPositionOption
+
+    @Option(parsing: .unconditional, help: .hidden)
+    var to: Int?
 
     @Flag(name: .dryRun, help: "Show what would be moved, without moving it.")
     var dryRun = false
@@ -33,10 +32,13 @@ struct TapesMove: ContextCommand {
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
+    func validate() throws { try place.check(old: "--to", to) }
+
     func run(in console: Console) async throws -> ExitCode {
+        let to = place.index(old: "--to", to, console)
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
-        let clip = try session.editor.clip(named: clip, of: tape)
+        let clip = try session.clip(clip, of: tape)
         let service = dryRun ? nil : try await session.service(connection.key)
         try console.requireOutput()
         return try await console.context.interruption.handling({ _ in }) {
@@ -45,21 +47,22 @@ struct TapesMove: ContextCommand {
             let name = TextRenderer.name(of: clip)
             console.text([
                 dryRun
-                    ? "\(name): would be clip \(position + 1)"
-                    : "\(console.outputStyle.green("moved")) \(name), which is clip \(position + 1) now"
+                    ? "\(name): would be moved to position \(position + 1)"
+                    : "\(console.outputStyle.green("moved")) \(name), now at position \(position + 1)"
             ])
             var outcome: AlbumOutcome?
             if let service {
                 let display = RunDisplay<TapeReading>(console, writesRecords: false)
                 outcome = try await AlbumWork(console: console, service: service, display: display)
                     .run { (service) async throws(TapesError) in try await service.rearrange(tape.id) }
-                console.warn(AlbumWarning(saved: "the order is", count: 1, outcome))
+                console.warn(AlbumWarning(saved: "the order is", count: 1, outcome, isOrder: true))
             }
             let code = console.exitCode(.success)
             console.summary(
                 [
                     "tape_id": .string(tape.id), "clip_id": .string(clip.id), "position": JSONValue(position),
-                    "previous_position": JSONValue(clip.position),
+                    "number": JSONValue(position + 1), "previous_position": JSONValue(clip.position),
+                    "previous_number": JSONValue(clip.number),
                 ] + JSONRenderer.album(outcome) + [
                     "dry_run": .bool(dryRun), "exit_code": JSONRenderer.exitCode(code),
                 ]

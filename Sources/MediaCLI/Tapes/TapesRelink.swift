@@ -56,7 +56,21 @@ struct TapesRelink: ContextCommand {
                 TextRenderer.relinked(result, isDryRun: dryRun, style: console.outputStyle)
             )
         }
+        if !dryRun { try await rearrange(results, session) }
         return finish(results, console)
+    }
+
+    /// The playlists list the new places until the albums have links to them.
+    private func rearrange(_ results: [RelinkResult], _ session: TapesSession) async throws {
+        var seen: Set<String> = []
+        for result in results {
+            guard case .found = result.state, seen.insert(result.clip.tapeID).inserted,
+                let tape = try session.store.tape(result.clip.tapeID)
+            else { continue }
+            session.console.warn(
+                AlbumWarning(saved: "the change is", count: 1, try await session.rearrange(tape), isOrder: true)
+            )
+        }
     }
 
     /// - Throws: `Diagnosis` (usage) for a path that is not a directory: a typo must not look like lost originals.
@@ -105,7 +119,8 @@ extension JSONRenderer {
             }
         return [
             "clip_id": .string(result.clip.id), "tape_id": .string(result.clip.tapeID),
-            "position": JSONValue(result.clip.position), "state": .string(state),
+            "position": JSONValue(result.clip.position), "number": JSONValue(result.clip.number),
+            "state": .string(state),
             "path": path(result.clip.source), "path_base64": pathBase64(result.clip.source),
             "found": path(found), "found_base64": pathBase64(found),
         ]

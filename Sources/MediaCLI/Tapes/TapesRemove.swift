@@ -7,13 +7,14 @@ struct TapesRemove: ContextCommand {
     static let schema = "mediactl.tapes-remove/1"
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Take clips out of a tape. Originals stay, and so does what is in the album.",
+        abstract: "Remove clips from a tape. Originals stay, and so do their links in the album.",
         discussion: """
-            With features.deleteAssociatedAlbum the album loses them too, unless another clip of the tape needs them.
+            Links that stay are numbered after the last clip, and are not in the playlist. With \
+            features.deleteAssociatedAlbum they are removed too, unless another clip of the tape has the same original.
 
             Examples:
-              mediactl tapes remove Summer "#3"
-              mediactl tapes remove Summer 81d2c0aa 5e77
+              mediactl tapes remove Summer 3
+              mediactl tapes remove Summer sunset.jpg 81d2c0aa --yes
             """
     )
 
@@ -22,6 +23,9 @@ struct TapesRemove: ContextCommand {
 
     @Argument(help: TapeHelp.clip)
     var clips: [String]
+
+    @Flag(name: .shortAndLong, help: "Remove without confirmation.")
+    var yes = false
 
     @Flag(name: .dryRun, help: "Show what would be removed, without removing it.")
     var dryRun = false
@@ -32,38 +36,58 @@ struct TapesRemove: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
-        let named = try clips.map { try session.editor.clip(named: $0, of: tape) }.uniqued { $0.id }
+        let named = try clips.map { try session.clip($0, of: tape) }.uniqued { $0.id }
+        let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
+        let question = named.count == 1 ? "Remove it?" : "Remove them?"
+        if !dryRun { try confirmation.requireSomebody(for: question) }
         let callsLibrary = session.settings.settings.deleteAssociatedAlbum.value && !dryRun
         let service = callsLibrary ? try await session.service(connection.key) : try session.localService()
         try console.requireOutput()
+        let isConfirmed = dryRun ? true : try await confirmation.ask(lines(tape, named), question, on: console)
         return try await console.context.interruption.handling({ _ in }) {
-            guard !dryRun else { return finish(tape, named, nil, console) }
+            guard !dryRun else { return finish(tape, named, .planned, nil, console) }
+            guard isConfirmed, console.mayGoOn else { return finish(tape, named, .declined, nil, console) }
             // Not interruptible, since it is short, and the album would otherwise be out of step with the tape.
             let (removed, outcome) = try await service.removeClips(named.map(\.id), of: tape.id)
-            return finish(tape, removed, outcome, console)
+            return finish(tape, removed, .removed, outcome, console)
         }
+    }
+
+    private enum State: String {
+        case removed, planned, declined
+    }
+
+    private func lines(_ tape: TapeRecord, _ clips: [ClipRecord]) -> [String] {
+        ["This removes \(Formats.count(clips.count, "clip")) from the tape \(ErrorCatalogue.quoted(tape.title)):"]
+            + clips.prefix(20).map { "  \($0.number)  \(TextRenderer.name(of: $0))" }
+            + (clips.count > 20 ? ["  and \(clips.count - 20) more"] : []) + ["Every original stays where it is."]
     }
 
     private func finish(
         _ tape: TapeRecord,
-        _ removed: [ClipRecord],
+        _ clips: [ClipRecord],
+        _ state: State,
         _ outcome: AlbumOutcome?,
         _ console: Console
     ) -> ExitCode {
-        for clip in removed {
+        for clip in clips {
             let name = TextRenderer.name(of: clip)
-            console.result(
-                JSONRenderer.clip(clip),
-                [dryRun ? "\(name): would be removed" : "\(console.outputStyle.green("removed")) \(name)"]
-            )
+            let line =
+                switch state {
+                case .removed: "\(console.outputStyle.green("removed")) \(name)"
+                case .planned: "\(name): would be removed"
+                case .declined: "\(name): not removed"
+                }
+            console.result(JSONRenderer.clip(clip) + ["state": .string(state.rawValue)], [line])
         }
         if outcome?.isComplete == false {
-            console.warn(AlbumWarning(saved: "the change is", count: 1, outcome))
+            console.warn(AlbumWarning(saved: "the change is", count: 1, outcome, isOrder: true))
         }
-        let code = console.exitCode(.success)
+        let code = console.exitCode(state == .declined ? .failure : .success)
         console.summary(
             [
-                "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(removed.count),
+                "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(clips.count),
+                "removed": JSONValue(state == .removed ? clips.count : 0),
             ] + JSONRenderer.album(outcome) + [
                 "dry_run": .bool(dryRun)
             ] + console.ending(code)

@@ -42,7 +42,25 @@ struct TapesSession: Sendable {
         try editor.tape(named: String(decoding: RawArguments.bytes(of: name), as: UTF8.self))
     }
 
+    /// The clip of a tape with this number, file name, ID or ID prefix.
+    func clip(_ name: String, of tape: TapeRecord) throws(TapesError) -> ClipRecord {
+        try editor.clip(named: RawArguments.bytes(of: name), of: tape)
+    }
+
     // MARK: Albums
+
+    /// Makes the folder of an album show a changed tape. A server has no order: it is not contacted, and the outcome is
+    /// `.skipped`. Returns nil if a signal ended it.
+    ///
+    /// - Throws: `TapesError` if the store cannot be used.
+    func rearrange(_ tape: TapeRecord) async throws -> AlbumOutcome? {
+        guard settings.settings.albumsEnabled.value, settings.settings.albumsLibrary.value == .folder else {
+            return .skipped
+        }
+        let display = RunDisplay<TapeReading>(console, writesRecords: false)
+        return try await AlbumWork(console: console, service: try localService(), display: display)
+            .run { (service) async throws(TapesError) in try await service.rearrange(tape.id) }
+    }
 
     /// The albums of the configured library, for local work: no key is searched for.
     ///

@@ -13,8 +13,8 @@ struct TapesSet: ContextCommand {
 
             Examples:
               mediactl tapes set Summer --orientation landscape --transition crossfade
-              mediactl tapes set Summer --clip "#1" --trim-start 1.5 --rotate 90
-              mediactl tapes set Summer --clip "#2" --image-duration 6s --scale tape
+              mediactl tapes set Summer --clip 1 --trim-start 1.5 --rotate 90
+              mediactl tapes set Summer --clip 2 --image-duration 6s --scale tape
             """
     )
 
@@ -50,7 +50,7 @@ struct TapesSet: ContextCommand {
         let clipChange = try ofClips.change(scale: scale)
         let session = try await TapesSession.open(console, global, connection)
         var tape = try session.tape(tape)
-        let named = try clips.map { try session.editor.clip(named: $0, of: tape) }
+        let named = try clips.map { try session.clip($0, of: tape) }
         try console.requireOutput()
         var changed: [ClipRecord] = []
         if !dryRun {
@@ -59,15 +59,21 @@ struct TapesSet: ContextCommand {
                 tape = try session.editor.set(tapeChange, on: tape)
             }
         }
+        var outcome: AlbumOutcome? = .skipped
+        if !changed.isEmpty { outcome = try await session.rearrange(tape) }
         for clip in dryRun ? named : changed {
             console.record(.item, JSONRenderer.clip(clip))
         }
         let what = clips.isEmpty ? ErrorCatalogue.quoted(tape.title) : Formats.count(named.count, "clip")
         console.text([dryRun ? "\(what) would be changed" : "\(console.outputStyle.green("changed")) \(what)"])
+        console.warn(AlbumWarning(saved: "the change is", count: 1, outcome, isOrder: true))
+        let code = console.exitCode(.success)
         console.summary(
-            JSONRenderer.tape(tape) + ["items": JSONValue(named.count), "dry_run": .bool(dryRun), "exit_code": 0]
+            JSONRenderer.tape(tape) + [
+                "items": JSONValue(named.count), "dry_run": .bool(dryRun), "exit_code": JSONRenderer.exitCode(code),
+            ]
         )
-        return .success
+        return code
     }
 }
 

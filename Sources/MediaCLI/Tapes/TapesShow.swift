@@ -10,9 +10,10 @@ struct TapesShow: ContextCommand {
     static let schema = "mediactl.tapes-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show a tape, its album and its clips. Asks no library.",
+        abstract: "Show a tape, its album and its clips. Contacts no server.",
         discussion: """
-            Originals that are not there now are shown as offline; they stay in the tape.
+            Originals that are not found now are shown as offline; they stay in the tape. Links that were deleted from the \
+            album, or renamed, are shown as missing.
 
             Examples:
               mediactl tapes show Summer
@@ -33,14 +34,19 @@ struct TapesShow: ContextCommand {
         for clip in view.clips {
             console.record(
                 .item,
-                JSONRenderer.clip(clip) + ["offline": .bool(view.offline.contains(clip.id))]
+                JSONRenderer.clip(clip) + [
+                    "offline": .bool(view.offline.contains(clip.id)),
+                    "link_state": JSONValue(view.linkState(of: clip)?.rawValue),
+                ]
             )
         }
         console.text(
             TextRenderer.tape(view, now: console.context.now(), width: console.outputWidth, style: console.outputStyle)
         )
+        if let note = view.note { console.note(note) }
         console.summary(
             JSONRenderer.tape(tape) + JSONRenderer.link(view.link) + [
+                "album_found": JSONValue(view.isAlbumFound),
                 "items": JSONValue(view.clips.count), "duration_ms": JSONValue(view.milliseconds), "exit_code": 0,
             ]
         )
@@ -56,8 +62,18 @@ struct TapeView: Sendable {
     var link: AlbumLink?
     /// IDs of the clips whose originals cannot be found now (rule R14).
     var offline: Set<String>
+    /// What differs in the folder of its album; nil if that cannot be read, or is on a server.
+    var findings: [AlbumFinding]?
 
-    /// Reads a tape, and checks for its originals.
+    /// The link of a clip in the folder of the album.
+    enum LinkState: String {
+        case present
+        case missing
+        /// Something else has its name.
+        case replaced
+    }
+
+    /// Reads a tape, and checks for its originals and their links.
     ///
     /// - Throws: `StoreError`, `TapesError`.
     init(_ tape: TapeRecord, session: TapesSession, service: AlbumService) async throws {
@@ -66,6 +82,34 @@ struct TapeView: Sendable {
         self.clips = clips
         link = try service.knownLink(of: tape.id)
         offline = await BlockingWork.run { Set(clips.filter { !$0.isThere }.map(\.id)) }
+        let isFolder = service.library.kind == "folder"
+        findings = isFolder ? try await service.look(at: tape, clips) : nil
+    }
+
+    /// nil without an album, or if it could not be read.
+    var isAlbumFound: Bool? { findings.map { !$0.contains { $0.kind == .albumMissing } } }
+
+    /// nil if the clip should have no link, or it is not known.
+    func linkState(of clip: ClipRecord) -> LinkState? {
+        guard clip.association == .linked, isAlbumFound == true, let findings else { return nil }
+        // An original that occurs twice has one link.
+        switch findings.first(where: { $0.clip?.source == clip.source })?.kind {
+        case .linkMissing: return .missing
+        case .linkReplaced: return .replaced
+        default: return .present
+        }
+    }
+
+    /// What was changed by hand.
+    var note: String? {
+        guard let findings, !findings.isEmpty else { return nil }
+        let id = TextRenderer.brief(tape.id)
+        guard isAlbumFound == true else {
+            return "the album is not at its last known place; to search for it: mediactl tapes verify \(id)"
+        }
+        let links =
+            "\(Formats.count(findings.count, "link")) \(findings.count == 1 ? "is" : "are") missing from the album"
+        return "\(links); to restore: mediactl tapes repair \(id)"
     }
 
     /// The total length; nil if that of a clip is unknown.
@@ -118,7 +162,8 @@ extension TextRenderer {
         table.rows = view.clips.map { clip in
             [
                 "\(clip.position + 1)", brief(clip.id), words(for: clip.kind),
-                clip.shownMilliseconds.map { Formats.clock(.milliseconds($0)) } ?? "?", cut(of: clip), words(for: clip),
+                clip.shownMilliseconds.map { Formats.clock(.milliseconds($0)) } ?? "?", cut(of: clip),
+                words(for: clip) + linkWords(view.linkState(of: clip)),
                 (clip.source.map { TerminalText.escaped($0) } ?? "-")
                     + (view.offline.contains(clip.id) ? " (offline)" : ""),
             ]
@@ -136,6 +181,14 @@ extension TextRenderer {
         ]
         let words = parts.compactMap { $0 }.joined(separator: ", ")
         return words.isEmpty ? "-" : words
+    }
+
+    private static func linkWords(_ state: TapeView.LinkState?) -> String {
+        switch state {
+        case nil, .present: ""
+        case .missing: " (link missing)"
+        case .replaced: " (link replaced)"
+        }
     }
 
     private static func words(for clip: ClipRecord) -> String {

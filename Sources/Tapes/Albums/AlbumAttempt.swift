@@ -28,6 +28,8 @@ struct AlbumAttempt {
     /// Results of clips, not yet stored.
     var settlements: [String: ClipSettlement] = [:]
     var addedClips = 0
+    /// Whether clips were offered to the library, whatever it answered.
+    var hasFilled = false
     var hiddenClips = 0
     /// The library's message for the first clip that it did not accept.
     var clipDetail = ""
@@ -77,7 +79,7 @@ struct AlbumAttempt {
         if let opened, link != nil, failure == nil {
             try service.keep(opened, isGranted: isGranted(opened))
         }
-        if let link, addedClips > 0 || isCreated {
+        if let link, hasFilled || isCreated, failure?.isLibraryWide != true {
             _ = try await service.arrange(tape, clips, in: link)
         }
         return (outcome(), failure?.isLibraryWide ?? isFull)
@@ -341,6 +343,7 @@ extension AlbumAttempt {
         }
         let wanted = try pendingClips()
         guard !wanted.isEmpty else { return }
+        hasFilled = true
         let named = try await resolve(wanted)
         TapeKillPoint.assetsResolved.reach()
         do throws(AlbumError) {

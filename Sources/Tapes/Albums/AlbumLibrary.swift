@@ -48,8 +48,55 @@ public protocol AlbumLibrary: Sendable {
     /// checks.
     func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion
 
-    /// Writes the library's form of a tape's order, for example a playlist; nothing if it has none.
+    /// Makes the album show the tape's order, for example by a playlist; nothing if the library has no order.
     func arrange(_ albumID: String, hint: [UInt8]?, tape: TapeRecord, clips: [ClipRecord]) async throws(AlbumError)
+
+    /// Compares what the album shows with the tape; changes nothing. Unless `isThorough`, only the names in the album's
+    /// own list are checked, without waiting for a lock.
+    ///
+    /// - Throws: `AlbumError`; `.albumMissing` also for an album that is not at `hint`, unless `isThorough`.
+    func check(
+        _ albumID: String,
+        hint: [UInt8]?,
+        tape: TapeRecord,
+        clips: [ClipRecord],
+        isThorough: Bool
+    ) async throws(AlbumError) -> [AlbumFinding]
+
+    /// Repairs what `check` finds, for clips that are `.linked`. Needs `.readWrite`. What cannot be repaired stays.
+    func mend(_ albumID: String, hint: [UInt8]?, tape: TapeRecord, clips: [ClipRecord]) async throws(AlbumError)
+
+    /// What a process that was killed left in the library outside of albums; changes nothing.
+    func leftovers() async throws(AlbumError) -> [AlbumFinding]
+
+    /// Removes leftovers. Needs `.readWrite`.
+    func removeLeftovers(_ leftovers: [AlbumFinding]) async throws(AlbumError)
+}
+
+// A library whose albums have neither order nor names of their own has nothing to compare.
+extension AlbumLibrary {
+    /// Finds nothing.
+    public func check(
+        _ albumID: String,
+        hint: [UInt8]?,
+        tape: TapeRecord,
+        clips: [ClipRecord],
+        isThorough: Bool
+    ) async throws(AlbumError) -> [AlbumFinding] { [] }
+
+    /// Does nothing.
+    public func mend(
+        _ albumID: String,
+        hint: [UInt8]?,
+        tape: TapeRecord,
+        clips: [ClipRecord]
+    ) async throws(AlbumError) {}
+
+    /// Finds nothing.
+    public func leftovers() async throws(AlbumError) -> [AlbumFinding] { [] }
+
+    /// Does nothing.
+    public func removeLeftovers(_ leftovers: [AlbumFinding]) async throws(AlbumError) {}
 }
 
 /// One library instance (contract 4.2).

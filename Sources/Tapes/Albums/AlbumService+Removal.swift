@@ -3,7 +3,8 @@ public import MediaStore
 internal import MediaSystem
 
 extension AlbumService {
-    /// Removes clips from a tape; with the flag on also from the album, unless another clip has its original (R12).
+    /// Removes clips from a tape; with the flag on also from the album, unless another clip has its original (R12). The
+    /// album then shows the order of the remaining clips, also with the flag off.
     ///
     /// The album keeps its link even when empty. What the library does not remove stays there, without its clip.
     ///
@@ -18,7 +19,10 @@ extension AlbumService {
     ) async throws(TapesError) -> (removed: [ClipRecord], album: AlbumOutcome) {
         guard mayDelete else {
             let removed = try stored(store.removeClips(clipIDs, of: tapeID, now: now()))
-            return (removed, AlbumOutcome(state: .skipped, link: try knownLink(of: tapeID)))
+            var outcome = removed.isEmpty ? .skipped : try await rearrange(tapeID)
+            // Nothing was removed from the album.
+            if outcome.state == .associated { outcome.state = .skipped }
+            return (removed, outcome)
         }
         return try await locked(tapeID) { () async throws(TapesError) in
             let link = try knownLink(of: tapeID)
@@ -71,15 +75,21 @@ extension AlbumService {
                 report(.remove, link.tapeID, album: link.albumID, "\(results.count - kept) of \(results.count)")
                 if kept > 0 { throw AlbumFailure(.accessLimited, detail: "\(kept) stay in the album") }
             }
-            if let tape = try store.tape(link.tapeID) { _ = try await arrange(tape, left, in: link) }
         } catch {
             let failure = try AlbumFailure(caught: error)
             outcome.state = .partly
             outcome.reason = failure.reason
             outcome.detail = failure.detail
             outcome.missingPermissions = failure.missingPermissions
-            let message = "not taken out: \(failure.reason.rawValue)"
+            let message = "not removed: \(failure.reason.rawValue)"
             report(.pending, link.tapeID, album: link.albumID, message, details: failure.detail)
+        }
+        // What stays in the album is shown after the clips of the tape.
+        guard let tape = try stored(store.tape(link.tapeID)) else { return outcome }
+        if let failure = try await arrange(tape, left, in: link), outcome.state != .partly {
+            outcome.state = .partly
+            outcome.reason = failure.reason
+            outcome.detail = failure.detail
         }
         return outcome
     }

@@ -24,6 +24,13 @@ internal import MediaSystem
 /// - ``reconcile(limit:each:)``
 /// - ``verifyAlbums(each:)``
 ///
+/// ### Repairing
+/// - ``look(at:_:)``
+/// - ``verify(_:)``
+/// - ``repair(_:)``
+/// - ``leftovers()``
+/// - ``removeLeftovers(_:)``
+///
 /// ### Linking manually
 /// - ``link(_:to:)``
 /// - ``unlink(_:)``
@@ -227,7 +234,7 @@ extension AlbumService {
             return nil
         } catch {
             let failure = try AlbumFailure(caught: error)
-            let message = "its order was not told: \(failure.reason.rawValue)"
+            let message = "its order is not up to date: \(failure.reason.rawValue)"
             report(.pending, tape.id, album: link.albumID, message, details: failure.detail)
             return failure
         }

@@ -30,25 +30,6 @@ public struct TapeEditor: Sendable {
         return tape
     }
 
-    /// The only clip of a tape with an id, prefix of an id (4 characters at least), or `#N`, its position from 1.
-    ///
-    /// - Throws: `TapesError` `.clipNotFound` (with the ids for an ambiguous prefix), `.storeUnusable`.
-    public func clip(named name: String, of tape: TapeRecord) throws(TapesError) -> ClipRecord {
-        let clips = try stored(store.clips(of: tape.id))
-        if name.hasPrefix("#") {
-            guard let number = Int(name.dropFirst()), number > 0, number <= clips.count else {
-                throw TapesError(.clipNotFound, detail: "the tape has \(clips.count) clips", value: name)
-            }
-            return clips[number - 1]
-        }
-        let id = name.lowercased()
-        let meant = clips.filter { $0.id == id || (id.utf8.count >= 4 && $0.id.hasPrefix(id)) }
-        guard meant.count == 1, let clip = meant.first else {
-            throw TapesError(.clipNotFound, value: name, candidates: meant.map(\.id))
-        }
-        return clip
-    }
-
     // MARK: Tapes
 
     /// Creates a tape. A blank title becomes `New Tape`. Surrounding blanks are removed.

@@ -8,7 +8,7 @@ internal import MediaSystem
 /// Adds originals to an album: lists the folder once at the beginning and writes the manifest once at the end, for any
 /// number of originals.
 struct AlbumAddition {
-    private var album: AlbumFolder
+    private(set) var album: AlbumFolder
     private let targets: LinkTarget
     private let addedAt: String
     /// The index of each original's entry in the manifest.
@@ -16,10 +16,14 @@ struct AlbumAddition {
     /// Links that look like ours but are not in the manifest: leftovers of a crashed process.
     private var strays: [[UInt8]: [UInt8]] = [:]
     private var hasChanged = false
+    /// The first sequence that no entry had at the beginning, and those given to strays since.
+    private let firstSequence: Int64
+    private var sequences: Set<Int64> = []
 
     init(to album: AlbumFolder, at now: Date) throws(FileWriteError) {
         self.album = album
         targets = album.targets
+        firstSequence = album.manifest.nextSequence
         addedAt = RFC3339.text(seconds: Int64(now.timeIntervalSince1970.rounded(.down)))
         var known: Set<[UInt8]> = []
         for (place, element) in album.manifest.elements.enumerated() {
@@ -82,10 +86,8 @@ struct AlbumAddition {
             if let place = places[asset.id], case .entry(let entry) = album.manifest.elements[place] {
                 return try restore(entry, at: place, for: asset)
             }
-            if let name = strays[asset.id], let sequence = AlbumName.sequence(of: name),
-                let target = try album.directory.target(ofLink: name)
-            {
-                append(asset, sequence: sequence, link: name, target: target)
+            if let name = strays[asset.id], let target = try album.directory.target(ofLink: name) {
+                append(asset, sequence: sequence(ofStray: name), link: name, target: target)
                 return .alreadyThere
             }
             try link(asset)
@@ -133,6 +135,16 @@ struct AlbumAddition {
             append(asset, sequence: sequence, link: name, target: target)
             return
         }
+    }
+
+    /// The number in a name is a position, which an earlier entry may have as its sequence.
+    private mutating func sequence(ofStray name: [UInt8]) -> Int64 {
+        if let number = AlbumName.sequence(of: name), number >= firstSequence, sequences.insert(number).inserted {
+            return number
+        }
+        let sequence = album.manifest.nextSequence
+        album.manifest.nextSequence = sequence + 1
+        return sequence
     }
 
     private mutating func append(_ asset: AlbumAsset, sequence: Int64, link: [UInt8], target: [UInt8]) {

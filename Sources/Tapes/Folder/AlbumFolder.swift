@@ -180,17 +180,20 @@ enum AlbumName {
         return Array((number == 1 ? name : "\(name) (\(number))").utf8)
     }
 
-    /// The name of the link to an original. At most 255 bytes. `sequence` is its position in the order of adding, from
-    /// 1.
-    static func link(_ sequence: Int64, source: [UInt8]) -> [UInt8] {
+    /// The name of the link to an original. At most 255 bytes. `number` is the position of its clip, from 1; `variant`
+    /// is increased while a foreign file has the name.
+    static func link(_ number: Int64, source: [UInt8], variant: Int = 1) -> [UInt8] {
         let last = source.split(separator: UInt8(ascii: "/")).last.map(Array.init) ?? []
         let (stem, fileExtension) = SafeFileName.split(orPlaceholder(trimmed(safe(text(last)))))
-        let digits = String(sequence)
+        let digits = String(number)
         let prefix = String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "-"
-        let room = longestLink - prefix.utf8.count - fileExtension.utf8.count
-        let cut = TextCut.head(of: stem, byteCount: room)
-        return Array((prefix + (fileExtension.isEmpty ? orPlaceholder(trimmed(cut)) : cut) + fileExtension).utf8)
+        let suffix = (variant == 1 ? "" : " (\(variant))") + fileExtension
+        let cut = TextCut.head(of: stem, byteCount: longestLink - prefix.utf8.count - suffix.utf8.count)
+        return Array((prefix + (suffix.isEmpty ? orPlaceholder(trimmed(cut)) : cut) + suffix).utf8)
     }
+
+    /// The name of a link whose new name another link still has, while both are renamed.
+    static func parked(_ sequence: Int64) -> [UInt8] { Array(".mediactl-link-\(sequence)".utf8) }
 
     /// The sequence number in a link's name; nil for names that are not ours.
     static func sequence(of name: [UInt8]) -> Int64? {

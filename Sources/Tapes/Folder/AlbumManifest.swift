@@ -6,8 +6,11 @@ internal import MediaTransport
 /// this one, are preserved byte by byte.
 struct AlbumManifest {
     struct Entry {
+        /// Order of adding, from 1.
         var sequence: Int64
         var link: [UInt8]
+        /// The name that a renaming gives the link; nil except during one.
+        var nextLink: [UInt8]?
         /// Target of the link, as bytes.
         var target: [UInt8]
         /// `video`, `image`, `live`.
@@ -130,7 +133,7 @@ extension AlbumManifest.Element {
 }
 
 extension AlbumManifest.Entry {
-    static let names: Set<String> = ["seq", "link", "target", "targetBase64", "kind", "addedAt"]
+    static let names: Set<String> = ["seq", "link", "renameTo", "target", "targetBase64", "kind", "addedAt"]
 
     fileprivate init?(_ text: ArraySlice<UInt8>) {
         guard let members = AlbumManifest.RawMember.all(of: text) else { return nil }
@@ -142,9 +145,11 @@ extension AlbumManifest.Entry {
         guard let sequence = fields["seq"]?.wholeNumber, AlbumName.sequences.contains(sequence), let target = bytes,
             let link = fields["link"]?.text.map({ Array($0.utf8) }), AlbumManifest.isLinkName(link)
         else { return nil }
+        let next = fields["renameTo"]?.text.map { Array($0.utf8) }
         self.init(
             sequence: sequence,
             link: link,
+            nextLink: next.flatMap { AlbumManifest.isLinkName($0) ? $0 : nil },
             target: target,
             kind: fields["kind"]?.text ?? "",
             addedAt: fields["addedAt"]?.text ?? "",
@@ -202,10 +207,12 @@ extension AlbumManifest.Entry {
         let named: JSONObject.Member =
             String(validating: target, as: UTF8.self).map { ("target", .string($0)) }
             ?? ("targetBase64", .string(Data(target).base64EncodedString()))
-        let known = JSONObject([
-            ("seq", .integer(sequence)), ("link", .string(String(decoding: link, as: UTF8.self))), named,
-            ("kind", .string(kind)), ("addedAt", .string(addedAt)),
-        ])
+        let next: [JSONObject.Member] =
+            nextLink.map { [("renameTo", .string(String(decoding: $0, as: UTF8.self)))] } ?? []
+        let known = JSONObject(
+            [("seq", .integer(sequence)), ("link", .string(String(decoding: link, as: UTF8.self)))] + next
+                + [named, ("kind", .string(kind)), ("addedAt", .string(addedAt))]
+        )
         let rest = others.flatMap { Array(",".utf8) + $0.text }
         return Array(known.json().utf8.dropLast()) + rest + Array("}".utf8)
     }

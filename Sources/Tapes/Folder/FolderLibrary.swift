@@ -326,15 +326,16 @@ extension FolderLibrary {
         }
     }
 
-    /// Writes the tape's playlist if its order has changed.
+    /// Numbers the links in the order of the tape, and writes its playlist, if they have changed.
     public func arrange(
         _ albumID: String,
         hint: [UInt8]?,
         tape: TapeRecord,
         clips: [ClipRecord]
     ) async throws(AlbumError) {
-        try await inAlbum(albumID, hint: hint, needing: .addOnly) { album, _ throws(AlbumError) in
-            try album.arrange(tape, clips)
+        try await inAlbum(albumID, hint: hint, needing: .addOnly) { album, steps throws(AlbumError) in
+            var album = album
+            try album.arrange(tape, clips, steps)
         }
     }
 
@@ -344,7 +345,7 @@ extension FolderLibrary {
         MadeAlbum(id: album.manifest.id, title: album.manifest.title, hint: album.path)
     }
 
-    private static func check(_ id: String) throws(AlbumError) {
+    static func check(_ id: String) throws(AlbumError) {
         guard UUID(uuidString: id) != nil else {
             throw AlbumError(.rejected(status: nil), detail: "not the identifier of an album of this library")
         }
@@ -353,7 +354,7 @@ extension FolderLibrary {
     /// Works on an album with the library locked.
     ///
     /// - Throws: `.albumMissing` when this very library has no album of that id.
-    private func inAlbum<Value: Sendable>(
+    func inAlbum<Value: Sendable>(
         _ id: String,
         hint: [UInt8]?,
         needing level: AccessLevel,
@@ -361,13 +362,14 @@ extension FolderLibrary {
     ) async throws(AlbumError) -> Value {
         try Self.check(id)
         return try await alone(needing: level) { root, steps throws(AlbumError) in
-            guard let album = try root.album(id, hint: hint, needing: level) else { throw AlbumError(.albumMissing) }
+            guard var album = try root.album(id, hint: hint, needing: level) else { throw AlbumError(.albumMissing) }
+            try album.finishRenaming()
             return try body(album, steps)
         }
     }
 
     /// Works on the locked library. The work holds the lock, also when it hangs and was abandoned.
-    private func alone<Value: Sendable>(
+    func alone<Value: Sendable>(
         needing level: AccessLevel,
         _ body: @escaping @Sendable (OpenRoot, WorkSteps) throws(AlbumError) -> Value
     ) async throws(AlbumError) -> Value {

@@ -30,6 +30,17 @@ struct OpenRoot {
         return nil
     }
 
+    /// The album at its last known place; nil when it is not there. Looks nowhere else.
+    func album(_ id: String, at hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
+        guard let name = hint?.split(separator: UInt8(ascii: "/")).last.map(Array.init) else { return nil }
+        switch look(into: name, needing: level) {
+        case .album(let album): return album.manifest.id == id.lowercased() ? album : nil
+        case .doubt(let error): throw error
+        case .damaged: throw Self.isDamaged(name)
+        case .nothing: return nil
+        }
+    }
+
     private static func isDamaged(_ name: [UInt8]) -> AlbumError {
         AlbumError(
             .albumDamaged,

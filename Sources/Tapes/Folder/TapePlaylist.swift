@@ -7,13 +7,17 @@ internal import MediaSystem
 enum TapePlaylist {
     private static let head = Array("#EXTM3U\n#PLAYLIST:".utf8)
 
-    /// The playlist; clips without a link in the album are omitted. `links` are names of links by the path of their
-    /// original.
+    /// The playlist: exactly the clips of the tape, in its order. A clip without a link in the album is listed by its
+    /// path. `links` are names of links by the path of their original.
     static func bytes(of tape: TapeRecord, clips: [ClipRecord], links: [[UInt8]: [UInt8]]) -> [UInt8] {
         let entries = clips.compactMap { clip -> M3UPlaylist.Entry? in
-            guard let link = clip.source.flatMap({ links[$0] }) else { return nil }
+            guard let source = clip.source else { return nil }
             // The link of a live picture is to its still.
             let milliseconds = clip.kind == .video ? clip.durationMilliseconds : clip.imageMilliseconds
+            guard let link = links[source] else {
+                let line = M3UPlaylist.line(for: source)
+                return M3UPlaylist.Entry(milliseconds: milliseconds, name: source.nameOfPath, location: line)
+            }
             return M3UPlaylist.Entry(milliseconds: milliseconds, name: link, location: Array("./".utf8) + link)
         }
         return M3UPlaylist(title: tape.title, entries: entries).bytes
@@ -37,17 +41,9 @@ enum TapePlaylist {
             return false
         }
     }
-}
 
-extension AlbumFolder {
-    func arrange(_ tape: TapeRecord, _ clips: [ClipRecord]) throws(AlbumError) {
-        try checkIsOurs()
-        let targets = targets
-        var links: [[UInt8]: [UInt8]] = [:]
-        for entry in manifest.entries {
-            if let source = targets.source(of: entry.target) { links[source] = entry.link }
-        }
-        let playlist = TapePlaylist.bytes(of: tape, clips: clips, links: links)
-        try AlbumError.needing(.addOnly, TapePlaylist.write(playlist, in: directory))
+    /// The entries of a playlist, without its title: a renamed tape does not make it outdated (rule R8).
+    static func entries(of text: [UInt8]) -> [ArraySlice<UInt8>] {
+        Array(text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropFirst(2))
     }
 }

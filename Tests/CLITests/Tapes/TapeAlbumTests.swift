@@ -135,9 +135,9 @@ import Testing
         let path = try stage.original("a.jpg")
         _ = try await stage.run("add", "T", path, path)
         let on = ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"]
-        #expect(try await stage.run("remove", "T", "#1", extra: on).exitCode == 0)
+        #expect(try await stage.run("remove", "T", "#1", "--yes", extra: on).exitCode == 0)
         #expect(try stage.links("Tapes – T") == ["0001-a.jpg"])
-        #expect(try await stage.run("remove", "T", "#1", extra: on).exitCode == 0)
+        #expect(try await stage.run("remove", "T", "#1", "--yes", extra: on).exitCode == 0)
         #expect(try stage.links("Tapes – T").isEmpty && stage.albums() == ["Tapes – T"])
     }
 

@@ -52,7 +52,7 @@ import Testing
         #expect(order == ["d.jpg", "a.jpg", "c.jpg", "b.jpg"])
 
         // R12: with the flag off the album keeps what it has.
-        let removed = try await stage.json("remove", "T", "#1", "#2")
+        let removed = try await stage.json("remove", "T", "#1", "#2", "--yes")
         #expect(removed.items.count == 2 && removed.result.exitCode == 0)
         #expect(try await stage.names("T") == ["c.jpg", "b.jpg"])
         #expect(try stage.links("Tapes – T").count == 4)
@@ -138,7 +138,7 @@ import Testing
         #expect(try await stage.names("T") == ["other.jpg", "b.jpg"])
         // The album follows with what is owed.
         #expect(try await stage.run("reconcile", "--apply").exitCode == 0)
-        #expect(try stage.links("Tapes – T").contains("0003-other.jpg"))
+        #expect(try stage.links("Tapes – T") == ["0001-other.jpg", "0002-b.jpg", "0003-a.jpg"])
         try FileManager.default.removeItem(atPath: archive + "/other.jpg")
         #expect(try await stage.json("relink", "--in", archive).result.exitCode == 5)
     }
@@ -231,7 +231,7 @@ import Testing
             ["export", "T", "-o", stage.runner.home.file("x.m3u8")],
             ["export", "T", "--render", "-o", stage.runner.home.file("x.mp4")], ["album", "unlink", "T"],
             ["album", "link", "T", "0b1f7c52-3a43-4a0e-9d3b-6f2c9e2a7d10"], ["library", "init"],
-            ["relink", "--in", stage.runner.home.path],
+            ["relink", "--in", stage.runner.home.path], ["repair"],
         ]
         for plan in plans {
             let result = try SyncStage.report(

@@ -41,7 +41,7 @@ import Testing
         #expect(try await stage.run("reconcile", "--verify").output.contains("found the album of \"Sea\""))
 
         let on = ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"]
-        #expect(try await stage.run("remove", "Sea", "#1", extra: on).exitCode == 0)
+        #expect(try await stage.run("remove", "Sea", "#1", "--yes", extra: on).exitCode == 0)
         #expect(try await stage.run("delete", "Sea", "--yes", extra: on).exitCode == 0)
         report = try await server.report()
         #expect(report.albums.isEmpty && report.assets.count == 3 && report.violations.isEmpty)

@@ -57,7 +57,11 @@ import Testing
         ["add", "T", "--files-from", ""], ["add", "T", "--files-from", "-", "--api-key-stdin"],
         ["add", "T", "a", "--api-key-stdin", "--api-key-file", "k"], ["insert", "T", "a"],
         ["insert", "T", "a", "--at", "x"],
-        ["move", "T", "#1"], ["move", "T", "--to", "1"], ["remove", "T"], ["delete"], ["delete", "T", "--all"],
+        ["move", "T", "#1"], ["move", "T", "--to", "1"], ["move", "T", "1", "--position", "0"],
+        ["move", "T", "1", "--position", "1", "--to", "0"], ["insert", "T", "a", "--position", "0"],
+        ["insert", "T", "a", "--position", "1", "--at", "0"],
+        ["remove", "T"], ["delete"],
+        ["delete", "T", "--all"],
         ["rename", "T"], ["set", "T"], ["set", "T", "--rotate", "90"], ["set", "T", "--scale", "tape"],
         ["set", "T", "--clip", "#1"], ["set", "T", "--clip", "#1", "--orientation", "portrait"],
         ["set", "T", "--scale", "wide"], ["relink"], ["relink", "T", "--in", ""], ["export"],
@@ -100,7 +104,7 @@ import Testing
         #expect(
             names(TapesCommand.self) == [
                 "create", "list", "show", "rename", "duplicate", "delete", "add", "insert", "remove", "move", "set",
-                "relink", "export", "reconcile", "album", "library",
+                "relink", "export", "reconcile", "verify", "repair", "album", "library",
             ]
         )
         #expect(names(TapesAlbum.self) == ["show", "link", "unlink"])

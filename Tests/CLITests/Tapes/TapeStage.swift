@@ -84,6 +84,12 @@ struct TapeStage: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: album(title)).filter { $0.hasPrefix("0") }.sorted()
     }
 
+    /// What a player plays of an album, in its order.
+    func playlist(_ tape: String) async throws -> [String] {
+        try String(contentsOfFile: album("Tapes – \(tape)") + "/tape.m3u8", encoding: .utf8)
+            .split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
+    }
+
     /// The albums that are there.
     func albums() -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(pictures)/Tapes")) ?? []

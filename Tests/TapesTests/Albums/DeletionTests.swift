@@ -178,13 +178,17 @@ import Testing
         return outcome
     }
 
-    @Test("R12: with the flag off nothing happens in the album")
+    @Test("R12: with the flag off nothing is removed from the album, which shows the remaining order")
     func removeFlagOff() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])
         #expect(try await remove(["/a"], of: id, bench, bench.service()).state == .skipped)
-        #expect(bench.library.calls.isEmpty)
+        #expect(bench.library.calls == [.arrange("album-1", ["/b"])])
         #expect(try bench.assets(id) == ["/a", "/b"] && bench.clips(id) == ["b linked"])
+        bench.library.tell { $0.failures["arrange"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        let outcome = try await remove(["/b"], of: id, bench, bench.service())
+        #expect(outcome.state == .partly && outcome.reason == .unreachable)
+        #expect(try bench.clips(id).isEmpty)
     }
 
     @Test("R12: with the flag on the asset goes; the empty album and its link stay")

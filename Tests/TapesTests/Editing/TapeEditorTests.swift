@@ -62,7 +62,7 @@ struct TapeEditorTests {
         #expect(Set(error?.candidates ?? []) == [one.id, two.id])
     }
 
-    @Test("a clip is named by id, by the beginning of one, or by its place")
+    @Test("a clip is selected by number, file name, path, id, or the beginning of an id")
     func clipNamed() throws {
         let bench = try bench.get()
         for name in ["a.jpg", "b.jpg"] { try bench.write(EditingBench.jpeg, name) }
@@ -70,11 +70,33 @@ struct TapeEditorTests {
         let editor = bench.editor
         #expect(try editor.clip(named: "#1", of: tape) == clips[0])
         #expect(try editor.clip(named: "#2", of: tape) == clips[1])
+        #expect(try editor.clip(named: "2", of: tape) == clips[1])
+        #expect(try editor.clip(named: "a.jpg", of: tape) == clips[0])
+        let path = try #require(clips[1].source)
+        #expect(try editor.clip(named: path, of: tape) == clips[1])
         #expect(try editor.clip(named: clips[1].id.uppercased(), of: tape) == clips[1])
         #expect(try editor.clip(named: String(clips[1].id.prefix(18)), of: tape) == clips[1])
-        for name in ["", "#", "#0", "#3", "#-1", "#\(Int.min)", "#x", "1", String(clips[0].id.prefix(3)), "zzzz"] {
+        for name in [
+            "", "#", "#0", "#3", "#-1", "#\(Int.min)", "#x", "3", "0", "-1", "+1", "/a.jpg", "a.JPG",
+            String(clips[0].id.prefix(3)), "zzzz",
+        ] {
             #expect(tapesErrorCode { _ = try editor.clip(named: name, of: tape) } == .clipNotFound, "\(name)")
         }
+    }
+
+    @Test("a name that several clips have selects none, and they are listed")
+    func clipAmbiguous() throws {
+        let bench = try bench.get()
+        for name in ["a.jpg", "2"] { try bench.write(EditingBench.jpeg, name) }
+        let (tape, clips) = try bench.tape(["a.jpg", "a.jpg", "2"])
+        for (name, matches) in [("a.jpg", [clips[0], clips[1]]), ("2", [clips[1], clips[2]])] {
+            let error = #expect(throws: TapesError.self) { try bench.editor.clip(named: name, of: tape) }
+            #expect(error?.code == .clipNotFound && error?.candidates == matches.map(\.id))
+            for clip in matches {
+                #expect(error?.detail.contains("#\(clip.position + 1) (\(clip.id.prefix(8)))") == true)
+            }
+        }
+        #expect(try bench.editor.clip(named: "#2", of: tape) == clips[1])
     }
 
     @Test("clips are inserted and moved to clamped places")

@@ -11,7 +11,7 @@ import Testing
         try String(contentsOfFile: fixture.path("tape.m3u8"), encoding: .utf8)
     }
 
-    @Test("trap 11: the playlist has the order of the tape, the links that of adding") func order() async throws {
+    @Test("trap 11: the playlist and the links have the order of the tape") func order() async throws {
         let fixture = try await FolderFixture.ready()
         let video = try fixture.original("clip.mov")
         let still = try fixture.original("a.jpg")
@@ -24,7 +24,7 @@ import Testing
         live.pairedSource = video
         let clips = [
             fixture.clip(unknown, kind: .video), image, fixture.clip(video, kind: .video, milliseconds: 61_500),
-            // Not in the album yet; without a source; the same original twice.
+            // Not in the album yet; the same original twice.
             fixture.clip(Array("/not/there".utf8)), live,
         ]
         try await fixture.library.arrange(album.id, hint: album.hint, tape: fixture.tape("Sümmer"), clips: clips)
@@ -32,12 +32,14 @@ import Testing
             try playlist(fixture) == """
                 #EXTM3U
                 #PLAYLIST:Sümmer
-                #EXTINF:-1,0003-b.mov
-                ./0003-b.mov
+                #EXTINF:-1,0001-b.mov
+                ./0001-b.mov
                 #EXTINF:4,0002-a.jpg
                 ./0002-a.jpg
-                #EXTINF:62,0001-clip.mov
-                ./0001-clip.mov
+                #EXTINF:62,0003-clip.mov
+                ./0003-clip.mov
+                #EXTINF:4,there
+                /not/there
                 #EXTINF:4,0002-a.jpg
                 ./0002-a.jpg
 

@@ -258,14 +258,33 @@ struct RenderWorkplace: Sendable {
     private let parts: Private
     private let links: Private
     private let draft: PartialFile
+    /// Lets `RenderLeftovers` find everything after a kill.
+    private let mark: RenderMark?
 
-    /// Creates everything that `remove` removes. Blocks.
-    init(beside parent: TargetDirectory) throws(FileWriteError) {
-        let name = ".mediactl-render-\(UUID().uuidString.lowercased())"
+    /// Creates everything that `remove` removes, and marks it in `data` before. Blocks.
+    init(beside parent: TargetDirectory, marking data: DataDirectory? = nil) throws(FileWriteError) {
+        let id = UUID().uuidString.lowercased()
+        let name = RenderLeftovers.prefix + id
         let temporary = Array(NSTemporaryDirectory().utf8)
         guard let system = try TargetDirectory.open(temporary, creating: false) else {
             throw FileWriteError(.unsafe, path: temporary)
         }
+        // Without a mark, for example on a full disk, a rendering is still possible.
+        let mark = data.flatMap { try? RenderMark.make(id, at: RenderLeftovers.places(parent, system), in: $0) }
+        do throws(FileWriteError) {
+            try self.init(name, beside: parent, system: system, mark: mark)
+        } catch {
+            mark?.remove()
+            throw error
+        }
+    }
+
+    private init(
+        _ name: String,
+        beside parent: TargetDirectory,
+        system: TargetDirectory,
+        mark: RenderMark?
+    ) throws(FileWriteError) {
         let parts = try Private(in: parent, name)
         do throws(FileWriteError) {
             let links = try Private(in: system, "\(name)-links")
@@ -281,6 +300,7 @@ struct RenderWorkplace: Sendable {
             throw error
         }
         self.parts = parts
+        self.mark = mark
     }
 
     /// Working directory of ffmpeg, for the parts.
@@ -322,5 +342,6 @@ struct RenderWorkplace: Sendable {
         parts.remove()
         links.remove()
         try? draft.discard()
+        mark?.remove()
     }
 }

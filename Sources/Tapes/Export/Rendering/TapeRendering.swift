@@ -24,9 +24,14 @@ public struct TapeRendering: Sendable {
     /// `PATH` to search for ffmpeg and ffprobe.
     public let searchPath: String
 
+    /// Keeps marks of renderings in progress, so that `RenderLeftovers` finds the files of one that was killed; nil keeps
+    /// none.
+    public let directory: DataDirectory?
+
     /// Makes a rendering.
-    public init(searchPath: String) {
+    public init(searchPath: String, directory: DataDirectory? = nil) {
         self.searchPath = searchPath
+        self.directory = directory
     }
 
     /// The length of the video in milliseconds: durations minus trims, minus the overlap of transitions (trap 20), nil
@@ -66,7 +71,7 @@ public struct TapeRendering: Sendable {
         let protected = originals + clips.flatMap { [$0.source, $0.pairedSource].compactMap { $0 } }
         let (place, workplace) = try await BlockingWork.run { () throws(TapesError) in
             try ffmpeg.requirePrograms()
-            return try Self.prepare(shown, target, options, protected)
+            return try prepare(shown, target, options, protected)
         }
         let run = RenderRun(
             tape: tape,
@@ -117,15 +122,15 @@ public struct TapeRendering: Sendable {
         try result.get()
     }
 
-    private static func prepare(
+    private func prepare(
         _ clips: [ClipRecord],
         _ target: [UInt8],
         _ options: Options,
         _ originals: [[UInt8]]
     ) throws(TapesError) -> (RenderTarget, RenderWorkplace) {
         let place = try RenderTarget(target, replacing: options.isReplacing, originals: originals)
-        for clip in clips { try requireOriginal(clip) }
-        return (place, try TapesError.writing(RenderWorkplace(beside: place.directory)))
+        for clip in clips { try Self.requireOriginal(clip) }
+        return (place, try TapesError.writing(RenderWorkplace(beside: place.directory, marking: directory)))
     }
 
     private static func requireOriginal(_ clip: ClipRecord) throws(TapesError) {

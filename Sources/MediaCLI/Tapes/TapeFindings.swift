@@ -1,0 +1,121 @@
+internal import Foundation
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+internal import MediaSystem
+internal import Tapes
+
+/// What `tapes verify` and `tapes repair` share: which albums are checked, and how a finding is reported.
+struct TapeFindings: Sendable {
+    enum State: String, Sendable {
+        /// `verify`
+        case found
+        /// `repair --dry-run`
+        case planned
+        /// Confirmed by a second check.
+        case repaired
+        case failed
+    }
+
+    struct Item: Sendable {
+        /// nil for a leftover outside of albums.
+        var tape: TapeRecord?
+        var finding: AlbumFinding
+        var state: State
+        var reason: AssociationReason?
+        var detail = ""
+    }
+
+    let session: TapesSession
+    let service: AlbumService
+    /// The tapes given by the user; empty means all, and leftovers.
+    let tapes: [TapeRecord]
+
+    private var console: Console { session.console }
+
+    /// The tapes that have an album in the configured library.
+    ///
+    /// - Throws: `TapesError`, `StoreError`.
+    func checked() throws -> [TapeRecord] {
+        guard service.policy.isEnabled else { throw TapesError(.albumsOff) }
+        let all = tapes.isEmpty ? try session.store.tapeSummaries().map(\.tape) : tapes
+        return try all.filter { try service.knownLink(of: $0.id) != nil }
+    }
+
+    var renderings: RenderLeftovers {
+        RenderLeftovers(
+            directory: session.directory,
+            workingDirectory: Array(console.context.workingDirectory.utf8)
+        )
+    }
+
+    /// What killed processes left outside of albums; nothing if only certain tapes are checked.
+    ///
+    /// - Throws: `TapesError`.
+    func leftovers() async throws -> [AlbumFinding] {
+        guard tapes.isEmpty else { return [] }
+        let (service, renderings) = (service, renderings)
+        let folders = try await console.context.interruption.cancelling { try await service.leftovers() }
+        return folders + (try await BlockingWork.run { () throws(TapesError) in try renderings.find() })
+    }
+
+    func tell(_ item: Item) {
+        console.result(JSONRenderer.found(item), TextRenderer.found(item, style: console.outputStyle))
+    }
+}
+
+extension JSONRenderer {
+    static func found(_ item: TapeFindings.Item) -> JSONObject {
+        let finding = item.finding
+        return [
+            "finding": .string(finding.kind.rawValue), "state": .string(item.state.rawValue),
+            "tape_id": JSONValue(item.tape?.id), "title": JSONValue(item.tape?.title),
+            "clip_id": JSONValue(finding.clip?.id), "number": JSONValue(finding.clip?.number),
+            "path": path(finding.path), "path_base64": pathBase64(finding.path), "other_path": path(finding.other),
+            "other_path_base64": pathBase64(finding.other), "reason": JSONValue(item.reason?.rawValue),
+            "detail": text(item.detail.isEmpty ? finding.detail : item.detail),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func found(_ item: TapeFindings.Item, style: Style) -> [String] {
+        let tape = item.tape.map { ErrorCatalogue.quoted($0.title) + ": " } ?? ""
+        let words = tape + words(for: item.finding)
+        return switch item.state {
+        case .found: [words]
+        case .planned: ["would repair \(words)"]
+        case .repaired: ["\(style.green("repaired")) \(words)"]
+        case .failed:
+            [
+                "\(style.yellow("not repaired")) \(words)"
+                    + (item.reason.map { " (\(item.detail.isEmpty ? $0.words : ErrorCatalogue.clean(item.detail)))" }
+                        ?? "")
+            ]
+        }
+    }
+
+    private static func words(for finding: AlbumFinding) -> String {
+        let path = finding.path.map { TerminalText.escaped($0) } ?? ""
+        let name = finding.path.map { TerminalText.escaped($0.nameOfPath) } ?? ""
+        let other = finding.other.map { TerminalText.escaped($0.nameOfPath) } ?? ""
+        let clip = finding.clip.map { "clip \($0.number) (\(self.name(of: $0)))" } ?? "clip"
+        return switch finding.kind {
+        case .albumMissing: "album missing" + (path.isEmpty ? "" : ": \(path)")
+        case .albumUnreadable: "album unreadable: \(ErrorCatalogue.clean(finding.detail))"
+        case .albumUnknown: "album not checked: reading albums is not permitted"
+        case .clipFailed: "\(clip) was refused by the library"
+        case .linkMissing: "link missing for \(clip)" + (name.isEmpty ? "" : ": \(name)")
+        case .linkRenamed: "link renamed: \(name) is now \(other)"
+        case .linkReplaced: "link replaced: \(name) is another file"
+        case .linkMisnumbered: "wrong link name: \(name) should be \(other)"
+        case .renamingInterrupted: "renaming of links was interrupted"
+        case .playlistMissing: "playlist missing: \(name)"
+        case .playlistOutdated: "playlist outdated: \(name)"
+        case .playlistForeign: "playlist replaced: \(name) is another file"
+        case .temporaryFile: "temporary file left by an interrupted command: \(name)"
+        case .emptyFolder: "empty album folder left by an interrupted command: \(path)"
+        case .renderLeftover: "files left by an interrupted rendering: \(path)"
+        }
+    }
+}

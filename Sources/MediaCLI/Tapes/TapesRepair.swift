@@ -1,0 +1,103 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+internal import MediaSystem
+internal import Tapes
+
+struct TapesRepair: ContextCommand {
+    static let schema = "mediactl.tapes-repair/1"
+    static let configuration = CommandConfiguration(
+        commandName: "repair",
+        abstract: "Repair what tapes verify reports.",
+        discussion: """
+            Restores deleted and renamed links, their numbers and playlists, retries clips that the library refused and \
+            recreates missing albums; without a tape also removes files left by interrupted commands. Originals and other \
+            files in albums are never changed. Each repair is confirmed by a second check.
+
+            Examples:
+              mediactl tapes repair --dry-run
+              mediactl tapes repair Summer
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Tapes to repair (default: all).", valueName: "tape"))
+    var tapes: [String] = []
+
+    @Flag(name: .dryRun, help: "Show what would be repaired, without changing anything.")
+    var dryRun = false
+
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let named = try tapes.map { try session.tape($0) }.uniqued { $0.id }
+        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let service = try await session.service(connection.key, progress: display)
+        let work = TapeFindings(session: session, service: service, tapes: named)
+        console.record(.start, ["dry_run": .bool(dryRun)])
+        try console.requireOutput()
+        let checked = try work.checked()
+        var items: [TapeFindings.Item] = []
+        for tape in checked {
+            let found = try await repaired(tape, service, display, console)
+            for item in found { work.tell(item) }
+            items += found
+        }
+        let leftovers = try await removed(work, console)
+        for item in leftovers { work.tell(item) }
+        return finish(checked.count, items + leftovers, console)
+    }
+
+    private func repaired(
+        _ tape: TapeRecord,
+        _ service: AlbumService,
+        _ display: RunDisplay<TapeReading>,
+        _ console: Console
+    ) async throws -> [TapeFindings.Item] {
+        guard !dryRun else {
+            let check = try await console.context.interruption.cancelling { try await service.verify(tape.id) }
+            return check.findings.map { .init(tape: check.tape, finding: $0, state: .planned) }
+        }
+        let repair = try await display.during {
+            try await console.context.interruption.cancelling { try await service.repair(tape.id) }
+        }
+        return repair.repaired.map { .init(tape: repair.tape, finding: $0, state: .repaired) }
+            + repair.remaining.map {
+                .init(tape: repair.tape, finding: $0, state: .failed, reason: repair.reason, detail: repair.detail)
+            }
+    }
+
+    /// Removes what killed processes left outside of albums.
+    private func removed(_ work: TapeFindings, _ console: Console) async throws -> [TapeFindings.Item] {
+        let found = try await work.leftovers()
+        guard !dryRun, !found.isEmpty else { return found.map { .init(finding: $0, state: .planned) } }
+        let (service, renderings) = (work.service, work.renderings)
+        let folders = found.filter { $0.kind == .emptyFolder }
+        var left = try await console.context.interruption.cancelling { try await service.removeLeftovers(folders) }
+        left += try await BlockingWork.run { () throws(TapesError) in try renderings.remove() }
+        return found.map { .init(finding: $0, state: left.contains($0) ? .failed : .repaired) }
+    }
+
+    private func finish(_ count: Int, _ items: [TapeFindings.Item], _ console: Console) -> ExitCode {
+        let repaired = items.count { $0.state == .repaired }
+        let failed = items.count { $0.state == .failed }
+        let albums = "\(Formats.count(count, "album")) checked"
+        if items.isEmpty {
+            console.note("\(albums), no problems found")
+        } else if dryRun {
+            console.note("\(albums), \(Formats.count(items.count, "problem")) found; nothing was changed")
+        } else {
+            console.note("\(albums), \(repaired) of \(Formats.count(items.count, "problem")) repaired")
+        }
+        let code = console.exitCode(failed == 0 ? .success : repaired == 0 ? .failure : .partly)
+        console.summary(
+            [
+                "albums": JSONValue(count), "items": JSONValue(items.count), "repaired": JSONValue(repaired),
+                "planned": JSONValue(dryRun ? items.count : 0), "failed": JSONValue(failed), "dry_run": .bool(dryRun),
+            ] + console.ending(code)
+        )
+        return code
+    }
+}

@@ -1,0 +1,62 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaStore
+internal import Tapes
+
+struct TapesVerify: ContextCommand {
+    static let schema = "mediactl.tapes-verify/1"
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Check that albums show their tapes. Changes nothing.",
+        discussion: """
+            Reports links that were deleted, renamed or replaced by hand, wrong numbers, outdated playlists, clips that the \
+            library refused and missing albums; without a tape also files left by interrupted commands. Exits with 1 if \
+            there are any. To repair them, use mediactl tapes repair.
+
+            Examples:
+              mediactl tapes verify
+              mediactl tapes verify Summer --json
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Tapes to check (default: all).", valueName: "tape"))
+    var tapes: [String] = []
+
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let named = try tapes.map { try session.tape($0) }.uniqued { $0.id }
+        let service = try await session.service(connection.key)
+        let work = TapeFindings(session: session, service: service, tapes: named)
+        console.record(.start, ["dry_run": false])
+        try console.requireOutput()
+        let checked = try work.checked()
+        var findings: [AlbumFinding] = []
+        for tape in checked {
+            let check = try await console.context.interruption.cancelling { try await service.verify(tape.id) }
+            for finding in check.findings { work.tell(.init(tape: check.tape, finding: finding, state: .found)) }
+            findings += check.findings
+        }
+        let leftovers = try await work.leftovers()
+        for finding in leftovers { work.tell(.init(finding: finding, state: .found)) }
+        findings += leftovers
+        return finish(checked.count, findings, console)
+    }
+
+    private func finish(_ count: Int, _ findings: [AlbumFinding], _ console: Console) -> ExitCode {
+        let albums = "\(Formats.count(count, "album")) checked"
+        console.note(
+            findings.isEmpty
+                ? "\(albums), no problems found"
+                : "\(albums), \(Formats.count(findings.count, "problem")) found; to repair: mediactl tapes repair"
+        )
+        let isUnknown = !findings.isEmpty && findings.allSatisfy { $0.kind == .albumUnknown }
+        let code = console.exitCode(findings.isEmpty ? .success : isUnknown ? .unauthorized : .failure)
+        console.summary(
+            ["albums": JSONValue(count), "items": JSONValue(findings.count), "dry_run": false] + console.ending(code)
+        )
+        return code
+    }
+}

@@ -1,0 +1,90 @@
+public import MediaStore
+
+/// A difference between a tape and what its album shows, or something that a killed process left behind.
+public struct AlbumFinding: Sendable, Equatable {
+    /// The kind of difference.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// The album does not exist any more.
+        case albumMissing = "album_missing"
+        /// The album exists, but its list of contents cannot be read.
+        case albumUnreadable = "album_unreadable"
+        /// Looking at the album is not allowed.
+        case albumUnknown = "album_unknown"
+        /// The library refused the clip.
+        case clipFailed = "clip_failed"
+        /// The link of a clip is gone.
+        case linkMissing = "link_missing"
+        /// The link of a clip has another name, given by hand.
+        case linkRenamed = "link_renamed"
+        /// Something else has the name of the link of a clip.
+        case linkReplaced = "link_replaced"
+        /// The number in the name of a link is not the position of its clip.
+        case linkMisnumbered = "link_misnumbered"
+        /// A process was killed while it renamed links.
+        case renamingInterrupted = "renaming_interrupted"
+        /// There is no playlist.
+        case playlistMissing = "playlist_missing"
+        /// The playlist does not have the clips of the tape in their order.
+        case playlistOutdated = "playlist_outdated"
+        /// Another file has the name of the playlist. It is never replaced.
+        case playlistForeign = "playlist_foreign"
+        /// A process was killed while it wrote this file.
+        case temporaryFile = "temporary_file"
+        /// A process was killed after it made the folder of an album.
+        case emptyFolder = "empty_folder"
+        /// A process was killed while it rendered a video.
+        case renderLeftover = "render_leftover"
+    }
+
+    /// The kind of difference.
+    public var kind: Kind
+    /// The clip, if it concerns one.
+    public var clip: ClipRecord?
+    /// Path of the link, file or folder, as bytes; nil where there is none.
+    public var path: [UInt8]?
+    /// Path of the renamed link, or its name for the order of the tape.
+    public var other: [UInt8]?
+    /// The library's message for the user. May contain control characters.
+    public var detail: String
+
+    init(
+        _ kind: Kind,
+        clip: ClipRecord? = nil,
+        path: [UInt8]? = nil,
+        other: [UInt8]? = nil,
+        detail: String = ""
+    ) {
+        self.kind = kind
+        self.clip = clip
+        self.path = path
+        self.other = other
+        self.detail = detail
+    }
+
+    /// Whether a later finding is this one, still there: names may have changed meanwhile.
+    func isSame(as other: AlbumFinding) -> Bool {
+        kind == other.kind && clip?.id == other.clip?.id && (clip != nil || path == other.path)
+    }
+}
+
+/// A tape compared with its album.
+public struct AlbumCheck: Sendable, Equatable {
+    /// The tape.
+    public var tape: TapeRecord
+    /// The differences; empty when the album shows the tape.
+    public var findings: [AlbumFinding]
+}
+
+/// The result of repairing the album of one tape.
+public struct AlbumRepair: Sendable, Equatable {
+    /// The tape.
+    public var tape: TapeRecord
+    /// Confirmed by a check afterwards.
+    public var repaired: [AlbumFinding]
+    /// Found by that check.
+    public var remaining: [AlbumFinding]
+    /// Why differences remain, if the library refused; nil otherwise.
+    public var reason: AssociationReason?
+    /// The library's message for the user. May contain control characters.
+    public var detail = ""
+}

@@ -1,0 +1,144 @@
+internal import MediaFiles
+public import MediaStore
+
+// What was changed by hand, or left by a killed process, is found by comparing albums with their tapes, and repaired on
+// request only.
+extension AlbumService {
+    /// Compares the names in a tape's album with its clips, without waiting and without searching for the album.
+    ///
+    /// - Returns: The differences; nil when the album cannot be read where it was last, or there is none.
+    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
+    public func look(at tape: TapeRecord, _ clips: [ClipRecord]) async throws(TapesError) -> [AlbumFinding]? {
+        guard policy.isEnabled, let link = try knownLink(of: tape.id) else { return nil }
+        do throws(AlbumError) {
+            return try await library.check(link.albumID, hint: link.hint, tape: tape, clips: clips, isThorough: false)
+        } catch {
+            switch error.kind {
+            case .cancelled: throw TapesError(.cancelled, underlying: error)
+            case .albumMissing: return [AlbumFinding(.albumMissing, path: link.hint)]
+            default: return nil
+            }
+        }
+    }
+
+    /// Compares a tape with its album; changes nothing. Needs `.readWrite`. A tape without an album in this library has
+    /// no differences: creating it is the task of `reconcile`.
+    ///
+    /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
+    public func verify(_ tapeID: String) async throws(TapesError) -> AlbumCheck {
+        guard policy.isEnabled else { throw TapesError(.albumsOff) }
+        let opened = try await usable { try await open(.readWrite) }
+        return try await locked(tapeID) { () async throws(TapesError) in
+            try await usable { try await check(tapeID, opened).check }
+        }
+    }
+
+    private func check(
+        _ tapeID: String,
+        _ opened: OpenLibrary
+    ) async throws -> (check: AlbumCheck, clips: [ClipRecord], link: AlbumLink?) {
+        guard let tape = try store.tape(tapeID) else { throw TapesError(.tapeNotFound, value: tapeID) }
+        let clips = try store.clips(of: tapeID)
+        guard let link = try store.albumLinks(of: tapeID).first(where: { $0.libraryID == opened.id }) else {
+            return (AlbumCheck(tape: tape, findings: []), clips, nil)
+        }
+        var findings = clips.filter { $0.association == .failed }.map { AlbumFinding(.clipFailed, clip: $0) }
+        do throws(AlbumError) {
+            switch try await library.album(link.albumID, hint: link.hint) {
+            case .found(_, let hint):
+                let hint = hint ?? link.hint
+                findings += try await library.check(
+                    link.albumID,
+                    hint: hint,
+                    tape: tape,
+                    clips: clips,
+                    isThorough: true
+                )
+            case .missing: throw AlbumError(.albumMissing)
+            case .damaged(let detail): throw AlbumError(.albumDamaged, detail: detail)
+            case .unknown: findings.append(AlbumFinding(.albumUnknown, path: link.hint))
+            }
+        } catch {
+            switch error.kind {
+            case .albumMissing:
+                try await confirm(opened)
+                findings.append(AlbumFinding(.albumMissing, path: link.hint))
+            case .albumDamaged:
+                findings.append(AlbumFinding(.albumUnreadable, path: link.hint, detail: error.detail))
+            default: throw error
+            }
+        }
+        return (AlbumCheck(tape: tape, findings: findings), clips, link)
+    }
+
+    /// Repairs the album of a tape, and confirms it by a second check: restores links, numbers and playlist, retries
+    /// clips that failed, recreates an album that is gone. Needs `.readWrite`.
+    ///
+    /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
+    public func repair(_ tapeID: String) async throws(TapesError) -> AlbumRepair {
+        guard policy.isEnabled else { throw TapesError(.albumsOff) }
+        let opened = try await usable { try await open(.readWrite) }
+        let (before, failure) = try await locked(tapeID) { () async throws(TapesError) in
+            try await usable { try await mend(tapeID, opened) }
+        }
+        var reason = failure
+        let kinds = Set(before.findings.map(\.kind))
+        if kinds.contains(.clipFailed) || kinds.contains(.albumMissing) {
+            let outcome = try await attempt(tapeID, isAsked: true).outcome
+            if outcome.state != .associated, let why = outcome.reason {
+                reason = AlbumFailure(why, detail: outcome.detail)
+            }
+        }
+        let after = try await verify(tapeID)
+        let repaired = before.findings.filter { old in !after.findings.contains { old.isSame(as: $0) } }
+        return AlbumRepair(
+            tape: after.tape,
+            repaired: repaired,
+            remaining: after.findings,
+            reason: after.findings.isEmpty ? nil : reason?.reason,
+            detail: after.findings.isEmpty ? "" : reason?.detail ?? ""
+        )
+    }
+
+    /// - Returns: What was found before, and why not all of it could be repaired.
+    private func mend(_ tapeID: String, _ opened: OpenLibrary) async throws -> (AlbumCheck, AlbumFailure?) {
+        let (check, clips, link) = try await check(tapeID, opened)
+        let failed = check.findings.compactMap { $0.kind == .clipFailed ? $0.clip : nil }
+        try store.settle(failed.map { ClipSettlement(clipID: $0.id, association: .pending) }, in: opened.id, at: now())
+        let isPresent = !check.findings.contains { [.albumMissing, .albumUnreadable, .albumUnknown].contains($0.kind) }
+        guard isPresent, let link, check.findings.contains(where: { $0.kind != .clipFailed }) else {
+            return (check, nil)
+        }
+        do {
+            try await library.mend(link.albumID, hint: link.hint, tape: check.tape, clips: clips)
+            report(.reuse, tapeID, album: link.albumID, "repaired")
+            return (check, nil)
+        } catch {
+            let failure = try AlbumFailure(caught: error)
+            report(.pending, tapeID, album: link.albumID, failure.reason.rawValue, details: failure.detail)
+            return (check, failure)
+        }
+    }
+
+    // MARK: Leftovers
+
+    /// What killed processes left in the library outside of albums; changes nothing. Nothing where the library was never
+    /// used.
+    ///
+    /// - Throws: `TapesError` `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
+    public func leftovers() async throws(TapesError) -> [AlbumFinding] {
+        guard policy.isEnabled, try record()?.libraryID != nil else { return [] }
+        return try await usable { try await library.leftovers() }
+    }
+
+    /// Removes leftovers, and returns those that are still there.
+    ///
+    /// - Throws: `TapesError` `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
+    public func removeLeftovers(_ leftovers: [AlbumFinding]) async throws(TapesError) -> [AlbumFinding] {
+        guard policy.isEnabled, !leftovers.isEmpty else { return [] }
+        return try await usable {
+            try await library.removeLeftovers(leftovers)
+            return try await library.leftovers().filter { found in leftovers.contains { $0.isSame(as: found) } }
+        }
+    }
+}

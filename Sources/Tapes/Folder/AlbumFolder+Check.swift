@@ -1,0 +1,246 @@
+internal import Foundation
+internal import MediaFiles
+public import MediaStore
+
+// What was changed in the folder of an album by hand.
+extension AlbumFolder {
+    /// Compares the folder with the tape. Unless `isThorough`, only the names in the manifest are looked at.
+    func check(
+        _ tape: TapeRecord,
+        _ clips: [ClipRecord],
+        isThorough: Bool
+    ) throws(FileWriteError) -> [AlbumFinding] {
+        let links = try links()
+        let strays = isThorough ? try strays(links) : [:]
+        var findings: [AlbumFinding] = []
+        var byClip: [Int: ClipRecord] = [:]
+        var seen: Set<[UInt8]> = []
+        for clip in clips where clip.association == .linked {
+            guard let source = clip.source, seen.insert(source).inserted else { continue }
+            let places = links.indices.filter { links[$0].source == source }
+            for place in places { byClip[place] = clip }
+            if places.contains(where: { links[$0].name != nil }) { continue }
+            findings.append(try finding(clip, places.first.map { links[$0].entry }, strays[source]))
+        }
+        guard isThorough else { return findings }
+        if links.contains(where: { $0.entry.nextLink != nil }) {
+            findings.append(AlbumFinding(.renamingInterrupted, path: path))
+        } else {
+            for (index, (link, name)) in zip(links, try names(of: links, for: clips)).enumerated() {
+                guard let current = link.name, current != name else { continue }
+                findings.append(
+                    AlbumFinding(
+                        .linkMisnumbered,
+                        clip: byClip[index],
+                        path: directory.path(of: current),
+                        other: directory.path(of: name)
+                    )
+                )
+            }
+        }
+        if let kind = try playlistFinding(tape, clips) {
+            findings.append(AlbumFinding(kind, path: directory.path(of: LibraryFile.playlist.name)))
+        }
+        return findings + (try temporaryFiles().map { AlbumFinding(.temporaryFile, path: directory.path(of: $0)) })
+    }
+
+    private func finding(
+        _ clip: ClipRecord,
+        _ entry: AlbumManifest.Entry?,
+        _ stray: [UInt8]?
+    ) throws(FileWriteError) -> AlbumFinding {
+        let path = entry.map { directory.path(of: $0.link) }
+        if let stray, entry != nil {
+            return AlbumFinding(.linkRenamed, clip: clip, path: path, other: directory.path(of: stray))
+        }
+        let isTaken =
+            try entry.map { entry throws(FileWriteError) in try directory.kind(of: entry.link) != nil } ?? false
+        return AlbumFinding(isTaken ? .linkReplaced : .linkMissing, clip: clip, path: path)
+    }
+
+    /// Links that no entry has, by the original of an entry whose link is gone: it was renamed by hand. The target must
+    /// be exactly that of the entry; of several the first by name.
+    private func strays(_ links: [AlbumLinkPlace]) throws(FileWriteError) -> [[UInt8]: [UInt8]] {
+        let gone = links.filter { $0.name == nil }
+        guard !gone.isEmpty else { return [:] }
+        let known = Set(links.compactMap(\.name))
+        var names: [[UInt8]] = []
+        try directory.forEachName { names.append($0) }
+        var strays: [[UInt8]: [UInt8]] = [:]
+        for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) })
+        where !known.contains(name) && AlbumManifest.isLinkName(name) && String(validating: name, as: UTF8.self) != nil
+        {
+            guard let target = try directory.target(ofLink: name),
+                let source = gone.first(where: { $0.entry.target == target })?.source, strays[source] == nil
+            else { continue }
+            strays[source] = name
+        }
+        return strays
+    }
+
+    private func playlistFinding(
+        _ tape: TapeRecord,
+        _ clips: [ClipRecord]
+    ) throws(FileWriteError) -> AlbumFinding.Kind? {
+        guard try directory.kind(of: LibraryFile.playlist.name) != nil else { return .playlistMissing }
+        guard try TapePlaylist.isOurs(in: directory), let text = try LibraryFile.playlist.read(in: directory) else {
+            return .playlistForeign
+        }
+        let isCurrent = TapePlaylist.entries(of: text) == TapePlaylist.entries(of: try playlist(tape, clips))
+        return isCurrent ? nil : .playlistOutdated
+    }
+
+    private func temporaryFiles() throws(FileWriteError) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        for file in [LibraryFile.manifest, .playlist] {
+            let name = Array(file.temporaryName.utf8)
+            if try directory.kind(of: name) == .regular { names.append(name) }
+        }
+        return names
+    }
+
+    // MARK: Repairing
+
+    /// Restores the links of clips that are in the album: a link that was renamed by hand gets its name back, one that is
+    /// gone is created again. Entries without clip and link are forgotten. Then arranges the album.
+    ///
+    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`, `.cancelled`.
+    mutating func mend(
+        _ tape: TapeRecord,
+        _ clips: [ClipRecord],
+        at now: Date,
+        _ steps: WorkSteps
+    ) throws(AlbumError) {
+        try checkIsOurs()
+        try AlbumError.needing(.readWrite, adoptRenamedLinks(clips))
+        try steps.next()
+        // An original that occurs twice is known the second time.
+        let assets = clips.filter { $0.association == .linked }
+            .compactMap { clip in clip.source.map { AlbumAsset(id: $0, kind: clip.kind) } }
+        var addition = try AlbumError.needing(.readWrite, AlbumAddition(to: self, at: now))
+        _ = try addition.add(assets, steps)
+        self = addition.album
+        try arrange(tape, clips, steps)
+    }
+
+    private mutating func adoptRenamedLinks(_ clips: [ClipRecord]) throws(FileWriteError) {
+        for name in try temporaryFiles() { try directory.remove(name) }
+        let links = try links()
+        let strays = try strays(links)
+        let sources = Set(clips.compactMap(\.source))
+        var forgotten: Set<Int> = []
+        var isChanged = false
+        for link in links where link.name == nil {
+            var entry = link.entry
+            if let source = link.source, sources.contains(source) {
+                guard let stray = strays[source] else { continue }
+                entry.link = stray
+                manifest.elements[link.place] = .entry(entry)
+            } else {
+                forgotten.insert(link.place)
+            }
+            isChanged = true
+        }
+        guard isChanged else { return }
+        let kept = manifest.elements.enumerated().filter { !forgotten.contains($0.offset) }
+        manifest.elements = kept.map(\.element)
+        try writeManifest()
+    }
+}
+
+// Comparing, repairing, and what killed processes left in the root.
+extension FolderLibrary {
+    /// Compares the links and the playlist of an album with the tape.
+    public func check(
+        _ albumID: String,
+        hint: [UInt8]?,
+        tape: TapeRecord,
+        clips: [ClipRecord],
+        isThorough: Bool
+    ) async throws(AlbumError) -> [AlbumFinding] {
+        try Self.check(albumID)
+        guard isThorough else {
+            return try await run { _ throws(AlbumError) in
+                let root = try open(needing: .addOnly)
+                guard let album = try root.album(albumID, at: hint, needing: .addOnly) else {
+                    throw AlbumError(.albumMissing)
+                }
+                return try AlbumError.needing(.addOnly, album.check(tape, clips, isThorough: false))
+            }
+        }
+        return try await alone(needing: .readWrite) { root, _ throws(AlbumError) in
+            guard let album = try root.album(albumID, hint: hint, needing: .readWrite) else {
+                throw AlbumError(.albumMissing)
+            }
+            return try AlbumError.needing(.readWrite, album.check(tape, clips, isThorough: true))
+        }
+    }
+
+    /// Restores links, numbers and playlist.
+    public func mend(
+        _ albumID: String,
+        hint: [UInt8]?,
+        tape: TapeRecord,
+        clips: [ClipRecord]
+    ) async throws(AlbumError) {
+        let now = now()
+        try await inAlbum(albumID, hint: hint, needing: .readWrite) { album, steps throws(AlbumError) in
+            var album = album
+            try album.mend(tape, clips, at: now, steps)
+        }
+    }
+
+    /// Folders that were made for an album and are empty.
+    public func leftovers() async throws(AlbumError) -> [AlbumFinding] {
+        try await alone(needing: .readWrite) { root, _ throws(AlbumError) in
+            try AlbumError.needing(.readWrite, root.emptyFolders()).map {
+                AlbumFinding(.emptyFolder, path: root.directory.path(of: $0))
+            }
+        }
+    }
+
+    /// Removes folders that are still empty.
+    public func removeLeftovers(_ leftovers: [AlbumFinding]) async throws(AlbumError) {
+        let names = Set(leftovers.compactMap(\.path?.nameOfPath))
+        try await alone(needing: .readWrite) { root, steps throws(AlbumError) in
+            for name in try AlbumError.needing(.readWrite, root.emptyFolders()) where names.contains(name) {
+                try steps.next()
+                try AlbumError.needing(.readWrite, root.removeEmptyFolder(name))
+            }
+        }
+    }
+}
+
+extension OpenRoot {
+    private static let temporaryManifest = Array(LibraryFile.manifest.temporaryName.utf8)
+
+    /// Folders of this user with a name as albums get it, and nothing in them but perhaps an unfinished manifest.
+    fileprivate func emptyFolders() throws(FileWriteError) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        try directory.forEachName { names.append($0) }
+        let prefix = Array(AlbumTitle.prefix.utf8)
+        var empty: [[UInt8]] = []
+        for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) where name.starts(with: prefix) {
+            guard try directory.kind(of: name) == .directory, try !directory.isOfOthers(name),
+                let folder = try? directory.subdirectoryForAdding(name)
+            else { continue }
+            var others = 0
+            do throws(FileWriteError) {
+                try folder.forEachName { if $0 != Self.temporaryManifest { others += 1 } }
+            } catch {
+                // A folder that may not be listed is not known to be empty.
+                guard error.kind == .denied else { throw error }
+                continue
+            }
+            if others == 0 { empty.append(name) }
+        }
+        return empty
+    }
+
+    fileprivate func removeEmptyFolder(_ name: [UInt8]) throws(FileWriteError) {
+        guard let folder = try directory.subdirectoryForAdding(name) else { return }
+        if try folder.kind(of: Self.temporaryManifest) == .regular { try folder.remove(Self.temporaryManifest) }
+        try directory.removeDirectory(name)
+        try directory.synchronize()
+    }
+}

@@ -1,0 +1,222 @@
+internal import Glibc
+internal import MediaFiles
+internal import MediaStore
+internal import MediaSystem
+
+/// The link of an entry of the manifest, as it is in the folder.
+struct AlbumLinkPlace {
+    /// Index of the entry among the elements of the manifest.
+    var place: Int
+    var entry: AlbumManifest.Entry
+    /// The original; nil for an invalid target.
+    var source: [UInt8]?
+    /// Its name now; nil when no link with this target has one of its names.
+    var name: [UInt8]?
+}
+
+// The order of the tape in the names of the links (tapes contract section 5). The manifest has the old and the new names
+// before the first link is renamed, so that a process that died in between is followed by one that finishes it. Only
+// links of the manifest that still have their target are renamed, and no name is taken from a foreign file.
+extension AlbumFolder {
+    /// Numbers the links by the positions of their clips, and writes the playlist. Links without a clip come after the
+    /// last clip, in the order of adding; an original that occurs twice has one link, at its first position.
+    ///
+    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`, `.cancelled`; the next call continues.
+    mutating func arrange(
+        _ tape: TapeRecord,
+        _ clips: [ClipRecord],
+        _ steps: WorkSteps
+    ) throws(AlbumError) {
+        try checkIsOurs()
+        let links = try AlbumError.needing(.addOnly, links())
+        try steps.next()
+        let names = try AlbumError.needing(.addOnly, names(of: links, for: clips))
+        var isChanged = false
+        for (link, name) in zip(links, names) {
+            guard link.entry.link != name || link.entry.nextLink != nil else { continue }
+            var entry = link.entry
+            entry.link = link.name ?? name
+            entry.nextLink = entry.link == name ? nil : name
+            manifest.elements[link.place] = .entry(entry)
+            isChanged = true
+        }
+        if isChanged {
+            try AlbumError.needing(.addOnly, writeManifest())
+            TapeKillPoint.renamesPlanned.reach()
+            try steps.next()
+            try finishRenaming()
+        }
+        try steps.next()
+        try AlbumError.needing(.addOnly, TapePlaylist.write(playlist(tape, clips), in: directory))
+    }
+
+    /// The playlist that shows the tape now.
+    func playlist(_ tape: TapeRecord, _ clips: [ClipRecord]) throws(FileWriteError) -> [UInt8] {
+        var names: [[UInt8]: [UInt8]] = [:]
+        for link in try links() {
+            guard let source = link.source, names[source] == nil else { continue }
+            names[source] = link.name
+        }
+        return TapePlaylist.bytes(of: tape, clips: clips, links: names)
+    }
+
+    // MARK: Names
+
+    /// The links of all entries, where they are now.
+    func links() throws(FileWriteError) -> [AlbumLinkPlace] {
+        let targets = targets
+        var links: [AlbumLinkPlace] = []
+        for (place, element) in manifest.elements.enumerated() {
+            guard case .entry(let entry) = element else { continue }
+            let source = targets.source(of: entry.target)
+            let name = try name(of: entry, source, targets)
+            links.append(AlbumLinkPlace(place: place, entry: entry, source: source, name: name))
+        }
+        return links
+    }
+
+    /// The name of an entry's link now: the new one, the temporary one, or the old one.
+    private func name(
+        of entry: AlbumManifest.Entry,
+        _ source: [UInt8]?,
+        _ targets: LinkTarget
+    ) throws(FileWriteError) -> [UInt8]? {
+        let names = entry.nextLink.map { [$0, AlbumName.parked(entry.sequence), entry.link] } ?? [entry.link]
+        for name in names {
+            guard let target = try directory.target(ofLink: name) else { continue }
+            if target == entry.target || (source != nil && targets.source(of: target) == source) { return name }
+        }
+        return nil
+    }
+
+    /// The names that the links are to have, in the same order. A name that a foreign file has gets a number.
+    func names(of links: [AlbumLinkPlace], for clips: [ClipRecord]) throws(FileWriteError) -> [[UInt8]] {
+        var bySource: [[UInt8]: Int] = [:]
+        for (index, link) in links.enumerated() {
+            guard let source = link.source else { continue }
+            if let known = bySource[source], links[known].name != nil || link.name == nil { continue }
+            bySource[source] = index
+        }
+        var numbers: [Int: Int64] = [:]
+        for (position, clip) in clips.enumerated() {
+            guard let index = clip.source.flatMap({ bySource[$0] }), numbers[index] == nil else { continue }
+            numbers[index] = Int64(position) + 1
+        }
+        let rest = links.indices.filter { numbers[$0] == nil }
+            .sorted { links[$0].entry.sequence < links[$1].entry.sequence }
+        for (offset, index) in rest.enumerated() { numbers[index] = Int64(clips.count + offset) + 1 }
+        let ours = Set(links.compactMap(\.name))
+        var names: [[UInt8]] = []
+        for (index, link) in links.enumerated() {
+            let source = link.source ?? link.entry.target
+            var variant = 1
+            var name = AlbumName.link(numbers[index] ?? 1, source: source)
+            // The name of another link of ours is free as soon as that is renamed.
+            while name != link.name, !ours.contains(name), try directory.kind(of: name) != nil {
+                variant += 1
+                name = AlbumName.link(numbers[index] ?? 1, source: source, variant: variant)
+            }
+            names.append(name)
+        }
+        return names
+    }
+
+    // MARK: Renaming
+
+    private struct Move {
+        var place: Int
+        var sequence: Int64
+        var from: [UInt8]
+        var to: [UInt8]
+        var isDone = false
+    }
+
+    /// Gives the links the new names in the manifest, also those of a process that died meanwhile. Nothing happens
+    /// without such names. An album that a newer version keeps is left alone.
+    ///
+    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`; the next call continues.
+    mutating func finishRenaming() throws(AlbumError) {
+        guard !manifest.isNewer, !root.marker.isNewer, manifest.entries.contains(where: { $0.nextLink != nil }) else {
+            return
+        }
+        try AlbumError.needing(.addOnly, renameAsPlanned())
+    }
+
+    private mutating func renameAsPlanned() throws(FileWriteError) {
+        var moves: [Move] = []
+        for link in try links() {
+            guard let next = link.entry.nextLink else { continue }
+            // A link that is gone has only a name in the manifest.
+            let from = link.name ?? next
+            try removeOldName(of: link)
+            moves.append(
+                Move(place: link.place, sequence: link.entry.sequence, from: from, to: next, isDone: from == next)
+            )
+        }
+        try carryOut(&moves)
+        try directory.synchronize()
+        TapeKillPoint.linksRenamed.reach()
+        for move in moves {
+            guard case .entry(var entry) = manifest.elements[move.place] else { continue }
+            entry.link = move.from
+            entry.nextLink = nil
+            manifest.elements[move.place] = .entry(entry)
+        }
+        try writeManifest()
+    }
+
+    /// Where a file system renames by a second name, a link may have kept the first one.
+    private func removeOldName(of link: AlbumLinkPlace) throws(FileWriteError) {
+        guard let name = link.name, name != link.entry.link, let now = try directory.status(of: name),
+            let old = try directory.status(of: link.entry.link), (now.device, now.inode) == (old.device, old.inode)
+        else { return }
+        try directory.remove(link.entry.link)
+    }
+
+    /// Renames each link after the one that has its new name; in a circle one of them waits under a temporary name.
+    private func carryOut(_ moves: inout [Move]) throws(FileWriteError) {
+        var byName: [[UInt8]: Int] = [:]
+        for (index, move) in moves.enumerated() where !move.isDone { byName[move.from] = index }
+        for first in moves.indices where !moves[first].isDone {
+            var chain = [first]
+            while let last = chain.last, let blocking = byName[moves[last].to] {
+                // Old and new names are unique: a circle ends where it began.
+                guard blocking != first else {
+                    try park(&moves[first])
+                    byName[moves[last].to] = nil
+                    break
+                }
+                chain.append(blocking)
+            }
+            for index in chain.reversed() {
+                byName[moves[index].from] = nil
+                try complete(&moves[index])
+            }
+        }
+    }
+
+    private func park(_ move: inout Move) throws(FileWriteError) {
+        let name = AlbumName.parked(move.sequence)
+        try directory.rename(move.from, to: name)
+        move.from = name
+        TapeKillPoint.linkParked.reach()
+    }
+
+    /// A foreign file that took the new name meanwhile keeps it, and the link keeps its own until the next order.
+    private func complete(_ move: inout Move) throws(FileWriteError) {
+        move.isDone = true
+        do throws(FileWriteError) {
+            try directory.rename(move.from, to: move.to)
+        } catch {
+            switch error.kind {
+            case .exists: return
+            // Removed meanwhile: it only has a name in the manifest.
+            case .io(ENOENT): move.from = move.to
+            default: throw error
+            }
+            return
+        }
+        move.from = move.to
+        TapeKillPoint.linkRenamed.reach()
+    }
+}

@@ -1,0 +1,246 @@
+import Foundation
+import Glibc
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// What was changed in the folder of an album by hand is found, and repaired on request.
+@Suite struct AlbumCheckTests {
+    private struct Bench {
+        let fixture: FolderFixture
+        let tape: String
+        let witness: OriginalsWitness
+
+        init() async throws {
+            let fixture = try await FolderFixture.ready()
+            let tape = UUID().uuidString.lowercased()
+            try fixture.store.create(TapeRecord(id: tape, title: "Summer", createdAt: Date()))
+            let clips = try ["a.jpg", "b.jpg", "c.jpg"].map { name in
+                ClipRecord(
+                    id: UUID().uuidString.lowercased(),
+                    tapeID: tape,
+                    kind: .image,
+                    source: try fixture.original(name)
+                )
+            }
+            _ = try fixture.store.addClips(clips, to: tape, at: nil, now: Date())
+            self.fixture = fixture
+            self.tape = tape
+            witness = try fixture.witness()
+            #expect(try await service.associate(tape).state == .associated)
+        }
+
+        var service: AlbumService {
+            AlbumService(store: fixture.store, directory: fixture.data, library: fixture.library)
+        }
+
+        func findings() async throws -> [String] {
+            try await service.verify(tape).findings.map { Self.words($0) }.sorted()
+        }
+
+        /// `show` sees this much.
+        func seen() async throws -> [String]? {
+            let record = try #require(try fixture.store.tape(tape))
+            return try await service.look(at: record, try fixture.store.clips(of: tape))?.map { Self.words($0) }
+        }
+
+        static func words(_ finding: AlbumFinding) -> String {
+            let names = [finding.path, finding.other].compactMap { $0 }
+                .map { String(decoding: $0.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self) }
+            return ([finding.kind.rawValue] + names).joined(separator: " ")
+        }
+
+        /// The folder as it should be.
+        func expectWhole(_ others: [String] = []) throws {
+            let names = [".mediactl-album.json", "0001-a.jpg", "0002-b.jpg", "0003-c.jpg", "tape.m3u8"] + others
+            #expect(try fixture.names() == names.sorted())
+            for name in ["0001-a.jpg", "0002-b.jpg", "0003-c.jpg"] {
+                #expect(try fixture.target(name) == "../../2024/" + name.dropFirst(5))
+            }
+            try witness.check()
+        }
+    }
+
+    @Test("an album that shows its tape has no findings") func whole() async throws {
+        let bench = try await Bench()
+        #expect(try await bench.findings().isEmpty)
+        #expect(try await bench.seen() == [])
+        let folder = try OriginalsWitness(bench.fixture.root)
+        #expect(try await bench.service.repair(bench.tape).repaired.isEmpty)
+        try folder.check()
+        // Rule R8: a rename changes no album, and makes no difference.
+        _ = try bench.fixture.store.changeTape(bench.tape, at: Date()) { $0.title = "Winter" }
+        #expect(try await bench.findings().isEmpty)
+    }
+
+    /// A change by hand.
+    enum Change: String, CaseIterable {
+        case deleted, renamed, replaced, deletedPlaylist, editedPlaylist, unfinishedWrite, swapped, forgotten
+    }
+
+    @Test("changes by hand are found and repaired; foreign files stay", arguments: Change.allCases)
+    func changed(_ change: Change) async throws {
+        let bench = try await Bench()
+        let files = FileManager.default
+        func path(_ name: String) -> String { bench.fixture.path(name) }
+        let expected: [String]
+        var seen: [String] = []
+        switch change {
+        case .deleted:
+            try files.removeItem(atPath: path("0002-b.jpg"))
+            // The playlist refers to it.
+            expected = ["link_missing 0002-b.jpg", "playlist_outdated tape.m3u8"]
+            seen = ["link_missing 0002-b.jpg"]
+        case .renamed:
+            try files.moveItem(atPath: path("0002-b.jpg"), toPath: path("best.jpg"))
+            expected = ["link_renamed 0002-b.jpg best.jpg", "playlist_outdated tape.m3u8"]
+            // Only the names of the manifest are looked at.
+            seen = ["link_missing 0002-b.jpg"]
+        case .replaced:
+            try files.removeItem(atPath: path("0002-b.jpg"))
+            try bench.fixture.write("mine", to: path("0002-b.jpg"))
+            expected = ["link_replaced 0002-b.jpg", "playlist_outdated tape.m3u8"]
+            seen = ["link_replaced 0002-b.jpg"]
+        case .deletedPlaylist:
+            try files.removeItem(atPath: path("tape.m3u8"))
+            expected = ["playlist_missing tape.m3u8"]
+        case .editedPlaylist:
+            try bench.fixture.write("#EXTM3U\n#PLAYLIST:Summer\n#EXTINF:4,x\n./0003-c.jpg\n", to: path("tape.m3u8"))
+            expected = ["playlist_outdated tape.m3u8"]
+        case .unfinishedWrite:
+            try bench.fixture.write("half", to: path(".tape.m3u8.mediactl-part"))
+            expected = ["temporary_file .tape.m3u8.mediactl-part"]
+        case .swapped:
+            // As 0.1.0 left it after a move: the order of adding.
+            let first = try #require(try bench.fixture.store.clips(of: bench.tape).last)
+            _ = try bench.fixture.store.moveClip(first.id, of: bench.tape, to: 0, now: Date())
+            expected = [
+                "link_misnumbered 0001-a.jpg 0002-a.jpg", "link_misnumbered 0002-b.jpg 0003-b.jpg",
+                "link_misnumbered 0003-c.jpg 0001-c.jpg", "playlist_outdated tape.m3u8",
+            ]
+        case .forgotten:
+            let text = try String(contentsOfFile: path(".mediactl-album.json"), encoding: .utf8)
+            let lines = text.split(separator: "\n").filter { !$0.contains("0003-c.jpg") }.joined(separator: "\n")
+            try bench.fixture.write(
+                lines.replacing("\"kind\":\"image\"", with: "\"kind\":\"image\"").replacing("},\n  ]", with: "}\n  ]"),
+                to: path(".mediactl-album.json")
+            )
+            expected = ["link_missing", "playlist_outdated tape.m3u8"]
+            seen = ["link_missing"]
+        }
+        #expect(try await bench.findings() == expected)
+        #expect(try await bench.seen() == seen)
+        let repair = try await bench.service.repair(bench.tape)
+        #expect(repair.repaired.map { Bench.words($0) }.sorted() == expected && repair.remaining.isEmpty)
+        #expect(try await bench.findings().isEmpty)
+        switch change {
+        case .swapped:
+            #expect(
+                try bench.fixture.names().filter { $0.hasPrefix("0") } == ["0001-c.jpg", "0002-a.jpg", "0003-b.jpg"]
+            )
+        case .replaced:
+            #expect(try String(contentsOfFile: path("0002-b.jpg"), encoding: .utf8) == "mine")
+            #expect(try bench.fixture.target("0002-b (2).jpg") == "../../2024/b.jpg")
+        default: try bench.expectWhole()
+        }
+        try bench.witness.check()
+    }
+
+    @Test("a playlist of another program is reported, and stays") func foreignPlaylist() async throws {
+        let bench = try await Bench()
+        try bench.fixture.write("mine", to: bench.fixture.path("tape.m3u8"))
+        let repair = try await bench.service.repair(bench.tape)
+        #expect(repair.repaired.isEmpty)
+        #expect(repair.remaining.map { Bench.words($0) } == ["playlist_foreign tape.m3u8"])
+        #expect(try String(contentsOfFile: bench.fixture.path("tape.m3u8"), encoding: .utf8) == "mine")
+    }
+
+    @Test("a link that a clip left, and that was deleted, is forgotten; one that only resembles ours stays")
+    func leftovers() async throws {
+        let bench = try await Bench()
+        let clip = try #require(try bench.fixture.store.clips(of: bench.tape).first)
+        _ = try await bench.service.removeClips([clip.id], of: bench.tape)
+        #expect(try bench.fixture.names().contains("0003-a.jpg"))
+        try FileManager.default.removeItem(atPath: bench.fixture.path("0003-a.jpg"))
+        try FileManager.default.removeItem(atPath: bench.fixture.path("0001-b.jpg"))
+        // Another way to the same file: not our link.
+        let absolute = bench.fixture.originals + "/b.jpg"
+        try FileManager.default.createSymbolicLink(
+            atPath: bench.fixture.path("mine.jpg"),
+            withDestinationPath: absolute
+        )
+        #expect(try await bench.findings() == ["link_missing 0001-b.jpg", "playlist_outdated tape.m3u8"])
+        #expect(try await bench.service.repair(bench.tape).remaining.isEmpty)
+        let names = [".mediactl-album.json", "0001-b.jpg", "0002-c.jpg", "mine.jpg", "tape.m3u8"]
+        #expect(try bench.fixture.names() == names)
+        #expect((try bench.fixture.manifest()["entries"] as? [Any])?.count == 2)
+    }
+
+    @Test("a renaming that was interrupted is reported, and finished") func interrupted() async throws {
+        let bench = try await Bench()
+        let file = bench.fixture.path(".mediactl-album.json")
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+            .replacing("\"link\":\"0001-a.jpg\"", with: "\"link\":\"0009-a.jpg\",\"renameTo\":\"0001-a.jpg\"")
+        try bench.fixture.write(text, to: file)
+        try FileManager.default.moveItem(
+            atPath: bench.fixture.path("0001-a.jpg"),
+            toPath: bench.fixture.path("0009-a.jpg")
+        )
+        #expect(try await bench.findings().contains("renaming_interrupted Tapes – Summer"))
+        #expect(try await bench.service.repair(bench.tape).remaining.isEmpty)
+        try bench.expectWhole()
+    }
+
+    @Test("an album that was deleted by hand is reported, and made again") func deletedAlbum() async throws {
+        let bench = try await Bench()
+        try FileManager.default.removeItem(atPath: bench.fixture.root + "/Tapes – Summer")
+        #expect(try await bench.findings() == ["album_missing Tapes – Summer"])
+        #expect(try await bench.seen() == ["album_missing Tapes – Summer"])
+        let repair = try await bench.service.repair(bench.tape)
+        #expect(repair.repaired.count == 1 && repair.remaining.isEmpty)
+        try bench.expectWhole()
+    }
+
+    @Test("trap 1: without the marker nothing is found missing, and nothing is repaired") func unmounted() async throws
+    {
+        let bench = try await Bench()
+        try FileManager.default.moveItem(atPath: bench.fixture.root, toPath: bench.fixture.pictures + "/away")
+        try FileManager.default.createDirectory(atPath: bench.fixture.root, withIntermediateDirectories: false)
+        let verification = await #expect(throws: TapesError.self) { try await bench.service.verify(bench.tape) }
+        #expect(verification?.code == .libraryUnusable)
+        let repair = await #expect(throws: TapesError.self) { try await bench.service.repair(bench.tape) }
+        #expect(repair?.code == .libraryUnusable)
+        #expect(try await bench.seen() == nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.fixture.root).isEmpty)
+    }
+
+    @Test("clips that the library refused are tried again") func failedClips() async throws {
+        let bench = try await Bench()
+        let clip = try #require(try bench.fixture.store.clips(of: bench.tape).first)
+        let link = try #require(try bench.fixture.store.albumLinks(of: bench.tape).first)
+        let failed = ClipSettlement(clipID: clip.id, association: .failed, reason: .assetRejected, attempts: 3)
+        try bench.fixture.store.settle([failed], in: link.libraryID)
+        #expect(try await bench.findings() == ["clip_failed"])
+        #expect(try await bench.service.repair(bench.tape).repaired.map(\.kind) == [.clipFailed])
+        #expect(try bench.fixture.store.clips(of: bench.tape).allSatisfy { $0.association == .linked })
+    }
+
+    @Test("empty folders of albums are found and removed; others stay") func emptyFolders() async throws {
+        let bench = try await Bench()
+        let root = bench.fixture.root
+        for name in ["Tapes – Gone", "Tapes – Half", "Mine", "Tapes – Full"] {
+            try FileManager.default.createDirectory(atPath: root + "/" + name, withIntermediateDirectories: false)
+        }
+        try bench.fixture.write("{", to: root + "/Tapes – Half/.mediactl-album.json.mediactl-part")
+        try bench.fixture.write("mine", to: root + "/Tapes – Full/notes.txt")
+        try FileManager.default.createSymbolicLink(atPath: root + "/Tapes – Link", withDestinationPath: "Mine")
+        let found = try await bench.service.leftovers()
+        #expect(found.map { Bench.words($0) } == ["empty_folder Tapes – Gone", "empty_folder Tapes – Half"])
+        #expect(try await bench.service.removeLeftovers(found).isEmpty)
+        let names = ["Mine", "Tapes – Full", "Tapes – Link", "Tapes – Summer"]
+        let left = try FileManager.default.contentsOfDirectory(atPath: root).filter { !$0.hasPrefix(".") }
+        #expect(left.sorted() == names)
+    }
+}
