@@ -42,6 +42,17 @@ struct RenderingNamesTests {
         #expect(try kit.names.count == 8)
     }
 
+    /// The directory of links to originals is there as well.
+    @Test func theTargetMayBeInTheTemporaryDirectory() async throws {
+        let kit = try FilmKit()
+        let still = try await kit.still("a.png", "color=red:s=64x36")
+        let target = NSTemporaryDirectory() + "/mediactl-test-\(UUID().uuidString).mp4"
+        defer { try? FileManager.default.removeItem(atPath: target) }
+        try await TapeRendering(searchPath: FilmKit.searchPath)
+            .render(FilmKit.tape(), clips: [still], to: Array(target.utf8), options: .init(longSide: 64))
+        #expect(try await kit.look(Array(target.utf8)).frameCount == 6)
+    }
+
     /// A playlist in the clothes of a video leads nowhere.
     @Test(
         arguments: [
