@@ -85,12 +85,10 @@ struct HashOnlyVerify: ContextCommand {
         let session = try context.anySession()
         let match = try await session.find(.file(path))
         // Query the server that has the capture, whichever server is configured now.
+        let querying: CaptureSession
         do {
             let own = try context.session(for: match.record)
-            let querying = offline ? own : try context.confidential(own)
-            return (try await querying.verify(match, isOffline: offline), nil)
-        } catch let error as CaptureError where error.code == .cancelled {
-            throw error
+            querying = offline ? own : try context.confidential(own)
         } catch {
             let failure = ErrorCatalogue.diagnosis(of: error)
             var verification = try await session.verify(match, isOffline: true)
@@ -99,6 +97,7 @@ struct HashOnlyVerify: ContextCommand {
             }
             return (verification, failure)
         }
+        return (try await querying.verify(match, isOffline: offline), nil)
     }
 
     /// `failure` is what kept the server from being queried; `bundle` is what was verified in place of the store.
