@@ -51,6 +51,7 @@ public final class HTTPClient: Sendable {
             }
             let result = await perform(request, attempt: attempt, control: control, progress: progress)
             guard request.repeatability == .safe, !control.isStopRequested, request.isPassing(result),
+                configuration.mayRetry?(result.map(\.status)) ?? true,
                 let wait = backoff.next(retryAfter: try? result.get().head.retryAfter)
             else { return try result.get(attempts: attempt, duration: started.duration(to: .now)) }
             configuration.onRetry?(RetryNotice(outcome: result.map(\.status), delay: wait))
@@ -245,6 +246,8 @@ public struct HTTPClientConfiguration: Sendable {
     public var loginRequirements = LoginRequirements()
     /// Called after every exchange, for `-v`. Gets no header fields, credentials or content.
     public var observer: (@Sendable (ExchangeRecord) -> Void)?
+    /// Decides, after a failed attempt that a retry might help, whether there is one; nil for always. Must return quickly.
+    public var mayRetry: (@Sendable (Result<Int, TransportError>) -> Bool)?
     /// Called before the wait for a retry; must return quickly.
     public var onRetry: (@Sendable (RetryNotice) -> Void)?
 

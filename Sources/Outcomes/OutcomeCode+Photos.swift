@@ -4,6 +4,7 @@ extension OutcomeCode {
         .notLoggedIn, .noDevice, .invalidDevice, .keyNotRotated, .invalidDate, .unknownPhoto, .neverSynchronized,
         .bodyTooSlow, .setupRequired, .stubServer, .listingIncomplete, .repeatedCursor, .ownershipDefect, .notOwned,
         .notConfirmed, .changedSinceUpload, .photoNotDeleted, .wrongPhoto, .unverifiedPhoto, .undeliverable,
+        .thumbnailUnavailable,
     ]
 
     /// No API key is stored for the server, or it rejected e-mail address and password.
@@ -130,6 +131,13 @@ extension OutcomeCode {
         5,
         "the server lists the photo, but has no file of it{said}",
         hint: "keep any local copy; to upload it again from a local original: mediactl sync repair"
+    )
+    /// The server has no thumbnail of a photo that was specified by its ID.
+    public static let thumbnailUnavailable = OutcomeCode(
+        "thumbnail_unavailable",
+        5,
+        "the server has no thumbnail of the photo",
+        hint: "download the photo itself: omit --thumbnails"
     )
 
     static let tapeCodes: [OutcomeCode] = [

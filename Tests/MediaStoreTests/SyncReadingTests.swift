@@ -101,6 +101,37 @@ struct SyncReadingTests {
         #expect(gone.map(\.id) == [photos[3].id])
     }
 
+    @Test("photos that this process deleted on the server are gone without another run")
+    func markGone() throws {
+        let index = try fixture.get().index()
+        let photos = (1...4).map { samplePhoto($0) }
+        try index.synchronize([photos])
+        #expect(try index.markGone([photos[1].id, photos[1].id, "unknown"], of: server))
+        #expect(try index.markGone([photos[1].id], of: server) && index.markGone(["x"], of: "https://unknown"))
+        #expect(try index.all() == [photos[0], photos[2], photos[3]])
+        #expect(try index.all(PhotoFilter(isGone: true)) == [photos[1]])
+        let counts = try index.counts(of: server, device: IndexFixture.phone.id)
+        #expect((counts.thisDevice, counts.total, counts.gone) == (3, 3, 1))
+        // A listing that has it brings it back.
+        try index.synchronize([photos])
+        #expect(try index.counts(of: server, device: nil).total == 4)
+    }
+
+    @Test("a run that is not finished may have seen them, so that they stay")
+    func markGoneDuringARun() throws {
+        let index = try fixture.get().index()
+        let photos = (1...4).map { samplePhoto($0) }
+        try index.synchronize([photos])
+        var run = try index.begin(server, account: "me", kind: .full, restarts: true, now: Date())
+        run = try index.append([photos[0]], cursor: "c", totalCount: 4, to: run)
+        #expect(try !index.markGone([photos[0].id], of: server))
+        #expect(try index.all() == photos)
+        // The run finds by itself that others are gone.
+        run = try index.append([photos[1], photos[2]], cursor: nil, totalCount: 3, to: run)
+        #expect(try index.finish(run, now: Date()).gone == 1)
+        #expect(try index.markGone([photos[0].id], of: server))
+    }
+
     @Test("a device that got another name has it for all its photos")
     func renamedDevice() throws {
         let index = try fixture.get().index()

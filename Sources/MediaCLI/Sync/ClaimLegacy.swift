@@ -8,9 +8,10 @@ internal import PhotoSync
 struct ClaimLegacy: ContextCommand {
     static let schema = "mediactl.claim-legacy/1"
     static let configuration = CommandConfiguration(
-        abstract: "Make photos that belong to no device photos of this machine.",
+        abstract: "Claim photos that are not assigned to any device.",
         discussion: """
-            Says how many and asks, or needs --yes where nobody can be asked. What was claimed is counted afterwards.
+            Prints the number of photos and prompts; without a terminal it requires --yes. The claimed photos are counted \
+            afterwards.
 
             Examples:
               mediactl claim-legacy --list
@@ -21,18 +22,18 @@ struct ClaimLegacy: ContextCommand {
             """
     )
 
-    @Flag(help: "Only list them.")
+    @Flag(help: "List the photos without claiming them.")
     var list = false
 
-    @Flag(help: "Claim all of them.")
+    @Flag(help: "Claim all photos without a device.")
     var all = false
 
-    @Option(parsing: .upToNextOption, help: ArgumentHelp("Claim the photos with these ids.", valueName: "id"))
+    @Option(parsing: .upToNextOption, help: ArgumentHelp("Claim the photos with these IDs.", valueName: "id"))
     var ids: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Claim the photos whose ids are listed here, one a line; - for standard input.",
+            "Claim the photos with the IDs in this file, one per line; - for standard input.",
             valueName: "file"
         ),
         completion: .file()
@@ -52,10 +53,10 @@ struct ClaimLegacy: ContextCommand {
     func validate() throws {
         let choices = [list, all, !ids.isEmpty, idsFile != nil].count { $0 }
         guard choices > 0 else {
-            throw ValidationError("Say which photos: --all, --ids ID, --ids-file FILE; or --list to see them.")
+            throw ValidationError("Specify the photos: --all, --ids ID or --ids-file FILE; --list lists them.")
         }
-        guard choices == 1 else { throw ValidationError("--list, --all, --ids and --ids-file exclude each other.") }
-        guard !ids.contains("") else { throw ValidationError("--ids: an empty id.") }
+        guard choices == 1 else { throw ValidationError("--list, --all, --ids and --ids-file cannot be combined.") }
+        guard !ids.contains("") else { throw ValidationError("--ids: an empty ID.") }
         guard idsFile != "-" || !key.apiKeyStdin else {
             throw ValidationError("--ids-file - and --api-key-stdin both read standard input.")
         }
@@ -84,7 +85,7 @@ struct ClaimLegacy: ContextCommand {
             let lines = try PathList.paths(in: bytes, separatedBy: .line)
             return lines.map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
         } catch let error {
-            throw Diagnosis.usage("--ids-file: line \(error.entry): it holds a zero byte")
+            throw Diagnosis.usage("--ids-file: line \(error.entry): it contains a zero byte")
         }
     }
 }
@@ -100,9 +101,9 @@ struct ClaimRun: Sendable {
 
     static func explanation(_ count: Int64, _ account: SyncAccount) -> [String] {
         [
-            "This makes \(Formats.count(count, "photo")) without a device photos of this machine, for everybody who uses "
+            "This assigns \(Formats.count(count, "photo")) without a device to this machine, for all clients of "
                 + "\(ErrorCatalogue.clean(account.server)).",
-            "Only deleting this device at the server takes it back.",
+            "It can be undone only by deleting this device on the server.",
         ]
     }
 
@@ -126,13 +127,13 @@ struct ClaimRun: Sendable {
                     }
                 }
             }
-            // A reader that closed standard output wants no more.
+            // A closed standard output ends the list.
             let isStopped = count == nil && console.context.output.failure == nil
             let code = console.exitCode(isStopped ? .partly : .success)
-            if count == 0 { console.note("every photo belongs to a device; there is nothing to claim") }
+            if count == 0 { console.note("all photos are assigned to a device; there is nothing to claim") }
             if let count, count > 0 {
                 console.note(
-                    "\(Formats.count(count, "photo")) of no device; mediactl claim-legacy --all makes them this machine's"
+                    "\(Formats.count(count, "photo")) not assigned to a device; claim all with: mediactl claim-legacy --all"
                 )
             }
             console.summary(
@@ -176,16 +177,17 @@ struct ClaimRun: Sendable {
         let control = TransferControl()
         return try await console.context.interruption.handling({ control.heed($0) }) {
             guard let result = try await result(of: claim, plan, control) else {
-                console.note("stopped; what was claimed until then stays claimed")
+                console.note("stopped; photos claimed before remain claimed")
                 return finish(plan, code: .partly)
             }
             var facts = ["claimed \(Formats.count(result.claimed, "photo"))"]
-            if result.alreadyClaimed > 0 { facts.append("\(result.alreadyClaimed) claimed before") }
+            if result.alreadyClaimed > 0 { facts.append("\(result.alreadyClaimed) already claimed") }
             if result.failed > 0 { facts.append("\(result.failed) failed") }
             console.text([facts.joined(separator: ", ")])
             if result.remaining > 0 {
                 console.note(
-                    "\(Formats.count(result.remaining, "photo")) of no device left; mediactl claim-legacy --list shows what"
+                    "\(Formats.count(result.remaining, "photo")) still not assigned to a device; list with: "
+                        + "mediactl claim-legacy --list"
                 )
             }
             return finish(plan, result, code: result.exitCode(of: plan))
@@ -207,17 +209,19 @@ struct ClaimRun: Sendable {
 
     private func explain(_ plan: ClaimPlan) {
         for id in plan.unknown.prefix(10) {
-            console.warning("\(ErrorCatalogue.quoted(id)) is no photo of yours on this server")
+            console.warning("\(ErrorCatalogue.quoted(id)) is not a photo of yours on this server")
         }
         if plan.unknown.count > 10 {
-            console.warning("\(plan.unknown.count - 10) more ids are no photos of yours on this server")
+            console.warning("\(plan.unknown.count - 10) more IDs are not photos of yours on this server")
         }
         if !plan.alreadyClaimed.isEmpty {
-            console.note("\(Formats.count(plan.alreadyClaimed.count, "photo")) with a device already, left as it is")
+            console.note(
+                "\(Formats.count(plan.alreadyClaimed.count, "photo")) already assigned to a device and not changed"
+            )
         }
     }
 
-    // MARK: The end
+    // MARK: Summary
 
     private func finish(_ plan: ClaimPlan, _ result: ClaimResult? = nil, code: ExitCode) -> ExitCode {
         let code = console.exitCode(code)

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import MediaStore
 internal import MediaTransport
 internal import PhotoSync
@@ -10,39 +11,58 @@ final class OutageNotice: Sendable {
     private struct State {
         var began: Duration?
         var lastLine: Duration?
+        /// Whether the server has responded to this command.
+        var hasResponded = false
     }
 
     private let console: Console
+    /// Whether an earlier command has listed photos of the server, so that its address is right.
+    private let isKnown: Bool
     private let state = Mutex(State())
 
-    init(_ console: Console) {
+    init(_ console: Console, isKnown: Bool) {
         self.console = console
+        self.isKnown = isKnown
+    }
+
+    /// Whether to wait after a failed attempt. Until the server has responded, an address that does not resolve is wrong, and
+    /// without an earlier listing one that cannot be reached may be.
+    func mayRetry(_ outcome: Result<Int, TransportError>) -> Bool {
+        guard case .failure(let error) = outcome, !state.withLock({ $0.hasResponded }) else { return true }
+        if error.kind == .unknownHost { return false }
+        return isKnown || !error.isBeforeRequest
     }
 
     /// A retry after a second of failures is an outage; a single lost response is not.
     func retrying(_ notice: RetryNotice) {
         guard let reason = Self.reason(notice.outcome) else { return }
         let now = console.context.elapsed()
-        let isDue = state.withLock { state in
+        let began = state.withLock { state -> Duration? in
             let began = state.began ?? now
             state.began = began
             guard now - began >= .seconds(1), state.lastLine.map({ now - $0 >= .seconds(30) }) ?? true else {
-                return false
+                return nil
             }
             state.lastLine = now
-            return true
+            return began
         }
-        guard isDue else { return }
-        let limit = Formats.span(Self.policy.timeLimit ?? .zero)
-        console.note("\(reason); waiting up to \(limit) for the server")
+        guard let began else { return }
+        let limit = Self.policy.timeLimit ?? .zero
+        let end = console.context.now() + Double((began + limit - now).components.seconds)
+        console.note(
+            "\(reason); waiting up to \(Formats.span(limit)) for the server, until \(Formats.timestamp(end))"
+                + (console.context.terminal.isErrorTerminal ? "; Ctrl-C stops" : "")
+        )
     }
 
     /// A response of a working server ends the outage.
     func exchanged(_ exchange: ExchangeRecord) {
-        guard case .success(let status) = exchange.outcome, status < 500 else { return }
+        guard case .success(let status) = exchange.outcome else { return }
         let wasShown = state.withLock { state in
-            defer { state = State() }
-            return state.lastLine != nil
+            let wasShown = state.lastLine != nil
+            if status < 500 { (state.began, state.lastLine) = (nil, nil) }
+            state.hasResponded = true
+            return wasShown && status < 500
         }
         if wasShown { console.note("the server responds again") }
     }
@@ -61,8 +81,15 @@ extension SyncSession {
     func waiting() -> SyncSession {
         guard settings.settings.retries.origin == .builtIn else { return self }
         var session = self
-        session.outage = OutageNotice(console)
+        session.outage = OutageNotice(console, isKnown: isServerKnown)
         return session
+    }
+
+    /// Whether an earlier command has listed photos of the server. The index has a server also before its first response.
+    private var isServerKnown: Bool {
+        guard let state = try? index.state(of: address) else { return false }
+        if state.lastCompleteAt != nil { return true }
+        return ((try? index.counts(of: address, device: nil)).map { $0.total + $0.gone > 0 }) ?? false
     }
 
     /// When uploads and downloads are retried.

@@ -12,7 +12,7 @@ struct SyncDirectory: ContextCommand {
     static let schema = "mediactl.sync/1"
     static let configuration = CommandConfiguration(
         commandName: "two-way",
-        abstract: "List, upload and download what a directory and the server lack.",
+        abstract: "Upload and download what a directory and the server lack.",
         discussion: """
             Without a directory, only the index is updated, as with mediactl sync pull. With one, the photos that the \
             server lacks are uploaded, and those that this machine lacks are downloaded to DIR/YEAR/MONTH. Nothing is \
@@ -236,7 +236,7 @@ struct DirectoryRun: Sendable {
             )
             parts.add(try await run.run([directory.path]))
         } catch {
-            // The photos on the server can be downloaded all the same.
+            // The photos on the server can still be downloaded.
             var diagnosis = ErrorCatalogue.diagnosis(of: error)
             guard diagnosis.code == OutcomeCode.ownershipDefect.rawValue else { throw error }
             diagnosis.hint =
@@ -262,7 +262,7 @@ struct DirectoryRun: Sendable {
         parts.add(try await run.run(.missing, to: directory.absolutePath))
     }
 
-    // MARK: The end
+    // MARK: Summary
 
     private func explanation() -> [String] {
         let (up, down) = (parts.number("planned", of: "push"), parts.number("planned", of: "download"))
@@ -274,22 +274,16 @@ struct DirectoryRun: Sendable {
     }
 
     private func summary(isAgreed: Bool, _ code: ExitCode, after duration: Duration) -> JSONObject {
-        func counts(_ part: String, _ keys: [String]) -> JSONValue {
+        // What the parts report alone, without what they have in common.
+        func counts(_ part: String) -> JSONValue {
             guard let members = parts.summaries.withLock({ $0[part] }) else { return .null }
-            return .object(keys.reduce(into: [:]) { $0[$1] = members[$1] ?? .null })
+            let common = ["server", "dry_run", "duration_ms", "signal"]
+            return .object(JSONObject(members.filter { !common.contains($0.name) }))
         }
         return [
             "server": .string(account.server), "directory": JSONRenderer.path(directory.absolutePath),
             "dry_run": .bool(isDryRun), "confirmed": .bool(isAgreed),
-            "pull": counts("pull", ["photos", "added", "changed", "gone", "full", "needs_legacy_claim"]),
-            "push": counts(
-                "push",
-                ["uploaded", "unconfirmed", "present", "foreign", "planned", "skipped", "failed", "cancelled"]
-            ),
-            "download": counts(
-                "download",
-                ["verified", "rewritten", "present", "planned", "failed", "cancelled"]
-            ),
+            "pull": counts("pull"), "push": counts("push"), "download": counts("download"),
         ] + console.ending(code, after: duration)
     }
 }

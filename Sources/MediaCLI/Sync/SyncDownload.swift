@@ -7,27 +7,38 @@ struct SyncDownload: ContextCommand {
     static let schema = "mediactl.sync-download/1"
     static let configuration = CommandConfiguration(
         commandName: "download",
-        abstract: "Fetch photos into a directory, by year and month, verified.",
+        abstract: "Download photos or thumbnails into a directory, by year and month.",
         discussion: """
-            They come to DIR/YEAR/MONTH by the day they were taken. What was cut goes on where it stopped. Nothing that \
-            is there is replaced. The index tells which photos there are: run mediactl sync before.
+            Photos are saved as DIR/YEAR/MONTH/NAME by date taken, and verified. Interrupted downloads resume where they \
+            stopped. Existing files are never replaced. The photos are those of the local index; update it with mediactl \
+            sync.
+            With --thumbnails, only the thumbnails of the server are downloaded, as DIR/YEAR/MONTH/ID.thumbnail.jpg. A \
+            photo with a thumbnail is still missing.
 
             Examples:
               mediactl sync download --missing --output Pictures
+              mediactl sync download --thumbnails --output Thumbnails
               mediactl sync download --since 2026-05-01 --output Pictures --dry-run
               mediactl sync download 4ad8a4cc-3164-4b56-b986-11cd9f6d52da --output Pictures
             """
     )
 
-    @Argument(help: ArgumentHelp("Photos by their ids; mediactl sync list shows them.", valueName: "id"))
+    @Argument(help: ArgumentHelp("IDs of photos; mediactl sync list shows them.", valueName: "id"))
     var ids: [String] = []
 
-    @Flag(help: "Fetch all photos that this machine has no copy of.")
+    @Flag(help: "Download all photos without a copy on this machine.")
     var missing = false
+
+    @Flag(
+        help: """
+            Download thumbnails instead of photos: of all photos, or only of those selected by --missing, --since or IDs.
+            """
+    )
+    var thumbnails = false
 
     @Option(
         help: ArgumentHelp(
-            "Of those, only photos uploaded since this day (local midnight) or time.",
+            "Download photos uploaded since this day (local midnight) or time that have no copy on this machine.",
             valueName: "time"
         )
     )
@@ -64,12 +75,12 @@ struct SyncDownload: ContextCommand {
         guard output != nil || to != nil else { throw ValidationError("Specify a directory with --output DIR.") }
         guard !target.isEmpty else { throw ValidationError("--output: an empty path.") }
         guard ids.isEmpty || !(missing || since != nil) else {
-            throw ValidationError("Ids, and --missing or --since, exclude each other.")
+            throw ValidationError("IDs cannot be combined with --missing or --since.")
         }
-        guard !ids.isEmpty || missing || since != nil else {
-            throw ValidationError("Say which photos: --missing, --since TIME, or their ids.")
+        guard !ids.isEmpty || missing || since != nil || thumbnails else {
+            throw ValidationError("Specify the photos: --missing, --since TIME, or their IDs.")
         }
-        guard !ids.contains("") else { throw ValidationError("An empty id.") }
+        guard !ids.contains("") else { throw ValidationError("An empty ID.") }
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -85,14 +96,15 @@ struct SyncDownload: ContextCommand {
             hashes: session.settings.hashCache(),
             options: Download.Options(jobs: jobs, isDryRun: dryRun, retry: session.retryPolicy),
             writesProgressRecords: global.progressEvents,
-            base: base(in: console.context)
+            base: base(in: console.context),
+            kind: thumbnails ? .thumbnails(includesPresent: !missing) : .photos
         )
         return try await run.run(selection, to: base(in: console.context) + RawArguments.bytes(of: target))
     }
 
     private func selection() throws(Diagnosis) -> Download.Selection {
         if let since { return .since(try PointInTime.parse(since, flag: "--since")) }
-        return missing ? .missing : .ids(ids)
+        return ids.isEmpty ? .missing : .ids(ids)
     }
 
     /// The directory of a relative target; empty for an absolute one.
@@ -101,8 +113,15 @@ struct SyncDownload: ContextCommand {
     }
 }
 
-/// Downloads photos, and reports the result of each.
+/// Downloads photos or thumbnails, and reports the result of each.
 struct DownloadRun: Sendable {
+    /// What is downloaded of a photo.
+    enum Kind: Equatable {
+        case photos
+        /// `includesPresent`: also of photos that have a copy on this machine.
+        case thumbnails(includesPresent: Bool)
+    }
+
     let console: Console
     let account: SyncAccount
     let hashes: HashCache
@@ -112,6 +131,7 @@ struct DownloadRun: Sendable {
     var base: [UInt8] = []
     /// Photos that are not reported as planned.
     var isOmitted: @Sendable (String) -> Bool = { _ in false }
+    var kind = Kind.photos
 
     /// - Throws: `PhotoSyncError` for what ends the whole run, `Diagnosis`.
     func run(_ selection: Download.Selection, to directory: [UInt8]) async throws -> ExitCode {
@@ -119,7 +139,8 @@ struct DownloadRun: Sendable {
             .start,
             [
                 "server": .string(account.server), "to": JSONRenderer.path(directory),
-                "dry_run": .bool(options.isDryRun), "jobs": JSONValue(options.jobs),
+                "dry_run": .bool(options.isDryRun), "thumbnails": .bool(kind != .photos),
+                "jobs": JSONValue(options.jobs),
             ]
         )
         try console.requireOutput()
@@ -128,12 +149,23 @@ struct DownloadRun: Sendable {
         return try await console.context.interruption.handling({ _ in }) {
             let download = Download(account, hashes: hashes, options: options)
             let result = try await run.run(telling: { tell($0, tally) }) { surroundings in
-                try await download.run(
-                    selection,
-                    to: directory,
-                    control: surroundings.control,
-                    onItem: surroundings.onItem
-                ) { surroundings.progress(DownloadReading(progress: $0)) }
+                switch kind {
+                case .photos:
+                    try await download.run(
+                        selection,
+                        to: directory,
+                        control: surroundings.control,
+                        onItem: surroundings.onItem
+                    ) { surroundings.progress(DownloadReading(progress: $0)) }
+                case .thumbnails(let includesPresent):
+                    try await download.runThumbnails(
+                        selection,
+                        includesPresent: includesPresent,
+                        to: directory,
+                        control: surroundings.control,
+                        onItem: surroundings.onItem
+                    ) { surroundings.progress(DownloadReading(progress: $0)) }
+                }
             }
             let isStopped = result == nil || tally.count(.cancelled) > 0
             let code = console.exitCode(tally.exitCode(isStopped: isStopped))
@@ -147,38 +179,38 @@ struct DownloadRun: Sendable {
     private func tell(_ item: DownloadItem, _ tally: ItemTally<DownloadItem.State>) {
         if item.state == .planned, isOmitted(item.id) { return }
         tally.add(item.state, item.exitCode)
-        let isSaid = item.state != .present || console.verbosity > 0
+        let isShown = ![.present, .unavailable].contains(item.state) || console.verbosity > 0
         console.result(
             JSONRenderer.download(item),
-            isSaid ? TextRenderer.download(item, below: base, style: console.outputStyle) : []
+            isShown ? TextRenderer.download(item, below: base, style: console.outputStyle) : []
         )
         guard let error = item.error else { return }
-        if item.state.isProblem {
+        if item.exitCode != .success, item.state != .cancelled {
             let diagnosis = ErrorCatalogue.diagnosis(of: error)
             let path = error.path == nil ? item.path : nil
             console.error(path.map { diagnosis.naming($0) } ?? diagnosis)
         } else if item.state == .present, let path = item.path {
-            console.note("\(ErrorCatalogue.quoted(path)) was changed after it was fetched or sent; it is left as it is")
+            console.note("\(ErrorCatalogue.quoted(path)) was changed since it was downloaded or uploaded; it is kept")
         }
     }
 
     private func conclude(_ tally: ItemTally<DownloadItem.State>) {
         let words: [(state: DownloadItem.State, words: String)] = [
             (.verified, "downloaded and verified"), (.rewritten, "rewritten by the server and verified"),
+            (.thumbnail, "\(tally.count(.thumbnail) == 1 ? "thumbnail" : "thumbnails") downloaded"),
             (.unverified, "not verified"), (.undeliverable, "missing on the server"),
-            (.planned, "to be downloaded"),
-            (.present, "there already"), (.failed, "failed"), (.cancelled, "not done"),
+            (.unavailable, "without a thumbnail on the server"), (.planned, "to be downloaded"),
+            (.present, "already downloaded"), (.failed, "failed"), (.cancelled, "canceled"),
         ]
         let counts = tally.words(words)
         console.note(counts.isEmpty ? "there is nothing to download" : counts)
         if tally.count(.rewritten) > 0 {
             console.note(
-                "the server changes the photos it stores: of those it has rewritten, structure, dimensions, length and "
-                    + "ID were verified"
+                "the server rewrites photos after their upload: structure, dimensions, length and ID of these were verified"
             )
         }
         if tally.count(.unverified) > 0 {
-            console.note("files that are not verified end in .unverified; the next run fetches them again")
+            console.note("files that are not verified end in .unverified; the next run downloads them again")
         }
         if tally.count(.undeliverable) > 0 {
             console.note("mediactl sync verify --server-files lists all photos that the server cannot deliver")
@@ -196,21 +228,18 @@ struct DownloadRun: Sendable {
             "server": .string(account.server), "dry_run": .bool(options.isDryRun), "items": JSONValue(tally.total),
             "verified": count(.verified), "rewritten": count(.rewritten), "present": count(.present),
             "planned": count(.planned), "unverified": count(.unverified), "undeliverable": count(.undeliverable),
-            "failed": count(.failed), "cancelled": count(.cancelled),
-            "bytes_received": .integer(bytesReceived ?? 0),
+            "thumbnail": count(.thumbnail), "unavailable": count(.unavailable), "failed": count(.failed),
+            "cancelled": count(.cancelled), "bytes_received": .integer(bytesReceived ?? 0),
         ] + console.ending(code, after: run.display.elapsed)
     }
-}
-
-extension DownloadItem.State {
-    /// Whether the photo is not on this machine because something is wrong.
-    fileprivate var isProblem: Bool { [.failed, .unverified, .undeliverable].contains(self) }
 }
 
 extension DownloadItem {
     var exitCode: ExitCode {
         switch state {
-        case .verified, .rewritten, .present, .planned: .success
+        case .verified, .rewritten, .thumbnail, .present, .planned: .success
+        // Not a failure of a thumbnail that nobody specified by its ID.
+        case .unavailable: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .success
         case .failed, .unverified, .undeliverable:
             error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
         case .cancelled: .interrupt
@@ -222,17 +251,23 @@ struct DownloadReading: RunReading {
     var progress: DownloadProgress
 
     var amount: Int64 { progress.bytesReceived }
-    /// By bytes; files on a server may differ slightly in size from what was uploaded.
-    var percent: Int64? { Progress.percent(progress.bytesReceived, of: progress.bytes) }
+    /// By bytes; files on a server may differ slightly in size from what was uploaded. The lengths of thumbnails are unknown.
+    var percent: Int64? {
+        progress.bytes > 0
+            ? Progress.percent(progress.bytesReceived, of: progress.bytes)
+            : Progress.percent(progress.photosDone, of: progress.photos)
+    }
 
     func line(rate: Double?) -> String {
-        var parts = [
-            "\(progress.photosDone) of \(Formats.count(progress.photos, "photo"))",
-            "\(Formats.bytes(min(progress.bytesReceived, progress.bytes))) of \(Formats.bytes(progress.bytes))",
-        ]
+        var parts = ["\(progress.photosDone) of \(Formats.count(progress.photos, "photo"))"]
+        if progress.bytes > 0 {
+            let received = min(progress.bytesReceived, progress.bytes)
+            parts.append("\(Formats.bytes(received)) of \(Formats.bytes(progress.bytes))")
+        }
         if let percent {
             parts.append("\(percent) %")
         }
+        guard progress.bytes > 0 else { return parts.joined(separator: "  ") }
         parts += Progress.rest(progress.bytesReceived, of: progress.bytes, rate: rate) { Formats.bytes($0) }
         return parts.joined(separator: "  ")
     }
@@ -270,9 +305,14 @@ extension TextRenderer {
         return switch item.state {
         case .verified: ["\(style.green("downloaded")) \(name) (\(size)verified)"]
         case .rewritten: ["\(style.green("downloaded")) \(name) (\(size)rewritten by the server)"]
+        case .thumbnail:
+            [
+                "\(style.green("thumbnail")) \(name) (\(size)of \(TerminalText.escaped(item.originalFilename ?? item.id)))"
+            ]
+        case .unavailable: item.error == nil ? ["\(name): no thumbnail on the server"] : []
         case .planned: ["\(name): would be downloaded"]
-        case .present: ["\(name): there already"]
-        case .cancelled: ["\(name): not done"]
+        case .present: ["\(name): already downloaded"]
+        case .cancelled: ["\(name): canceled"]
         case .failed, .unverified, .undeliverable: []
         }
     }

@@ -8,8 +8,10 @@ struct SyncList: ContextCommand {
     static let schema = "mediactl.sync-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the photos of the local index, oldest upload first. Asks no server.",
+        abstract: "List the photos of the local index, oldest upload first.",
         discussion: """
+            The server is not contacted; update the index with mediactl sync.
+
             Examples:
               mediactl sync list
               mediactl sync list --device other --since 2026-05-01
@@ -18,7 +20,7 @@ struct SyncList: ContextCommand {
     )
 
     @Option(
-        help: ArgumentHelp("Only photos of this device: this, other, legacy (no device), or an id.", valueName: "which")
+        help: ArgumentHelp("Only photos of this device: this, other, legacy (no device), or an ID.", valueName: "which")
     )
     var device: String?
 
@@ -30,14 +32,14 @@ struct SyncList: ContextCommand {
     )
     var since: String?
 
-    @Flag(help: "List what is no longer on the server instead.")
+    @Flag(help: "List photos that are no longer on the server instead.")
     var gone = false
 
     @OptionGroup(title: "Connection options") var connection: ServerOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard device != "" else { throw ValidationError("--device: an empty id.") }
+        guard device != "" else { throw ValidationError("--device: an empty ID.") }
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -49,14 +51,14 @@ struct SyncList: ContextCommand {
         try console.requireOutput()
         if let own = session.login?.deviceID, own != state.account {
             console.warning(
-                "the index has the photos of another user or device; mediactl sync lists those of this login"
+                "the index has the photos of another user or device; update it with: mediactl sync"
             )
         }
         let table = PhotoTable(console, device: session.login?.deviceID, isGone: gone)
         try await show(table, filter, session, on: console)
         if table.count == 0 {
             let isAny = !gone && device == nil && since == nil
-            console.note(gone ? "no photo is gone" : isAny ? "the index has no photo" : "the index has no such photo")
+            console.note(gone ? "no deleted photos" : isAny ? "the index has no photos" : "no photos match")
         }
         let code = console.exitCode(.success)
         console.summary([

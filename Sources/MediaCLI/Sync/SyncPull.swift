@@ -8,10 +8,10 @@ struct SyncPull: ContextCommand {
     static let schema = "mediactl.sync-pull/1"
     static let configuration = CommandConfiguration(
         commandName: "pull",
-        abstract: "List what is new on the server into the local index.",
+        abstract: "Update the local index from the server.",
         discussion: """
-            The first run lists everything. --full does so again: the only way to detect deletions and reassigned \
-            photos. It is done automatically when the last full listing is older than --full-interval. An interrupted \
+            The first run lists all photos. --full lists them again: the only way to detect deletions and reassigned \
+            photos. This is done automatically when the last full listing is older than --full-interval. An interrupted \
             run resumes where it stopped; an inconsistent listing is never recorded as complete.
 
             Examples:
@@ -37,12 +37,12 @@ struct SyncPull: ContextCommand {
 
 /// What to list: the options of `sync` and `sync pull`.
 struct ListingOptions: ParsableArguments {
-    @Flag(help: "List everything again.")
+    @Flag(help: "List all photos again.")
     var full = false
 
     @Option(
         help: ArgumentHelp(
-            "List everything again if the last full listing is older: 12h, 7d or never (default: 7d).",
+            "List all photos again if the last full listing is older: 12h, 7d or never (default: 7d).",
             valueName: "time"
         )
     )
@@ -161,15 +161,15 @@ struct PullRun: Sendable {
         if result.advisesFull, !options.isDryRun {
             console.note(
                 "the server has \(result.status.map { "\($0.totalPhotos)" } ?? "other") photos, the index "
-                    + "\(result.counts.total); mediactl sync --full finds what was deleted, or came late"
+                    + "\(result.counts.total); find deleted and late photos with: mediactl sync --full"
             )
         }
         let legacy = result.legacyPhotos
         if legacy > 0, !offersClaim {
             console.note(
                 legacy == 1
-                    ? "1 photo belongs to no device; mediactl claim-legacy --list shows it"
-                    : "\(legacy) photos belong to no device; mediactl claim-legacy --list shows them"
+                    ? "1 photo is not assigned to a device; list it with: mediactl claim-legacy --list"
+                    : "\(legacy) photos are not assigned to a device; list them with: mediactl claim-legacy --list"
             )
         }
     }
@@ -207,7 +207,7 @@ private final class TurnNotice: Sendable {
     func note(_ progress: PullProgress) {
         guard let process = progress.waitsForProcess, !wasPrinted.exchange(true, ordering: .relaxed) else { return }
         let name = process > 0 ? "mediactl process \(process)" : "another mediactl process"
-        console.note("waiting for \(name), which lists the photos of this server")
+        console.note("waiting for \(name), which is listing the photos of this server")
     }
 }
 
@@ -227,7 +227,7 @@ struct ListingReading: RunReading {
         }
         parts += Progress.rest(progress.photos, of: progress.expected, rate: rate) { "\($0)" }
         if progress.attempt > 1 {
-            parts.append("begun anew, try \(progress.attempt)")
+            parts.append("restarted, attempt \(progress.attempt)")
         }
         return parts.joined(separator: "  ")
     }
@@ -262,25 +262,25 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func pull(_ result: PullResult, isDryRun: Bool, style: Style) -> [String] {
-        guard !isDryRun else { return ["\(Formats.count(result.photos, "photo")) would be listed; nothing is stored"] }
+        guard !isDryRun else { return ["\(Formats.count(result.photos, "photo")) would be listed"] }
         let (changes, counts) = (result.changes, result.counts)
-        let news = facts([(changes.added, "new"), (changes.changed, "changed"), (changes.gone, "gone")])
+        let news = facts([(changes.added, "new"), (changes.changed, "changed"), (changes.gone, "deleted")])
         return [
-            "\(style.green("synchronised")): \(news.isEmpty ? "nothing new" : news)", "  " + shares(of: counts),
+            "\(style.green("index updated")): \(news.isEmpty ? "no changes" : news)", "  " + shares(of: counts),
         ]
     }
 
-    /// `7 photos: 3 of this device, 4 of no device`.
+    /// `7 photos: 3 from this device, 4 not assigned to a device`.
     private static func shares(of counts: PhotoCounts) -> String {
         let photos = Formats.count(counts.total, "photo")
         let shares = facts([
-            (counts.thisDevice, "of this device"), (counts.otherDevices, "of other devices"),
-            (counts.legacy, "of no device"),
+            (counts.thisDevice, "from this device"), (counts.otherDevices, "from other devices"),
+            (counts.legacy, "not assigned to a device"),
         ])
         return shares.isEmpty ? photos : "\(photos): \(shares)"
     }
 
-    /// `3 new, 1 gone`; omits zero counts.
+    /// `3 new, 1 deleted`; omits zero counts.
     private static func facts(_ counts: [(number: Int64, words: String)]) -> String {
         counts.filter { $0.number != 0 }.map { "\($0.number) \($0.words)" }.joined(separator: ", ")
     }

@@ -9,11 +9,12 @@ struct SyncPush: ContextCommand {
     static let schema = "mediactl.sync-push/1"
     static let configuration = CommandConfiguration(
         commandName: "push",
-        abstract: "Send the photos that the server has not, and make sure that they are yours there.",
+        abstract: "Upload missing photos and verify that you own them.",
         discussion: """
-            Directories are walked; files that are no photos are left out. Local files are only ever read.
-            A glob without a slash is compared with the name of a file, one with a slash with its path below the \
-            directory. --exclude comes before --include, in any order. Hidden directories, trash, thumbnails and \
+            Directories are searched recursively; files that are not photos are skipped, and videos, raw files and other \
+            pictures among them are reported with counts. Local files are never modified.
+            A glob without a slash matches file names, one with a slash matches paths relative to the directory. \
+            Exclusions take precedence over inclusions, regardless of order. Hidden directories, trash, thumbnails and \
             system files are excluded by default; --dry-run lists them.
             Photos that were deleted on the server are not uploaded again. Files that changed since they were uploaded \
             or downloaded may be damaged, and are uploaded only after confirmation.
@@ -29,16 +30,16 @@ struct SyncPush: ContextCommand {
     var paths: [String]
 
     @Option(
-        help: ArgumentHelp("Of the files found in directories take only these; may be repeated.", valueName: "glob")
+        help: ArgumentHelp("Include only matching files of directories; may be repeated.", valueName: "glob")
     )
     var include: [String] = []
 
     @Option(
-        help: ArgumentHelp("Of the files found in directories leave these out; may be repeated.", valueName: "glob")
+        help: ArgumentHelp("Exclude matching files of directories; may be repeated.", valueName: "glob")
     )
     var exclude: [String] = []
 
-    @Flag(help: "Also push hidden directories, trash, thumbnails and system files.")
+    @Flag(help: "Include hidden directories, trash, thumbnails and system files.")
     var noDefaultExcludes = false
 
     @Flag(help: "Upload files that changed since they were uploaded or downloaded, as new photos.")
@@ -196,13 +197,13 @@ struct PushRun: Sendable {
         tally.items.add(item.state, item.exitCode)
         tally.leftBehind.add(item)
         onItem(item)
-        let isSaid =
+        let isShown =
             switch item.state {
             case .present, .skipped, .forgotten: console.verbosity > 0
             case .deleted, .excluded: console.verbosity > 0 || options.isDryRun
             default: true
             }
-        let lines = isSaid ? TextRenderer.push(item, style: console.outputStyle) : []
+        let lines = isShown ? TextRenderer.push(item, style: console.outputStyle) : []
         console.result(JSONRenderer.push(item), lines)
         // All changed files share one warning at the end.
         guard let diagnosis = item.diagnosis, item.state != .cancelled, item.state != .changed else { return }
@@ -215,16 +216,18 @@ struct PushRun: Sendable {
 
     private func conclude(_ tally: PushTally, _ paths: [[UInt8]]) {
         let words: [(state: PushItem.State, words: String)] = [
-            (.uploaded, "uploaded"), (.planned, "to be uploaded"), (.present, "there already"),
-            (.unconfirmed, "not confirmed"), (.foreign, "not yours there"), (.changed, "changed since upload"),
-            (.deleted, "deleted on the server"), (.forgotten, "with an accepted deletion"), (.skipped, "left out"),
-            (.excluded, "excluded"), (.failed, "failed"), (.cancelled, "not done"),
+            (.uploaded, "uploaded"), (.planned, "to be uploaded"), (.present, "already on the server"),
+            (.unconfirmed, "not confirmed"), (.foreign, "on the server, but not yours"),
+            (.changed, "changed since upload"),
+            (.deleted, "deleted on the server"), (.forgotten, "with an accepted deletion"), (.skipped, "skipped"),
+            (.excluded, "excluded"), (.failed, "failed"), (.cancelled, "canceled"),
         ]
         let counts = tally.items.words(words)
         console.note(counts.isEmpty ? "there is nothing to push" : counts)
         if tally.items.count(.unconfirmed) + tally.items.count(.foreign) > 0 {
-            console.warning("keep the local originals of those that are not confirmed, or not yours there")
+            console.warning("keep the local originals of photos that are not confirmed, or not yours on the server")
         }
+        if let note = tally.leftBehind.note { console.note(note) }
         warn(tally, paths)
     }
 
@@ -245,7 +248,7 @@ struct PushRun: Sendable {
                     + "to accept the deletion: \(Self.command("forget", paths))"
             )
         }
-        if !tally.leftBehind.isEmpty { console.warning(tally.leftBehind.words) }
+        if let warning = tally.leftBehind.warning { console.warning(warning) }
     }
 
     /// A command that works when pasted, unless it would be too long.
@@ -274,7 +277,7 @@ struct PushRun: Sendable {
     }
 }
 
-/// What became of the files of a push.
+/// The results of a push.
 private struct PushTally: Sendable {
     let items = ItemTally<PushItem.State>()
     let leftBehind = LeftBehind()
@@ -294,7 +297,7 @@ extension PushItem {
         if state == .unconfirmed, error?.code == .cancelled {
             return Diagnosis(
                 .cancelled,
-                "\(ErrorCatalogue.quoted(path)) was sent, but not looked for in the server's listing any more",
+                "\(ErrorCatalogue.quoted(path)) was uploaded, but not verified in the server's listing",
                 hint: "push it again, and keep the local original until then"
             )
         }
@@ -303,7 +306,7 @@ extension PushItem {
         case .unconfirmed:
             return Diagnosis(
                 .notConfirmed,
-                "\(ErrorCatalogue.quoted(path)) was sent, but the server does not list it as yours",
+                "\(ErrorCatalogue.quoted(path)) was uploaded, but the server does not list it as yours",
                 hint: "push it again later, and keep the local original until then",
                 isRetryable: true
             )
@@ -342,7 +345,7 @@ struct PushReading: RunReading {
         if isSending, let percent {
             let sent = min(progress.bytesSent, progress.bytesToSend)
             parts = [
-                "\(progress.filesSent) of \(Formats.count(progress.filesToSend, "photo")) sent",
+                "\(progress.filesSent) of \(Formats.count(progress.filesToSend, "photo")) uploaded",
                 "\(Formats.bytes(sent)) of \(Formats.bytes(progress.bytesToSend))", "\(percent) %",
             ]
         } else {
@@ -351,7 +354,7 @@ struct PushReading: RunReading {
                 "\(Formats.bytes(progress.bytesHashed)) read",
             ]
         }
-        guard !isConfirming else { return (parts + ["making sure that they arrived"]).joined(separator: "  ") }
+        guard !isConfirming else { return (parts + ["verifying the uploads"]).joined(separator: "  ") }
         parts += Progress.rest(amount, of: isSending ? progress.bytesToSend : nil, rate: rate) { Formats.bytes($0) }
         return parts.joined(separator: "  ")
     }
@@ -385,13 +388,13 @@ extension TextRenderer {
         return switch item.state {
         case .uploaded: ["\(style.green("uploaded")) \(name)\(size)"]
         case .planned: ["\(name): would be uploaded\(size)"]
-        case .present: ["\(name): there already"]
-        case .skipped: ["\(name): left out\(item.error?.code == .unknownExtension ? ", no photo" : "")"]
+        case .present: ["\(name): already on the server"]
+        case .skipped: ["\(name): skipped\(item.error?.code == .unknownExtension ? ", not an accepted type" : "")"]
         case .changed: ["\(name): \(style.yellow("changed since upload")): edited or damaged?"]
         case .deleted: ["\(name): deleted on the server, not uploaded again"]
         case .forgotten: ["\(name): deletion accepted"]
         case .excluded: ["\(name): excluded by default"]
-        case .cancelled: ["\(name): not done"]
+        case .cancelled: ["\(name): canceled"]
         case .unconfirmed, .foreign, .failed: []
         }
     }

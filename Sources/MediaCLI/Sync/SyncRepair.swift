@@ -10,18 +10,22 @@ struct SyncRepair: ContextCommand {
     static let schema = "mediactl.sync-repair/1"
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Upload photos again whose files the server lost.",
+        abstract: "Upload photos again whose files the server lost or damaged.",
         discussion: """
-            Checks every file on the server, as sync verify --server-files does. Each missing, empty or cut file is replaced \
-            from a local original with the uploaded bytes: the photo is deleted on the server and uploaded again, with its name, date \
-            and device. It gets a new ID, and albums of the server lose it. Photos without a local original are listed and left \
-            alone.
+            Checks every file on the server, as sync verify --server-files does; with --server-content also damaged files of \
+            the right length are found. Each such file is replaced from a local original with the uploaded bytes: the photo is \
+            deleted on the server and uploaded again, with its name, date and device. It gets a new ID, and albums of the \
+            server lose it. Photos without a local original are listed and not changed.
 
             Examples:
               mediactl sync repair --dry-run
+              mediactl sync repair --server-content --dry-run
               mediactl sync repair --yes
             """
     )
+
+    @Flag(help: "Download each photo to check its content, as sync verify --server-content does.")
+    var serverContent = false
 
     @Flag(name: .shortAndLong, help: "Repair without confirmation.")
     var yes = false
@@ -34,13 +38,14 @@ struct SyncRepair: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let session = try await SyncSession.open(console, global, connection)
+        let session = try await SyncSession.open(console, global, connection).waiting()
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
         if !dryRun { try confirmation.requireSomebody(for: RepairRun.question) }
         let run = RepairRun(
             console: console,
             account: try await session.account(key),
-            retry: session.settings.retryPolicy,
+            check: serverContent ? .content(in: session.settings.locations.cacheDirectory) : .lengths,
+            retry: session.retryPolicy,
             confirmation: confirmation,
             isDryRun: dryRun,
             writesProgressRecords: global.progressEvents
@@ -53,6 +58,7 @@ struct SyncRepair: ContextCommand {
 struct RepairRun: Sendable {
     let console: Console
     let account: SyncAccount
+    let check: ServerCheck
     let retry: RetryPolicy
     let confirmation: Confirmation
     let isDryRun: Bool
@@ -62,9 +68,14 @@ struct RepairRun: Sendable {
 
     /// - Throws: `PhotoSyncError`; `Diagnosis` if no prompt is possible.
     func run() async throws -> ExitCode {
-        console.record(.start, ["server": .string(account.server), "dry_run": .bool(isDryRun)])
+        console.record(
+            .start,
+            [
+                "server": .string(account.server), "server_check": .string(check.word), "dry_run": .bool(isDryRun),
+            ]
+        )
         try console.requireOutput()
-        let repair = Repair(account, retry: retry)
+        let repair = Repair(account, check: check, retry: retry)
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
         let tally = ItemTally<Repair.Item.State>()
         let plan = try await console.context.interruption.handling({ _ in }) {
@@ -78,11 +89,17 @@ struct RepairRun: Sendable {
         let planned = plan.count { $0.state == .planned }
         if isDryRun || planned == 0 {
             for item in plan { tell(item, tally) }
-            if plan.isEmpty { console.note("the server has a file for every photo; there is nothing to repair") }
+            if plan.isEmpty {
+                console.note(
+                    check == .lengths
+                        ? "the server has a file of a plausible length for every photo; there is nothing to repair"
+                        : "no file on the server is missing or damaged; there is nothing to repair"
+                )
+            }
             return finish(tally, run)
         }
         let lines = [
-            "This deletes \(Formats.count(planned, "damaged photo")) on \(ErrorCatalogue.clean(account.server)), and uploads "
+            "This deletes \(Formats.count(planned, "damaged photo")) on \(ErrorCatalogue.clean(account.server)) and uploads "
                 + "the local originals again.",
             "The photos get new IDs; albums of the server lose them.",
         ]
@@ -91,10 +108,12 @@ struct RepairRun: Sendable {
             return finish(tally, run, code: .failure)
         }
         let control = TransferControl()
-        try await console.context.interruption.handling({ control.heed($0) }) {
+        let isIndexCurrent = try await console.context.interruption.handling({ control.heed($0) }) {
             try await repair.run(plan, control: control) { tell($0, tally) }
         }
-        if tally.count(.repaired) > 0 { console.note("mediactl sync --full brings the index up to date") }
+        if !isIndexCurrent {
+            console.note("the index still has photos that were replaced; update it with: mediactl sync --full")
+        }
         return finish(tally, run, isStopped: tally.count(.cancelled) > 0)
     }
 
@@ -105,7 +124,9 @@ struct RepairRun: Sendable {
         console.error(ErrorCatalogue.diagnosis(of: error))
         if item.isDeleted, item.newID == nil, let path = item.path {
             let file = ErrorCatalogue.quoted(path)
-            console.warning("\(file) is not on the server any more; upload it with: mediactl sync push \(file)")
+            console.warning(
+                "\(file) is no longer on the server; upload it with: mediactl sync push \(ShellWord.quoted(path))"
+            )
         }
     }
 
@@ -118,7 +139,7 @@ struct RepairRun: Sendable {
         let code = console.exitCode(code ?? tally.exitCode(isStopped: isStopped))
         let counts = tally.words([
             (.repaired, "repaired"), (.planned, "to be repaired"), (.noOriginal, "without a local original"),
-            (.failed, "failed"), (.cancelled, "not done"),
+            (.failed, "failed"), (.cancelled, "canceled"),
         ])
         if !counts.isEmpty { console.note(counts) }
         var summary: JSONObject = [
@@ -160,7 +181,7 @@ extension TextRenderer {
         case .planned: ["\(name) (\(problem)): would be uploaded again from \(original)"]
         case .repaired: ["\(style.green("repaired")) \(name) (\(problem)) from \(original)"]
         case .noOriginal: ["\(style.yellow("no original")) \(name) (\(problem)): no local file has the uploaded bytes"]
-        case .cancelled: ["\(name): not done"]
+        case .cancelled: ["\(name): canceled"]
         case .failed: []
         }
     }

@@ -9,9 +9,9 @@ struct SyncStatusCommand: ContextCommand {
     static let schema = "mediactl.sync-status/1"
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show what server and index have, when they last met, and whether the server is fit.",
+        abstract: "Show the counts of server and index, the last sync, and the state of the server.",
         discussion: """
-            A server that does not answer is told, with its exit code, beside what the index knows.
+            If the server is unreachable, that is reported with its exit code, beside the counts of the index.
 
             Examples:
               mediactl sync status
@@ -40,8 +40,7 @@ struct SyncStatusCommand: ContextCommand {
         )
         if report.advisesPull {
             console.note(
-                "server and index differ; mediactl sync brings what is new, mediactl sync --full also finds what was "
-                    + "deleted or claimed elsewhere"
+                "server and index differ; update the index with: mediactl sync --full"
             )
         }
         if let failure {
@@ -96,9 +95,9 @@ extension TextRenderer {
             (
                 "last sync",
                 time(report.state?.lastCompleteAt) + (report.state?.hasUnfinishedRun == true ? ", one unfinished" : "")
-            ), ("last full sync", time(report.state?.lastFullAt)), ("uploads", words(for: report.ownership)),
+            ), ("last full sync", time(report.state?.lastFullAt)), ("upload ownership", words(for: report.ownership)),
         ]
-        let lines = self.fields(fields, width: 16, style) + [""] + table(report).lines(fitting: nil, style: style)
+        let lines = self.fields(fields, width: 18, style) + [""] + table(report).lines(fitting: nil, style: style)
         guard !report.devices.isEmpty else { return lines }
         return lines + [""] + devices(report, account).lines(fitting: nil, style: style)
     }
@@ -134,7 +133,7 @@ extension TextRenderer {
             row("this device", status?.devicePhotos, counts.thisDevice),
             row("other devices", status?.otherDevicePhotos, counts.otherDevices),
             row("no device", status?.legacyPhotos, counts.legacy), row("all", status?.totalPhotos, counts.total),
-            row("gone", nil, counts.gone),
+            row("deleted", nil, counts.gone),
         ]
         return table
     }
@@ -146,9 +145,9 @@ extension TextRenderer {
 
     private static func words(for ownership: SyncReport.Ownership) -> String {
         switch ownership {
-        case .owned: "belong to whoever sends them"
-        case .ownerless: "DEFECT: belong to nobody, and the server deletes them; keep all originals"
-        case .unknown: "not known; the first push tells"
+        case .owned: "correct"
+        case .ownerless: "DEFECT: not recorded, and the server deletes uploads; keep all local originals"
+        case .unknown: "unknown until the first push"
         }
     }
 }

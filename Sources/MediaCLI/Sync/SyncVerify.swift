@@ -3,15 +3,17 @@ internal import Foundation
 internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
+internal import Synchronization
 
 struct SyncVerify: ContextCommand {
     static let schema = "mediactl.sync-verify/1"
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Compare server, index and local copies, and change none of them.",
+        abstract: "Compare server, index and local copies without changing them.",
         discussion: """
-            Lists the server anew. Without --server-files or --server-content, the files on the server are not checked. Exits with \
-            3 if there are differences.
+            Lists all photos of the server again. Without --server-files or --server-content, the files on the server are not \
+            checked. A changed copy is reported until the photo's own bytes are on this machine again, also after sync push \
+            --changed. Exits with 3 if there are differences.
 
             Examples:
               mediactl sync verify
@@ -20,12 +22,12 @@ struct SyncVerify: ContextCommand {
             """
     )
 
-    @Flag(help: "Read local files also where their digests are known.")
+    @Flag(help: "Read all local files, also those with a cached checksum.")
     var readContent = false
 
     @Flag(
         help: """
-            Check that the server has a file of a plausible length for each photo; requests one byte of each. --server \
+            Check that the server has a file of a plausible length for each photo: requests one byte of each. --server \
             without an address is the same.
             """
     )
@@ -39,7 +41,7 @@ struct SyncVerify: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let session = try await SyncSession.open(console, global, connection)
+        let session = try await SyncSession.open(console, global, connection).waiting()
         let account = try await session.account(key)
         let run = VerifyRun(
             console: console,
@@ -68,7 +70,7 @@ struct SyncVerify: ContextCommand {
     }
 
     private func serverCheck(_ cacheDirectory: String) -> ServerCheck {
-        if serverContent { return .contents(scratch: Array("\(cacheDirectory)/verify".utf8)) }
+        if serverContent { return .content(in: cacheDirectory) }
         return serverFiles ? .lengths : .none
     }
 }
@@ -93,7 +95,7 @@ struct VerifyRun: Sendable {
         )
         try console.requireOutput()
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
-        let tally = ItemTally<SyncDifference.Kind>()
+        let tally = VerifyTally()
         return try await console.context.interruption.handling({ _ in }) {
             let verification = Verification(
                 account,
@@ -106,37 +108,50 @@ struct VerifyRun: Sendable {
                     surroundings.progress(ListingReading(progress: $0))
                 }
             }
-            let code = console.exitCode(result == nil || tally.total > 0 ? .partly : .success)
+            let code = console.exitCode(result == nil || tally.kinds.total > 0 ? .partly : .success)
             if let result {
                 console.note(
                     "\(Formats.count(result.photos, "photo")) and "
                         + "\(result.copies == 1 ? "1 copy" : "\(result.copies) copies") compared, "
-                        + (tally.total == 0 ? "no differences" : Formats.count(tally.total, "difference"))
+                        + (tally.kinds.total == 0 ? "no differences" : Formats.count(tally.kinds.total, "difference"))
                 )
                 console.note(serverCheck.scope(of: result))
                 advise(tally)
             }
-            console.summary(summary(result, tally, run, code))
+            console.summary(summary(result, tally.kinds, run, code))
             return code
         }
     }
 
     /// Prints the commands that repair the differences.
-    private func advise(_ tally: ItemTally<SyncDifference.Kind>) {
-        func has(_ kinds: SyncDifference.Kind...) -> Bool { kinds.contains { tally.count($0) > 0 } }
+    private func advise(_ tally: VerifyTally) {
+        func has(_ kinds: SyncDifference.Kind...) -> Bool { kinds.contains { tally.kinds.count($0) > 0 } }
         if has(.notIndexed, .notOnServer, .changedOnServer, .originChanged) {
-            console.note("mediactl sync --full brings the index up to date")
+            console.note("update the index with: mediactl sync --full")
         }
         if has(.copyMissing, .copyUnfinished, .copyUnverified) {
-            console.note("mediactl sync download --missing --output DIR fetches missing copies again")
+            console.note("download missing copies again with: mediactl sync download --missing --output DIR")
+        }
+        if let id = tally.changed {
+            console.note(
+                "a changed copy was edited or is damaged; download the photo again, under another name, with: "
+                    + "mediactl sync download \(ShellWord.quoted(Array(id.utf8))) --output DIR"
+            )
         }
         if has(.serverMissing, .serverEmpty, .serverLength, .serverDamaged) {
-            console.note("keep the local copies of these photos; mediactl sync repair uploads local originals again")
+            // The command must check what this one has checked, or it would not find the same photos.
+            let flag = has(.serverDamaged) ? " --server-content" : ""
+            console.note(
+                "keep the local copies of these photos; upload local originals again with: mediactl sync repair" + flag
+            )
+        }
+        if has(.serverUnverified) {
+            console.note("server files that cannot be verified are not repaired; keep the local copies of these photos")
         }
     }
 
-    private func tell(_ difference: SyncDifference, _ tally: ItemTally<SyncDifference.Kind>) {
-        tally.add(difference.kind, .partly)
+    private func tell(_ difference: SyncDifference, _ tally: VerifyTally) {
+        tally.add(difference)
         console.result(
             JSONRenderer.difference(difference),
             TextRenderer.difference(difference, style: console.outputStyle)
@@ -161,8 +176,28 @@ struct VerifyRun: Sendable {
     }
 }
 
+/// Counts differences, and remembers what a hint needs.
+private final class VerifyTally: Sendable {
+    let kinds = ItemTally<SyncDifference.Kind>()
+    private let firstChanged = Mutex<String?>(nil)
+
+    /// The first photo with a changed copy.
+    var changed: String? { firstChanged.withLock { $0 } }
+
+    func add(_ difference: SyncDifference) {
+        kinds.add(difference.kind, .partly)
+        guard difference.kind == .copyChanged else { return }
+        firstChanged.withLock { $0 = $0 ?? difference.photoID }
+    }
+}
+
 extension ServerCheck {
-    fileprivate var word: String {
+    /// Downloads to the cache, where nothing of it stays.
+    static func content(in cacheDirectory: String) -> ServerCheck {
+        .contents(scratch: Array("\(cacheDirectory)/verify".utf8))
+    }
+
+    var word: String {
         switch self {
         case .none: "none"
         case .lengths: "length"
@@ -188,7 +223,7 @@ extension JSONRenderer {
         [
             "kind": .string(difference.kind.rawValue), "photo_id": .string(difference.photoID),
             "path": path(difference.path), "expected": JSONValue(difference.expected),
-            "found": JSONValue(difference.found),
+            "found": JSONValue(difference.found), "uploaded_as": JSONValue(difference.uploadedAs),
         ]
     }
 }
@@ -204,6 +239,11 @@ extension TextRenderer {
 
     /// Names and reasons; digests are only in JSON.
     private static func values(of difference: SyncDifference) -> [String] {
+        let uploaded = difference.uploadedAs.map { ["uploaded as photo \(TerminalText.escaped($0))"] } ?? []
+        return uploaded + comparison(difference)
+    }
+
+    private static func comparison(_ difference: SyncDifference) -> [String] {
         switch difference.kind {
         case .notIndexed, .notOnServer:
             [difference.found ?? difference.expected].compactMap { $0.map { TerminalText.escaped($0) } }

@@ -14,6 +14,8 @@ public struct PhotoCopy: Sendable, Equatable {
         case present
         /// Downloaded, but not verified: the file is stored under `temporaryName`, not under `path`.
         case unverified
+        /// The file at `path` has changed, and is a copy of another photo now. `sha256` are the bytes that this photo had there.
+        case replaced
     }
 
     /// Where a copy came from.

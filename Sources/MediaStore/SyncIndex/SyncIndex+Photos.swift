@@ -90,6 +90,36 @@ extension SyncIndex {
     }
 }
 
+extension SyncIndex {
+    /// Marks photos as gone that this process has deleted on the server, so that no full run is needed to find that. Photos
+    /// that are not in the index are skipped.
+    ///
+    /// - Returns: False, with nothing changed, while a run is unfinished: its count of the photos seen may include these.
+    public func markGone(_ ids: [String], of server: String) throws(StoreError) -> Bool {
+        try write { db in
+            guard let number = try ServerRow.number(of: server, db) else { return true }
+            guard try RunRow.fetch(ofServer: number, db) == nil else { return false }
+            _ = try PhotoIndexes(db).finishIDs()
+            var origins = OriginTable(db, server: number)
+            let select = try RawStatement(
+                db,
+                "SELECT number, origin FROM photos WHERE server = ?1 AND id = ?2 AND is_gone = 0"
+            )
+            let update = try RawStatement(db, "UPDATE photos SET is_gone = 1 WHERE number = ?1")
+            for id in Set(ids) {
+                let known = try select.map([.integer(number), PhotoCoding.id(id)]) {
+                    (number: $0.integer(0), origin: $0.integer(1))
+                }
+                guard let photo = known.first else { continue }
+                origins.add(present: -1, gone: 1, to: photo.origin)
+                try update.run([.integer(photo.number)])
+            }
+            try origins.save()
+            return true
+        }
+    }
+}
+
 /// Up to 500 photos of a server, in the order of their upload.
 private struct PhotoBlock {
     let filter: PhotoFilter

@@ -85,6 +85,49 @@ public struct Download: Sendable {
         try await run.perform(to: directory)
         return teller.result
     }
+
+    /// Downloads the server's thumbnails of the selected photos to `YYYY/MM/ID.thumbnail.jpg` in a directory, by the day the photos
+    /// were taken.
+    ///
+    /// A thumbnail is not a copy of its photo: nothing of it is recorded, and no push uploads it from a directory. One whose
+    /// file exists is `.present`, and not requested again. Each file is written under a temporary name, checked to be a complete
+    /// JPEG, and renamed without replacing anything.
+    ///
+    /// - Parameters:
+    ///   - selection: Which photos of the index.
+    ///   - includesPresent: Whether `.missing` and `.since` include photos that have a copy on this machine.
+    ///   - directory: Absolute path, as bytes; created if missing.
+    ///   - control: Cancels running requests and starts no others.
+    ///   - onItem: Called with the result of each photo; from any thread, one call at a time.
+    ///   - progress: From any thread, one call at a time.
+    /// - Returns: The counts. Failures of single thumbnails are items, not errors.
+    /// - Throws: `PhotoSyncError`, as `run`.
+    public func runThumbnails(
+        _ selection: Selection,
+        includesPresent: Bool = true,
+        to directory: [UInt8],
+        control: TransferControl = TransferControl(),
+        onItem: @escaping @Sendable (DownloadItem) -> Void,
+        progress: (@Sendable (DownloadProgress) -> Void)? = nil
+    ) async throws(PhotoSyncError) -> DownloadResult {
+        var isOfIDs = false
+        if case .ids = selection { isOfIDs = true }
+        let teller = DownloadTeller(onItem: onItem, progress: progress)
+        let run = ThumbnailRun(
+            account: account,
+            options: options,
+            candidates: DownloadCandidates(
+                account: account,
+                selection: selection,
+                includesPresent: includesPresent || isOfIDs
+            ),
+            isOfIDs: isOfIDs,
+            control: control.linked(),
+            teller: teller
+        )
+        try await run.perform(to: directory)
+        return teller.result
+    }
 }
 
 /// The result for one photo.
@@ -100,7 +143,11 @@ public struct DownloadItem: Sendable {
         case unverified
         /// The server lists the photo, but has no bytes of it.
         case undeliverable
-        /// A copy already existed.
+        /// Written: the server's thumbnail of the photo, which is not the photo.
+        case thumbnail
+        /// The server has no thumbnail of the photo.
+        case unavailable
+        /// A copy, or the thumbnail, already existed.
         case present
         /// A dry run: it would be downloaded.
         case planned

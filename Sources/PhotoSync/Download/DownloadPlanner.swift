@@ -184,7 +184,8 @@ actor DownloadPlanner {
         let prefix = root + Array("/".utf8)
         do {
             try account.library.forEachBlockOfCopies(of: account.server) { copies in
-                for copy in copies where copy.state != .present && copy.path.starts(with: prefix) {
+                for copy in copies
+                where ![.present, .replaced].contains(copy.state) && copy.path.starts(with: prefix) {
                     guard let path = String(validating: copy.path[prefix.count...], as: UTF8.self),
                         let slash = path.lastIndex(of: "/")
                     else { continue }
@@ -237,6 +238,8 @@ struct DownloadCandidates: Sendable {
 
     let account: SyncAccount
     let selection: Download.Selection
+    /// Whether photos with a copy are wanted as well, as for thumbnails.
+    var includesPresent = false
 
     /// Calls `body` with up to 500 candidates at a time. Blocks.
     ///
@@ -265,6 +268,7 @@ struct DownloadCandidates: Sendable {
 
     private func missing(_ filter: PhotoFilter, _ body: ([Candidate]) throws -> Void) throws {
         try account.index.forEachBlock(of: account.server, where: filter) { photos in
+            if includesPresent { return try body(photos.map { .wanted($0, names: []) }) }
             let holdings = try copies.holdings(of: photos)
             let block = photos.compactMap { photo -> Candidate? in
                 let holding = holdings[photo.id] ?? LocalCopies.Holding()
@@ -288,6 +292,7 @@ struct DownloadCandidates: Sendable {
             try body(
                 part.map { id in
                     guard let photo = byID[id] else { return .unknown(id: id) }
+                    if includesPresent { return .wanted(photo, names: []) }
                     let holding = holdings[id] ?? LocalCopies.Holding()
                     if let copy = holding.unchanged { return .present(photo, copy, isChanged: false) }
                     return .wanted(photo, names: holding.names)
@@ -407,6 +412,8 @@ struct LocalCopies {
     }
 
     private func add(_ copy: PhotoCopy, to holding: inout Holding) {
+        // Another photo has the name.
+        guard copy.state != .replaced else { return }
         guard copy.state == .present else {
             holding.names.append(copy)
             return

@@ -14,8 +14,8 @@ struct DownloadRun: Sendable {
     let teller: DownloadTeller
 
     func perform(to path: [UInt8]) async throws(PhotoSyncError) {
-        try checkSynchronized()
-        let target = try openTarget(path)
+        try account.requireListing()
+        let target = try DownloadTarget.open(path, isDryRun: options.isDryRun)
         if teller.wantsProgress, !options.isDryRun {
             let total = try await reading { try candidates.total() }
             teller.expect(photos: total.photos, bytes: total.bytes)
@@ -42,27 +42,6 @@ struct DownloadRun: Sendable {
     }
 
     private var isStopped: Bool { control.isStopRequested || Task.isCancelled }
-
-    // MARK: Before the first photo
-
-    private func checkSynchronized() throws(PhotoSyncError) {
-        guard try account.state()?.lastCompleteAt == nil else { return }
-        throw PhotoSyncError(.neverSynchronized, detail: "nothing is known of \(account.server) yet")
-    }
-
-    /// nil for a dry run into a directory that does not exist.
-    private func openTarget(_ path: [UInt8]) throws(PhotoSyncError) -> TargetDirectory? {
-        do throws(FileWriteError) {
-            let target = try TargetDirectory.open(path, creating: !options.isDryRun)
-            guard let target else { return nil }
-            if !target.isWritable { throw FileWriteError(.denied, path: target.path) }
-            // Two runs would give the same photo two names, and download it twice.
-            if !options.isDryRun { try target.lock() }
-            return target
-        } catch {
-            throw PhotoSyncError(error)
-        }
-    }
 
     // MARK: The photos
 
@@ -140,6 +119,30 @@ struct DownloadRun: Sendable {
             return try await BlockingWork.run(read)
         } catch {
             throw PhotoSyncError.ofStore(error)
+        }
+    }
+}
+
+extension SyncAccount {
+    /// - Throws: `PhotoSyncError` `.neverSynchronized` before the first listing is complete.
+    func requireListing() throws(PhotoSyncError) {
+        guard try state()?.lastCompleteAt == nil else { return }
+        throw PhotoSyncError(.neverSynchronized, detail: "no complete listing of \(server)")
+    }
+}
+
+enum DownloadTarget {
+    /// nil for a dry run into a directory that does not exist.
+    static func open(_ path: [UInt8], isDryRun: Bool) throws(PhotoSyncError) -> TargetDirectory? {
+        do throws(FileWriteError) {
+            let target = try TargetDirectory.open(path, creating: !isDryRun)
+            guard let target else { return nil }
+            if !target.isWritable { throw FileWriteError(.denied, path: target.path) }
+            // Two runs would give the same photo two names, and download it twice.
+            if !isDryRun { try target.lock() }
+            return target
+        } catch {
+            throw PhotoSyncError(error)
         }
     }
 }

@@ -175,7 +175,9 @@ struct PhotoDownload {
             if offset > 0, state.head?.status == 206 { item.isResumed = true }
 
             if case .failure(let error) = outcome, !state.mustStartOver, !error.isStaleRange {
-                guard error.isRetryable, let wait = backoff.next() else { throw await explained(error) }
+                guard context.account.client.mayRetry(after: error), let wait = backoff.next() else {
+                    throw await explained(error)
+                }
                 context.account.client.noteRetry(after: error, delay: wait)
                 if await context.control.waitForStop(upTo: wait) { throw PhotoSyncError(.cancelled) }
                 continue
@@ -295,7 +297,7 @@ struct PhotoDownload {
 
 extension PhotoSyncError {
     /// Whether all other photos would fail as well.
-    fileprivate var endsDownloads: Bool {
+    var endsDownloads: Bool {
         switch code {
         case .unauthorized, .notLoggedIn, .setupRequired, .redirected, .diskFull, .storeUnusable: true
         case .transport: transport?.isBeforeRequest == true
@@ -366,7 +368,7 @@ extension PhotoDownload {
                 value: stamp,
                 photoID: photo.id
             )
-        case .unverified(let reason):
+        case .unverified(let reason), .unchecked(let reason):
             return total == photo.fileSize ? .corrupt : .unverified(digest: digest, reason: reason)
         }
     }

@@ -11,8 +11,10 @@ enum PhotoEvidence: Equatable {
     case photo
     /// The file carries the id of another photo.
     case otherPhoto(stamp: String)
-    /// The reason why it cannot be verified.
+    /// The reason why it is not taken for the photo.
     case unverified(String)
+    /// The file uses a feature of its format that is not checked; nothing shows that it is damaged.
+    case unchecked(String)
 
     /// The metadata that the server adds take less than 4 KiB; other metadata that it rewrites may grow or shrink by more.
     private static let plausibleDifference: Int64 = 128 << 10
@@ -27,6 +29,8 @@ enum PhotoEvidence: Equatable {
         let structure = PhotoStructure(of: file)
         switch structure.integrity {
         case .damaged(let reason): self = .unverified(reason)
+        case .unchecked(let reason) where Self.isPlausible(file.status.size, for: photo):
+            self = .unchecked("\(reason), which is not verified")
         case .unchecked(let reason): self = .unverified("\(reason), which is not verified")
         case .intact:
             if let reason = Self.difference(structure.dimensions, of: photo) {

@@ -10,6 +10,8 @@ enum DefaultExcludes {
         "$RECYCLE.BIN/", "RECYCLER/", "#recycle/", "@Recycle/", "[Tt]rash/", ".trashed-*",
         // Thumbnails and metadata of NAS systems and of Windows.
         "@eaDir/", "[Tt]humbs.db", "[Dd]esktop.ini", "System Volume Information/", "lost+found/",
+        // Thumbnails that `Download.runThumbnails` stored.
+        "*.thumbnail.jpg",
         // Metadata of macOS, and photos that Android is still writing.
         "._*", ".DS_Store", ".pending-*",
     ]

@@ -50,7 +50,7 @@ public struct DeletionAcceptance: Sendable {
     ///   - targets: Ids, and paths as bytes. A file need not exist any more if it is a recorded copy.
     ///   - isDryRun: Whether to store nothing.
     /// - Returns: One item for each photo, and one for each argument that is not a deleted photo. Files of a directory that
-    ///   were not deleted on the server are left out.
+    ///   were not deleted on the server are omitted.
     /// - Throws: `PhotoSyncError` `.storeUnusable`, `.busy`.
     public func run(_ targets: [[UInt8]], isDryRun: Bool = false) async throws(PhotoSyncError) -> [Item] {
         var items: [Item] = []

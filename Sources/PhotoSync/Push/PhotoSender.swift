@@ -107,7 +107,7 @@ struct PhotoSender: Sendable {
             canceled: canceled,
             retryAfter: { error in
                 if error.code == .bodyTooSlow, slowPhoto.next() == nil { return nil }
-                return error.isRetryable ? .zero : nil
+                return client.mayRetry(after: error) ? .zero : nil
             },
             onRetry: { (_, delay, error) throws(PhotoSyncError) in client.noteRetry(after: error, delay: delay) }
         ) { () async throws(PhotoSyncError) in
@@ -331,21 +331,25 @@ struct OwnPhotos: Sendable {
         return try await queue.run { try index.photosByID(ids, of: server) }
     }
 
-    /// Records which local files are which photos, one per path, unless already recorded.
+    /// Records which local files are which photos, one per path, unless already recorded. An earlier copy with other bytes
+    /// is kept as replaced, so that `Verification` still reports that the file has changed.
     func record(_ copies: [PhotoCopy]) async throws(PhotoSyncError) {
         let (library, server) = (account.library, account.server)
-        let new = try await queue.run {
+        let (new, replaced) = try await queue.run {
             let recorded = try library.copies(at: copies.map(\.path), server: server)
             let byPath = Dictionary(grouping: recorded, by: \.path)
-            let photoIDs = Dictionary(copies.map { ($0.path, $0.photoID) }) { first, _ in first }
-            // The file has other content now, and is not a copy of the earlier photo any more.
-            let outdated = recorded.filter { $0.state == .present && $0.photoID != photoIDs[$0.path] }
-            if !outdated.isEmpty { try library.remove(outdated) }
-            return copies.filter { copy in !(byPath[copy.path] ?? []).contains { $0.isSameFile(as: copy) } }
+            let current = Dictionary(copies.map { ($0.path, $0) }) { first, _ in first }
+            // The file is not a copy of the earlier photo any more.
+            let outdated = recorded.filter { $0.state == .present && $0.photoID != current[$0.path]?.photoID }
+            let same = outdated.filter { $0.sha256 == nil || $0.sha256 == current[$0.path]?.sha256 }
+            if !same.isEmpty { try library.remove(same) }
+            let replaced = outdated.filter { $0.sha256 != nil && $0.sha256 != current[$0.path]?.sha256 }
+            let new = copies.filter { copy in !(byPath[copy.path] ?? []).contains { $0.isSameFile(as: copy) } }
+            return (new, replaced.map { $0.replaced })
         }
-        guard !new.isEmpty else { return }
+        guard !new.isEmpty || !replaced.isEmpty else { return }
         do {
-            try await library.keep(new)
+            try await library.keep(replaced + new)
         } catch {
             throw PhotoSyncError.ofStore(error)
         }
@@ -385,6 +389,12 @@ struct OwnPhotos: Sendable {
 }
 
 extension PhotoCopy {
+    fileprivate var replaced: PhotoCopy {
+        var copy = self
+        copy.state = .replaced
+        return copy
+    }
+
     fileprivate func isSameFile(as other: PhotoCopy) -> Bool {
         photoID == other.photoID && state == other.state && sha256 == other.sha256 && identity == other.identity
     }

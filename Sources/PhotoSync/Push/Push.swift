@@ -28,7 +28,7 @@ public struct Push: Sendable {
         public var sendsChanged: Bool
         /// Whether photos are uploaded again that were deleted on the server; with an accepted deletion only specified files.
         public var restores: Bool
-        /// Whether hidden directories, trash, thumbnails and system files of directories are left out.
+        /// Whether hidden directories, trash, thumbnails and system files of directories are excluded.
         public var usesDefaultExcludes: Bool
 
         /// Makes options.

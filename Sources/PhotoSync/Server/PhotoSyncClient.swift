@@ -223,6 +223,12 @@ extension PhotoSyncClient {
         )
     }
 
+    /// Whether a caller that retries by itself may retry after this error.
+    func mayRetry(after error: PhotoSyncError) -> Bool {
+        guard error.isRetryable else { return false }
+        return error.transport.map { http.configuration.mayRetry?(.failure($0)) ?? true } ?? true
+    }
+
     /// Reports the wait for a retry that the caller does itself.
     func noteRetry(after error: PhotoSyncError, delay: Duration) {
         let outcome = error.transport.map(Result<Int, TransportError>.failure) ?? .success(error.httpStatus ?? 0)

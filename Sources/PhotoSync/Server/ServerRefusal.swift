@@ -16,7 +16,7 @@ struct ServerRefusal {
 
     private let head: HTTPResponseHead
     /// The server's message; may be empty.
-    private let sentence: String
+    let sentence: String
     /// Whether the administrator has not finished the setup (contract section 0). A retry does not help.
     let isSetupGate: Bool
     private let setupPlace: String?

@@ -43,6 +43,7 @@ public struct Repair: Sendable {
     }
 
     let account: SyncAccount
+    let check: ServerCheck
     let retry: RetryPolicy
     private let queue = StoreQueue()
 
@@ -50,16 +51,18 @@ public struct Repair: Sendable {
     ///
     /// - Parameters:
     ///   - account: The user and the server.
+    ///   - check: What is checked of the server's files; `.none` is `.lengths`.
     ///   - retry: When a failed upload is retried.
-    public init(_ account: SyncAccount, retry: RetryPolicy = RetryPolicy()) {
+    public init(_ account: SyncAccount, check: ServerCheck = .lengths, retry: RetryPolicy = RetryPolicy()) {
         self.account = account
+        self.check = check == .none ? .lengths : check
         self.retry = retry
     }
 
     // MARK: Planning
 
-    /// Lists the server's photos anew, requests one byte of each file, and looks for originals of those that are missing, empty,
-    /// or of a wrong length. Changes nothing.
+    /// Lists the server's photos anew, checks the file of each, and looks for originals of those that are missing, empty, or of a
+    /// wrong length; with `ServerCheck.contents` also of those that are damaged. Changes nothing.
     ///
     /// - Parameters:
     ///   - control: Cancels the requests.
@@ -76,20 +79,19 @@ public struct Repair: Sendable {
             throw PhotoSyncError(.ownershipDefect)
         }
         let live = try await LiveListing.make(of: account, LiveListing.Request(control: control), queue: queue)
-        let files = ServerFiles(account: account, extent: .lengths, control: control)
+        let files = ServerFiles(account: account, extent: check, control: control)
         let found = Found()
         try await queue.run { [account] in
             let total = try live.index.counts(of: server, device: nil).total
             try files.check(live.index) { count, differences in
-                progress?(found.add(count, differences, of: total))
+                // What cannot be verified need not be damaged, and would be as unverifiable after another upload.
+                progress?(found.add(count, differences.filter { $0.kind != .serverUnverified }, of: total))
             }
             let photos = try live.photos(found.differences.map(\.photoID))
             let copies = try account.library.copies(withDigests: photos.values.map(\.sha256), server: server)
             for difference in found.differences {
                 guard let photo = photos[difference.photoID] else { continue }
-                let original = copies.first {
-                    $0.state == .present && $0.sha256 == photo.sha256 && Self.isReadable($0)
-                }
+                let original = Self.original(in: copies.filter { $0.sha256 == photo.sha256 })
                 found.items.append(
                     Item(
                         photo: photo,
@@ -101,6 +103,12 @@ public struct Repair: Sendable {
             }
         }
         return found.items
+    }
+
+    /// An unchanged file, if there is one; the bytes of another one are checked before the repair.
+    private static func original(in copies: [PhotoCopy]) -> PhotoCopy? {
+        let held = copies.filter { [.present, .replaced].contains($0.state) && isReadable($0) }
+        return held.first { LocalCopies.condition(of: $0) == .unchanged } ?? held.first { $0.state == .present }
     }
 
     private static func isReadable(_ copy: PhotoCopy) -> Bool { (try? SourceFile(path: copy.path)) != nil }
@@ -132,14 +140,16 @@ public struct Repair: Sendable {
     ///   - plan: The result of `plan`.
     ///   - control: Starts no further photo.
     ///   - onItem: Called with the result of each photo.
+    /// - Returns: Whether the index has the repaired photos under their new ids only; otherwise a full pull finds that.
     /// - Throws: `PhotoSyncError` for errors that would fail all photos, such as `.unauthorized`; `.ownershipDefect` after the
     ///   first photo, if it is not listed as the user's own.
     public func run(
         _ plan: [Item],
         control: TransferControl = TransferControl(),
         onItem: (Item) -> Void
-    ) async throws(PhotoSyncError) {
+    ) async throws(PhotoSyncError) -> Bool {
         var isOwnershipKnown = false
+        var replaced: [String] = []
         for var item in plan {
             if item.state == .planned {
                 guard !control.isStopRequested, !Task.isCancelled else {
@@ -150,6 +160,7 @@ public struct Repair: Sendable {
                 do throws(PhotoSyncError) {
                     item.newID = try await repair(&item)
                     item.state = .repaired
+                    if item.isDeleted { replaced.append(item.photo.id) }
                     if !isOwnershipKnown {
                         try await confirm(item)
                         isOwnershipKnown = true
@@ -157,6 +168,7 @@ public struct Repair: Sendable {
                 } catch {
                     item.state = .failed
                     item.error = error
+                    if item.isDeleted { replaced.append(item.photo.id) }
                     onItem(item)
                     if [.unauthorized, .notLoggedIn, .setupRequired, .ownershipDefect, .storeUnusable].contains(
                         error.code
@@ -168,6 +180,17 @@ public struct Repair: Sendable {
             }
             onItem(item)
         }
+        return await updateIndex(without: replaced)
+    }
+
+    /// Removes the photos from the index that this run has replaced, and lists the new ones.
+    private func updateIndex(without ids: [String]) async -> Bool {
+        guard !ids.isEmpty else { return true }
+        let (index, server) = (account.index, account.server)
+        guard (try? await queue.run({ try index.markGone(ids, of: server) })) == true else { return false }
+        var options = Pull.Options()
+        options.turnLimit = .seconds(5)
+        return (try? await Pull(account, options: options).run()) != nil
     }
 
     /// - Returns: The new id.
@@ -178,7 +201,7 @@ public struct Repair: Sendable {
         try await check(file, of: item.photo)
         // Between deletion and upload nothing stops but a failure.
         let uninterrupted = TransferControl()
-        let files = ServerFiles(account: account, extent: .lengths, control: uninterrupted)
+        let files = ServerFiles(account: account, extent: check, control: uninterrupted)
         let copies = try await copies(of: item.photo.id)
         guard try await files.difference(of: item.photo, copies) != nil else {
             // Repaired meanwhile, by another machine.
@@ -189,13 +212,31 @@ public struct Repair: Sendable {
         item.isDeleted = true
         SyncKillPoint.repairDeleted.reach()
         let receipt = try await upload(file, as: item.photo, uninterrupted)
+        item.newID = receipt.id
         guard case .present(let byteCount) = try await account.client.storedFile(of: receipt.id), byteCount > 0 else {
             throw PhotoSyncError(.undeliverable, detail: "also after the upload", photoID: receipt.id)
         }
+        if case .contents = check { try await confirmContent(of: item.photo, as: receipt.id, files) }
         try await record(copies, as: receipt.id)
         let (library, server, id) = (account.library, account.server, item.photo.id)
         try await queue.run { try library.removeDeletion(ofPhoto: id, server: server) }
         return receipt.id
+    }
+
+    private func confirmContent(
+        of photo: PhotoRecord,
+        as id: String,
+        _ files: ServerFiles
+    ) async throws(PhotoSyncError) {
+        var stored = photo
+        stored.id = id
+        guard let difference = try await files.difference(of: stored, []), difference.kind != .serverUnverified
+        else { return }
+        throw PhotoSyncError(
+            .checksumMismatch,
+            detail: "also after the upload: \(difference.found ?? difference.kind.rawValue)",
+            photoID: id
+        )
     }
 
     /// The bytes must be those that were uploaded.
@@ -267,7 +308,8 @@ public struct Repair: Sendable {
 
     /// The copies are copies of the new photo. A downloaded copy that the server had rewritten carries the old ID, and is not.
     private func record(_ copies: [PhotoCopy], as id: String) async throws(PhotoSyncError) {
-        let moved = copies.filter { $0.state == .present && $0.sha256 == $0.serverSHA256 }.map { copy in
+        let held: [PhotoCopy.State] = [.present, .replaced]
+        let moved = copies.filter { held.contains($0.state) && $0.sha256 == $0.serverSHA256 }.map { copy in
             var copy = copy
             copy.photoID = id
             return copy
@@ -279,7 +321,7 @@ public struct Repair: Sendable {
             throw PhotoSyncError(error)
         }
         guard copies.allSatisfy({ $0.photoID != id }) else { return }
-        let old = copies.filter { $0.state == .present && $0.sha256 == $0.serverSHA256 }
+        let old = copies.filter { held.contains($0.state) && $0.sha256 == $0.serverSHA256 }
         try await queue.run { try library.remove(old) }
     }
 

@@ -153,6 +153,7 @@ struct ServerFiles: Sendable {
         case .photo: nil
         case .otherPhoto(let stamp): SyncDifference(photo, .serverDamaged, found: "it carries the ID \(stamp)")
         case .unverified(let reason): SyncDifference(photo, .serverDamaged, found: reason)
+        case .unchecked(let reason): SyncDifference(photo, .serverUnverified, found: reason)
         }
     }
 }

@@ -103,14 +103,16 @@ public struct Verification: Sendable {
     private func compareCopies(_ live: LiveListing, _ stop: TransferControl, _ tally: Tally) throws {
         try account.library.forEachBlockOfCopies(of: account.server) { block in
             let found = try live.photos(Array(Set(block.map(\.photoID))))
-            let orphaned = block.filter { found[$0.photoID] == nil }
+            let held = block.filter { $0.state != .replaced }
+            let orphaned = held.filter { found[$0.photoID] == nil }
             let accepted = try account.acceptedDeletions(orphaned.map(\.photoID))
             for copy in orphaned where !accepted.contains(copy.photoID) {
                 tally.note([SyncDifference(kind: .copyOrphaned, photoID: copy.photoID, path: copy.path)])
             }
-            look(at: block, stop, tally)
+            // A photo that was deleted on the server has no bytes left to miss.
+            look(at: held + block.filter { $0.state == .replaced && found[$0.photoID] != nil }, stop, tally)
             if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
-            tally.addCopies(block.count)
+            tally.addCopies(held.count)
         }
     }
 
@@ -120,8 +122,9 @@ public struct Verification: Sendable {
         Task {
             let wanted = copies.lazy.filter { _ in !stop.isStopRequested }
             await withBoundedTasks(wanted, limit: ProcessInfo.processInfo.activeProcessorCount) { copy in
-                guard let difference = await check.difference(of: copy) else { return }
-                if difference.isOfAbsence, isElsewhere(copy) { return }
+                guard var difference = await check.difference(of: copy) else { return }
+                if difference.isOfAbsence || copy.state == .replaced, isElsewhere(copy) { return }
+                if copy.state == .replaced { difference.uploadedAs = photo(at: copy.path, difference.found) }
                 tally.note([difference])
             }
             done.signal()
@@ -135,6 +138,12 @@ public struct Verification: Sendable {
         return copies.contains {
             $0.path != copy.path && $0.state == .present && LocalCopies.condition(of: $0) == .unchanged
         }
+    }
+
+    /// The photo as which the bytes at a path were uploaded.
+    private func photo(at path: [UInt8], _ digest: String?) -> String? {
+        let copies = (try? account.library.copies(at: [path], server: account.server)) ?? []
+        return copies.first { $0.state == .present && $0.sha256 == digest }?.photoID
     }
 
     private final class Tally: Sendable {
@@ -224,7 +233,7 @@ struct CopyCheck: Sendable {
 
     /// Nil when the copy has the bytes that were downloaded or uploaded.
     func difference(of copy: PhotoCopy) async -> SyncDifference? {
-        guard copy.state == .present else {
+        guard copy.state == .present || copy.state == .replaced else {
             return SyncDifference(
                 kind: copy.state == .unverified ? .copyUnverified : .copyUnfinished,
                 photoID: copy.photoID,
@@ -236,7 +245,8 @@ struct CopyCheck: Sendable {
         do {
             file = try SourceFile(path: copy.path)
         } catch {
-            return difference(of: copy, because: error)
+            // The file of a replaced copy is missed as a copy of the photo that replaced it.
+            return copy.state == .replaced ? nil : difference(of: copy, because: error)
         }
         do {
             guard let expected = copy.sha256 else { return nil }
@@ -302,7 +312,8 @@ public struct SyncDifference: Sendable, Equatable {
         case originChanged = "origin_changed"
         /// The copy does not exist any more.
         case copyMissing = "copy_missing"
-        /// The copy's bytes differ from those downloaded or uploaded, or cannot be read.
+        /// The copy's bytes differ from those downloaded or uploaded, or cannot be read. Also after they were uploaded as
+        /// another photo (`uploadedAs`), until the photo's own bytes are on this machine again.
         case copyChanged = "copy_changed"
         /// The copy's photo is no longer on the server.
         case copyOrphaned = "copy_orphaned"
@@ -316,8 +327,10 @@ public struct SyncDifference: Sendable, Equatable {
         case serverEmpty = "server_empty"
         /// The server's file has a length that the photo cannot have.
         case serverLength = "server_length"
-        /// The server's file is not the photo, or nothing shows that it is (`ServerCheck.contents`).
+        /// The server's file is damaged, or another photo (`ServerCheck.contents`).
         case serverDamaged = "server_damaged"
+        /// The server's file uses a feature of its format that is not checked (`ServerCheck.contents`).
+        case serverUnverified = "server_unverified"
     }
 
     /// What differs.
@@ -330,6 +343,8 @@ public struct SyncDifference: Sendable, Equatable {
     public var expected: String?
     /// What was found.
     public var found: String?
+    /// The photo as which the bytes of a changed copy were uploaded.
+    public var uploadedAs: String?
 }
 
 /// Counts of a comparison.

@@ -201,9 +201,12 @@ extension FaultSyntax {
                                        {"action":"remove"}, "empty", "truncate"
                                        with "bytes":N, "swap" with "with":ID,
                                        "replace" with "base64":BYTES
+          POST photosync/photos/ID/thumbnail  store its thumbnail:
+                                       {"base64":BYTES}
           POST photosync/purge         remove up to 100 photos without an owner
           POST photosync/settle        rewrite now what waits to be rewritten
-          POST photosync/outage        the database is down: 500 to every request
+          POST photosync/outage        the database is down: 500 to every request,
+                                       with {"text":TEXT} or {"json":ERROR}
           DELETE photosync/outage      it is up again
           PATCH photosync/users/EMAIL  {"isActive":BOOL, "apiKey":HEX}
         of captures, in JSON; bytes in base64:

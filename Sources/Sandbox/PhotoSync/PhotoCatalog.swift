@@ -144,6 +144,7 @@ extension PhotoCatalog {
         }
         guard let path else { return false }
         if PhotoName.isSafe(path) { unlink(folder.photoPath(path)) }
+        unlink(folder.thumbnailPath(id))
         return true
     }
 

@@ -19,13 +19,15 @@ struct PhotoControl {
             case (.post, "photos", 1): return try add(body)
             case (.patch, "photos", 2): return try change(path[1], body)
             case (.post, "photos", 3) where path[2] == "file": return try damage(path[1], body)
+            case (.post, "photos", 3) where path[2] == "thumbnail": return try addThumbnail(path[1], body)
             case (.delete, "photos", 2): return Self.changed(try catalog.delete(path[1]))
             case (.post, "purge", 1): return .json(.ok, ["deleted": .int(try catalog.purge())])
             case (.post, "outage", 1):
-                catalog.outage.set(true)
+                let fields = try GoFields(body: body.isEmpty ? Array("{}".utf8) : body)
+                catalog.outage.begin(try fields.string("text"), json: try fields.string("json"))
                 return Self.changed(true)
             case (.delete, "outage", 1):
-                catalog.outage.set(false)
+                catalog.outage.end()
                 return Self.changed(true)
             case (.post, "settle", 1): return .json(.ok, ["rewritten": .int(await rewriter.settle())])
             case (.patch, "users", 2):

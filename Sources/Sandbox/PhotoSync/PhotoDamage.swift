@@ -32,4 +32,14 @@ extension PhotoControl {
         }
         return Self.changed(true)
     }
+
+    /// Stores the thumbnail of a photo, whatever its bytes are.
+    func addThumbnail(_ id: String, _ body: [UInt8]) throws -> Reply {
+        guard let photo = try catalog.photo(id) else { return .webServerError(.notFound) }
+        guard let content = Data(base64Encoded: try GoFields(body: body).string("base64") ?? "") else {
+            throw UnreadableJSON()
+        }
+        try content.write(to: URL(fileURLWithPath: try catalog.folder.makeThumbnailPath(photo.id)), options: .atomic)
+        return Self.changed(true)
+    }
 }

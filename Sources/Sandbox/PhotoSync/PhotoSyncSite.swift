@@ -127,7 +127,7 @@ struct PhotoSyncSite: Sendable {
         case .deletePhoto(let id): try photos.delete(id)
         case .download(let id): try files.reply(id: id, to: exchange, from: user)
         case .downloadByHash(let hash): try files.reply(hash: hash, to: exchange, from: user)
-        case .thumbnail(let id): try files.thumbnail(id: id, from: user)
+        case .thumbnail(let id): try files.thumbnail(id: id, to: exchange, from: user)
         case .registerDevice: try people.register(body, for: user)
         case .devices: try people.devices(of: user)
         case .deleteDevice(let id): try people.delete(id, of: user)

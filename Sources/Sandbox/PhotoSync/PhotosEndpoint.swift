@@ -85,10 +85,23 @@ struct PhotoDownloadEndpoint {
         return try serve(photo, Self.headers(photo) + [("X-Photosync-Id", photo.id)], exchange)
     }
 
-    /// The sandbox makes no thumbnails: of files that are no pictures there is none, of pictures it was lost.
-    func thumbnail(id: String, from user: UserRecord) throws -> Reply {
+    /// The sandbox makes no thumbnails, but serves those that a test stores. Without one, there is none of files that are not
+    /// pictures, and of pictures it was lost.
+    func thumbnail(id: String, to exchange: Exchange, from user: UserRecord) throws -> Reply {
         guard let photo = try catalog.photo(id) else { return .photoSyncText(.notFound, "Photo not found") }
         guard photo.userID == user.id else { return .photoSyncText(.forbidden, "Access denied") }
+        if let file = OpenFile(path: catalog.folder.thumbnailPath(photo.id)) {
+            let common: [(name: String, value: String)] = [
+                ("Cache-Control", "public, max-age=31536000"), ("Accept-Ranges", "bytes"),
+            ]
+            let whole = Reply(
+                status: .ok,
+                origin: .photoSync,
+                body: .file(StoredRange(file: file, offset: 0, count: file.size)),
+                headers: common + [("Content-Type", "image/jpeg")]
+            )
+            return exchange.header("Range").map { range($0, of: file, whole, common) } ?? whole
+        }
         return .photoSyncText(.notFound, photo.pixels == nil ? "Thumbnail not available" : "Thumbnail not found")
     }
 

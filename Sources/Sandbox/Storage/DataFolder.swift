@@ -42,6 +42,15 @@ struct DataFolder: Sendable {
         return destination
     }
 
+    /// Where the thumbnail of a photo lives.
+    func thumbnailPath(_ photo: String) -> String { "\(path)/thumbnails/\(photo).jpg" }
+
+    /// Where a thumbnail is to be put: its folder is made.
+    func makeThumbnailPath(_ photo: String) throws -> String {
+        try FileManager.default.createDirectory(atPath: path + "/thumbnails", withIntermediateDirectories: true)
+        return thumbnailPath(photo)
+    }
+
     /// Where the bytes of a tus upload gather.
     func uploadPath(_ id: String) -> String {
         uploadsPath + "/" + id

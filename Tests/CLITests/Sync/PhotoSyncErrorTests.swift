@@ -38,7 +38,7 @@ import Testing
             (.checksumMismatch, 8), (.lengthMismatch, 8), (.sourceChanged, 13), (.targetExists, 10), (.transport, 6),
             (.cancelled, 130), (.busy, 10), (.internalError, 1), (.requestTimeout, 6), (.conflict, 10),
             (.payloadTooLarge, 2), (.unsupportedMedia, 2), (.locked, 10), (.rateLimited, 6), (.wrongPhoto, 8),
-            (.unverifiedPhoto, 8), (.undeliverable, 5),
+            (.unverifiedPhoto, 8), (.undeliverable, 5), (.thumbnailUnavailable, 5),
         ] as [(OutcomeCode, Int32)]
     )
     func codesHaveTheirPublishedExitCode(code: OutcomeCode, exitCode: Int32) {

@@ -18,7 +18,9 @@ import Testing
         #expect((first.last["index"] as? [String: Any])?["legacy"] as? Int == 1200)
         #expect(first.records.contains { $0["type"] as? String == "progress" && $0["expected"] as? Int == 1200 })
         #expect(
-            first.result.errors.contains("1200 photos belong to no device; mediactl claim-legacy --list shows them")
+            first.result.errors.contains(
+                "1200 photos are not assigned to a device; list them with: mediactl claim-legacy --list"
+            )
         )
 
         let second = try await stage.json("sync", "pull")
@@ -151,7 +153,8 @@ import Testing
         #expect(try await stage.sandbox.photos().count == 2)
         let quiet = try await stage.run("sync", "push", directory, "-q")
         #expect(quiet.exitCode == 0 && quiet.output.isEmpty)
-        #expect(quiet.errors == "mediactl: warning: 1 .txt is not backed up: the server does not accept this type\n")
+        // A text is not a photo that is missing.
+        #expect(quiet.errors.isEmpty)
     }
 
     @Test func namedFilesThatCannotBePushedAreFailures() async throws {

@@ -19,6 +19,8 @@ import Testing
         return (stage, directory, photos.map(\.id))
     }
 
+    private static let alice = #""user":"alice@example.test""#
+
     private func damage(_ stage: SyncStage, _ id: String, _ action: String) async throws {
         try await stage.sandbox.photoSync("POST", "photos/\(id)/file", action)
     }
@@ -126,9 +128,15 @@ import Testing
         #expect(new.id != old.id && new.fileHash == old.fileHash && new.dateTaken == old.dateTaken)
         #expect(new.device == old.device && new.user == old.user)
 
-        _ = try await stage.run("sync", "--full")
+        // The index has the new photo in place of the old one, without a full listing.
+        let list = try await stage.json("sync", "list")
+        #expect(Set(list.items.compactMap { $0["photo_id"] as? String }) == Set(after.map(\.id)))
+        #expect(!repair.result.errors.contains("--full"))
+        let status = try await stage.json("sync", "status")
+        #expect((status.last["index"] as? [String: Any])?["total"] as? Int == 3)
         let verify = try await stage.json("sync", "verify", "--server")
         #expect(verify.count("server_missing") == 0 && verify.count("copy_orphaned") == 0)
+        #expect(verify.count("not_on_server") == 0 && verify.count("not_indexed") == 0)
         // The repaired photo is known, and not pushed again.
         let push = try await stage.json("sync", "push", "\(directory)/a.jpg")
         #expect(push.states == ["present"])
@@ -136,6 +144,69 @@ import Testing
         try await stage.sandbox.photoSync("DELETE", "photos/\(new.id)")
         _ = try await stage.run("sync", "--full")
         #expect(try await stage.json("sync", "push", directory).states.contains("deleted"))
+    }
+
+    /// Damage of the right length; the hint of `verify` is the command that repairs it.
+    @Test func repairReplacesDamagedContentWhenAsked() async throws {
+        let (stage, directory, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"swap","with":"\#(ids[1])"}"#)
+        let verify = try await stage.run("sync", "verify", "--server-content")
+        #expect(verify.exitCode == 3)
+        let hint = "upload local originals again with: mediactl sync repair --server-content"
+        #expect(verify.errors.contains(hint), "\(verify.errors)")
+
+        // A check of the lengths alone finds nothing.
+        let blind = try await stage.json("sync", "repair", "--yes")
+        #expect(blind.result.exitCode == 0 && blind.count("items") == 0)
+        #expect(blind.result.errors.contains("a file of a plausible length for every photo"))
+        let plan = try await stage.json("sync", "repair", "--server-content", "--dry-run")
+        #expect(plan.states == ["planned", "planned"])
+        #expect(plan.items.allSatisfy { $0["problem"] as? String == "server_damaged" })
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
+
+        let repair = try await stage.json("sync", "repair", "--server-content", "--yes")
+        #expect(repair.result.exitCode == 0 && repair.states == ["repaired", "repaired"], "\(repair.result.errors)")
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 2)
+        let after = try await stage.json("sync", "verify", "--server-content")
+        #expect(after.result.exitCode == 0 && after.count("photos") == 3)
+        #expect(try await stage.json("sync", "push", directory).states == ["present", "present", "present"])
+    }
+
+    @Test func theHintOfVerifyIsTheCheckThatWasMade() async throws {
+        let (stage, _, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        let verify = try await stage.run("sync", "verify", "--server")
+        #expect(verify.errors.contains("upload local originals again with: mediactl sync repair\n"), "\(verify.errors)")
+    }
+
+    /// Another process lists the photos: what the index will have is not known.
+    @Test func repairSaysWhenTheIndexIsNotCurrent() async throws {
+        let (stage, _, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        // Interrupted: the listing is unfinished.
+        try await stage.sandbox.addFaults("photos-list:status=500,skip=1")
+        try await stage.sandbox.addPhotos(#"{"count":700,\#(Self.alice)}"#)
+        _ = try await stage.run("sync", "--full")
+        try await stage.sandbox.clearFaults()
+        let repair = try await stage.run("sync", "repair", "--yes")
+        #expect(repair.errors.contains("update it with: mediactl sync --full"), "\(repair.errors)")
+        #expect(try await stage.run("sync", "--full").exitCode == 0)
+    }
+
+    /// Of two files with the uploaded bytes, one has changed since.
+    @Test func repairPrefersAnUnchangedOriginal() async throws {
+        let (stage, directory, ids) = try await pushed()
+        for name in ["0.jpg", "z.jpg"] {
+            try FileManager.default.copyItem(atPath: "\(directory)/a.jpg", toPath: "\(directory)/\(name)")
+        }
+        try #require(try await stage.run("sync", "push", directory).exitCode == 0)
+        for name in ["0.jpg", "a.jpg"] {
+            try Data(SmallPhoto.jpeg("edited")).write(to: URL(fileURLWithPath: "\(directory)/\(name)"))
+        }
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        let repair = try await stage.json("sync", "repair", "--yes")
+        #expect(repair.result.exitCode == 0 && repair.states == ["repaired"], "\(repair.result.errors)")
+        #expect((repair.items.first?["path"] as? String)?.hasSuffix("/z.jpg") == true)
     }
 
     @Test func repairNeedsTheUploadedBytes() async throws {

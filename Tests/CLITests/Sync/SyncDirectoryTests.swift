@@ -54,6 +54,26 @@ import Testing
         #expect(try await stage.requests("POST", "/api/photos/upload") == 2)
     }
 
+    /// The parts report what the commands alone report.
+    @Test func theSummaryHasAllKeysOfItsParts() async throws {
+        let (stage, directory) = try await stage()
+        for name in ["film.mov", "a.xmp"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(directory)/\(name)")) }
+        _ = try await stage.run("sync", directory, "--yes")
+        try Data("edited".utf8).write(to: URL(fileURLWithPath: directory + "/a.jpg"))
+        let both = try await stage.json("sync", directory)
+        let alone = [
+            "pull": try await stage.json("sync", "pull"), "push": try await stage.json("sync", "push", directory),
+            "download": try await stage.json("sync", "download", "--missing", "--output", directory),
+        ]
+        for (name, report) in alone {
+            let common: Set = ["schema", "type", "server", "dry_run", "duration_ms", "signal"]
+            #expect(Set(part(name, of: both).keys) == Set(report.last.keys).subtracting(common), "\(name)")
+        }
+        #expect(part("push", of: both)["changed"] as? Int == 1 && part("push", of: both)["exit_code"] as? Int == 3)
+        #expect((part("push", of: both)["left_behind"] as? [Any])?.count == 2)
+        #expect(both.result.exitCode == 3)
+    }
+
     @Test func nothingIsDeleted() async throws {
         let (stage, directory) = try await stage()
         _ = try await stage.run("sync", directory, "--yes")

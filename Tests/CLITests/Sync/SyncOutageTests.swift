@@ -42,9 +42,16 @@ import Testing
         #expect(again.port == stage.sandbox.port)
     }
 
-    @Test func anOutageIsRetryable() async throws {
+    // New facts 5, and contract 1.1 for the check of keys. 0.1.0 recognized only "Database error", which few routes say.
+    @Test(
+        arguments: [
+            nil, #"{"text":"Failed to list photos"}"#, #"{"text":"the database system is shutting down"}"#,
+            #"{"json":"Internal server error."}"#,
+        ]
+    )
+    func anOutageIsRetryable(answer: String?) async throws {
         let stage = try await SyncStage.loggedIn()
-        try await stage.sandbox.photoSync("POST", "outage")
+        try await stage.sandbox.photoSync("POST", "outage", answer)
         let failing = try await stage.json("sync")
         #expect(failing.result.exitCode == 7 && failing.error["retryable"] as? Bool == true)
         let push = try await stage.json("sync", "push", try stage.photos("a.jpg"))
@@ -52,6 +59,65 @@ import Testing
         _ = try await stage.sandbox.stop()
         let down = try await stage.json("sync")
         #expect(down.result.exitCode == 6 && down.error["retryable"] as? Bool == true)
+    }
+
+    /// Another 500 is a defect, which waiting does not repair.
+    @Test func anotherFailureIsNotAnOutage() async throws {
+        let stage = try await SyncStage.loggedIn()
+        try await stage.sandbox.photoSync("POST", "outage", #"{"json":"Failed to save photo record."}"#)
+        let failing = try await stage.json("sync")
+        #expect(failing.result.exitCode == 7 && failing.error["retryable"] as? Bool == false)
+    }
+
+    // MARK: Wrong addresses
+
+    /// Port 1 of this machine refuses connections, and `.invalid` never resolves (RFC 6761 section 6.4).
+    @Test(arguments: ["http://127.0.0.1:1", "https://photos.invalid"])
+    func aWrongAddressFailsAtOnce(address: String) async throws {
+        let stage = patient(try await SyncStage.loggedIn())
+        let report = try await stage.json(
+            "sync",
+            extra: ["MEDIACTL_SERVER": address, "MEDIACTL_API_KEY": SandboxProcess.aliceKey]
+        )
+        #expect(report.result.exitCode == 6 && !report.result.errors.contains("waiting"))
+        #expect(report.error["code"] as? String == (address.hasSuffix(":1") ? "cannot_connect" : "unknown_host"))
+    }
+
+    /// A login is not a listing, and a first listing that failed has not reached the server.
+    @Test func aServerThatWasNeverIndexedIsNotWaitedFor() async throws {
+        let stage = patient(try await SyncStage.loggedIn())
+        _ = try await stage.sandbox.stop()
+        for _ in 1...2 {
+            let result = try await stage.run("sync")
+            #expect(result.exitCode == 6 && !result.errors.contains("waiting"), "\(result.errors)")
+        }
+    }
+
+    @Test(arguments: [["sync"], ["sync", "push", "Pictures"], ["sync", "download", "--missing", "-o", "out"]])
+    func anIndexedServerIsWaitedFor(command: [String]) async throws {
+        let stage = patient(try await SyncStage.loggedIn())
+        _ = try stage.photos("a.jpg")
+        try await stage.sandbox.addPhotos(#"{"content":"a beach",\#(Self.alice)}"#)
+        try #require(try await stage.run("sync").exitCode == 0)
+        _ = try await stage.sandbox.stop()
+        let child = try stage.runner.start(command, through: ["env", "-C", stage.runner.home.path])
+        try await child.wait(for: "waiting up to 2 min for the server, until 2")
+        _ = try await SandboxProcess.start(
+            arguments: ["--listen", "127.0.0.1:\(stage.sandbox.port)"],
+            data: stage.sandbox.data
+        )
+        let result = try await child.finish(deadline: .seconds(60))
+        #expect(result.exitCode == 0 && result.errors.contains("the server responds again"), "\(result.errors)")
+    }
+
+    @Test func aTerminalIsToldHowToStopTheWait() async throws {
+        let stage = patient(try await SyncStage.loggedIn())
+        try #require(try await stage.run("sync").exitCode == 0)
+        try await stage.sandbox.photoSync("POST", "outage")
+        let child = try stage.runner.start(["sync"], streams: .terminal(columns: 200))
+        try await child.wait(for: "; Ctrl-C stops")
+        child.signal(SIGINT)
+        #expect(try await child.finish(deadline: .seconds(30)).exitCode == 130)
     }
 
     @Test func theHintAfterAWrongAddressIsTheAddress() async throws {

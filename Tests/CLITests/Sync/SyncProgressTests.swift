@@ -32,7 +32,7 @@ import Testing
 
     @Test func incrementalPullHasNoWhole() {
         #expect(pull(12, of: nil).line(rate: 6) == "12 photos  6/s")
-        #expect(pull(12, of: nil, attempt: 2).line(rate: nil) == "12 photos  begun anew, try 2")
+        #expect(pull(12, of: nil, attempt: 2).line(rate: nil) == "12 photos  restarted, attempt 2")
     }
 
     @Test func pushReadsAndThenSends() {
@@ -43,12 +43,12 @@ import Testing
         (progress.filesSent, progress.bytesSent) = (1, 1_500_000)
         #expect(
             PushReading(progress: progress).line(rate: 5e5)
-                == "1 of 3 photos sent  1.50 MB of 3.00 MB  50 %  500 kB/s  ETA 0:03"
+                == "1 of 3 photos uploaded  1.50 MB of 3.00 MB  50 %  500 kB/s  ETA 0:03"
         )
         (progress.filesSent, progress.bytesSent) = (3, 3_000_000)
         #expect(
             PushReading(progress: progress).line(rate: 5e5)
-                == "3 of 3 photos sent  3.00 MB of 3.00 MB  100 %  making sure that they arrived"
+                == "3 of 3 photos uploaded  3.00 MB of 3.00 MB  100 %  verifying the uploads"
         )
     }
 

@@ -19,25 +19,32 @@ import Testing
 
     @Test(arguments: [[], ["-q"], ["--dry-run"]]) func typesThatAreNotPushedAreCounted(flags: [String]) async throws {
         let stage = try await SyncStage.loggedIn()
-        let names = (0..<12).map { "\($0).MOV" } + (0..<3).map { "\($0).dng" } + ["README", "1.mp4"]
+        let names =
+            (0..<12).map { "\($0).MOV" } + (0..<3).map { "\($0).dng" }
+            + ["1.mp4", "scan.tif", "README", "a.txt", "a.json", "film.mp3", "x.unknown", "a.xmp", "b.xmp", "a.AAE"]
         let directory = try stage.photos("a.jpg")
         for name in names { try Data("x".utf8).write(to: URL(fileURLWithPath: directory + "/" + name)) }
         let text = try await stage.runner.run(["sync", "push", directory] + flags)
         #expect(text.exitCode == 0)
         #expect(
             text.errors.contains(
-                "12 .mov, 3 .dng, 1 without extension, 1 .mp4 are not backed up: "
+                "12 .mov, 3 .dng, 1 .mp4, 1 .tif are not backed up: "
                     + "the server does not accept these types (13 videos: no PhotoSync server accepts videos)"
             ),
             "\(text.errors)"
         )
+        // Sidecars are not photos, and texts and unknown files are nothing that a photographer misses.
+        let note = "2 .xmp, 1 .aae are not uploaded: sidecars with edits stay on this machine only"
+        #expect(text.errors.contains(note) == !flags.contains("-q"))
+        #expect(!text.errors.contains(".txt") && !text.errors.contains("extension"))
         let run = try await stage.runner.run(["sync", "push", directory, "--json"] + flags)
         let report = try SyncStage.report(of: run)
         let types = report.last["left_behind"] as? [[String: Any]] ?? []
-        #expect(types.map { $0["extension"] as? String } == ["mov", "dng", "", "mp4"])
-        #expect(types.map { $0["count"] as? Int } == [12, 3, 1, 1])
-        #expect(types.map { $0["video"] as? Bool } == [true, false, false, true])
-        #expect(report.count("skipped") == 17)
+        #expect(types.map { $0["extension"] as? String } == ["mov", "dng", "xmp", "aae", "mp4", "tif"])
+        #expect(types.map { $0["count"] as? Int } == [12, 3, 2, 1, 1, 1])
+        #expect(types.map { $0["video"] as? Bool } == [true, false, false, false, true, false])
+        #expect(types.map { $0["kind"] as? String } == ["video", "raw", "sidecar", "sidecar", "video", "picture"])
+        #expect(report.count("skipped") == 25)
     }
 
     @Test func quietPushOfPhotosOnlyPrintsNothing() async throws {

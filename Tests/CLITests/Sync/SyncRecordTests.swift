@@ -140,19 +140,22 @@ import Testing
         #expect(
             line(.copyChanged, path: [0x61], digest, "a directory") == ["copy changed       a  (found a directory)"]
         )
+        var changed = SyncDifference(kind: .copyChanged, photoID: "p-1", path: [0x61], expected: digest, found: digest)
+        changed.uploadedAs = "p-2"
+        #expect(TextRenderer.difference(changed, style: style) == ["copy changed       a  (uploaded as photo p-2)"])
         #expect(line(.notOnServer, path: nil, "beach.jpg", nil) == ["not on server      p-1  (beach.jpg)"])
         #expect(line(.notIndexed, path: nil, nil, "beach.jpg") == ["not indexed        p-1  (beach.jpg)"])
     }
 
     @Test(
         arguments: [
-            ([0, 0, 0], [0, 0, 0], ["synchronised: nothing new", "  0 photos"]),
-            ([1, 0, 0], [1, 0, 0], ["synchronised: 1 new", "  1 photo: 1 of this device"]),
+            ([0, 0, 0], [0, 0, 0], ["index updated: no changes", "  0 photos"]),
+            ([1, 0, 0], [1, 0, 0], ["index updated: 1 new", "  1 photo: 1 from this device"]),
             (
                 [3, 2, 4], [2, 1, 3],
                 [
-                    "synchronised: 2 new, 1 changed, 3 gone",
-                    "  9 photos: 3 of this device, 2 of other devices, 4 of no device",
+                    "index updated: 2 new, 1 changed, 3 deleted",
+                    "  9 photos: 3 from this device, 2 from other devices, 4 not assigned to a device",
                 ]
             ),
         ] as [([Int64], [Int64], [String])]
@@ -196,7 +199,8 @@ import Testing
             (.verified, nil, 0), (.rewritten, nil, 0), (.present, nil, 0), (.planned, nil, 0),
             (.failed, .checksumMismatch, 8), (.failed, .lengthMismatch, 8), (.failed, .unknownPhoto, 5),
             (.failed, .forbidden, 4), (.failed, .diskFull, 12), (.cancelled, nil, 130), (.failed, .wrongPhoto, 8),
-            (.unverified, .unverifiedPhoto, 8), (.undeliverable, .undeliverable, 5),
+            (.unverified, .unverifiedPhoto, 8), (.undeliverable, .undeliverable, 5), (.thumbnail, nil, 0),
+            (.unavailable, nil, 0), (.unavailable, .thumbnailUnavailable, 5),
         ] as [(DownloadItem.State, OutcomeCode?, Int32)]
     )
     func downloadItemsHaveExitCodes(state: DownloadItem.State, code: OutcomeCode?, exitCode: Int32) {

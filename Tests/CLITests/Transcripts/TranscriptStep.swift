@@ -142,6 +142,7 @@ enum TranscriptScript {
         .look("sync download --missing --output copies --dry-run"),
         .look("sync download --missing --output copies --dry-run --json"),
         .no("sync download nothing --output copies"), .ok("sync download --missing --output copies --jobs 1"),
+        .ok("sync download --thumbnails --output copies"),
         .ok("sync verify"), .no("sync verify --server http://127.0.0.1:1"), .look("sync verify --json"),
         .ok("sync verify --server-files"),
         .look("sync repair --dry-run"), .look("sync repair --dry-run --json"), .no("sync repair"),

@@ -1,6 +1,7 @@
 import Foundation
 import MediaStore
 import MediaTransport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -56,7 +57,67 @@ import Testing
         #expect(await bench.push().states == ["a.jpg": .present])
         // Nothing was replaced.
         #expect(try await bench.sandbox.photos().count == 2)
-        #expect(try await verify(bench) == 0)
+        // The bytes as they were taken are on the server only.
+        let differences = try await differences(bench)
+        #expect(differences.map(\.kind) == [.copyChanged] && differences.first?.photoID == id)
+        #expect(differences.first?.uploadedAs == outcome.item("a.jpg")?.photoID)
+    }
+
+    /// The change is reported until the photo's own bytes are on this machine again, or its deletion on the server.
+    @Test(arguments: ["download", "restore", "delete"]) func aSentChangeStaysReported(until end: String) async throws {
+        let bench = try await PushBench("--photosync-rewrite", "off")
+        try bench.write("a.jpg", "as it was taken")
+        let id = try #require(await bench.push().item("a.jpg")?.photoID)
+        try bench.write("a.jpg", "edited")
+        _ = await bench.pushWith { $0.sendsChanged = true }
+        for _ in 1...2 { #expect(try await verify(bench) == 1) }
+        switch end {
+        case "download":
+            let download = Download(bench.account, hashes: bench.hashes)
+            let result = try await download.run(.missing, to: Array(bench.photos.path.utf8), onItem: { _ in })
+            #expect(result.counts == [.verified: 1])
+        case "restore":
+            try bench.write("a.jpg", "as it was taken")
+            #expect(await bench.push().states == ["a.jpg": .present])
+        default:
+            try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
+        }
+        #expect(try await verify(bench) == (end == "restore" ? 1 : 0))
+        let differences = try await differences(bench)
+        // The edited version is the one without a file now.
+        if end == "restore" { #expect(differences.first?.uploadedAs == id) }
+    }
+
+    /// Each version that was replaced is reported.
+    @Test func aFileThatChangedTwiceIsReportedTwice() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "one")
+        _ = await bench.push()
+        for text in ["two", "three"] {
+            try bench.write("a.jpg", text)
+            _ = await bench.pushWith { $0.sendsChanged = true }
+        }
+        #expect(try await verify(bench) == 2)
+    }
+
+    /// The same bytes are on the server from another file, so that the push sends nothing.
+    @Test func aChangeIsReportedAlsoIfItsBytesAreOnTheServer() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "as it was taken")
+        _ = await bench.push()
+        try bench.write("a.jpg", "edited")
+        try bench.write("b.jpg", "edited")
+        for _ in 1...3 {
+            _ = await bench.push()
+            #expect(try await verify(bench) == 1)
+        }
+    }
+
+    private func differences(_ bench: PushBench) async throws -> [SyncDifference] {
+        let found = Mutex<[SyncDifference]>([])
+        let verification = Verification(bench.account, hashes: bench.hashes)
+        _ = try await verification.run(onDifference: { difference in found.withLock { $0.append(difference) } })
+        return found.withLock { $0 }
     }
 
     /// Another file has the same bytes, and no record: it is new.
@@ -79,5 +140,6 @@ import Testing
         try bench.write("a.jpg", "two")
         try bench.write("b.jpg", "one")
         #expect(await bench.push().states == ["a.jpg": .present, "b.jpg": .present])
+        #expect(try await verify(bench) == 0)
     }
 }

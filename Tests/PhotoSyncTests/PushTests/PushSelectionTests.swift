@@ -10,6 +10,7 @@ import Testing
     static let unwanted = [
         ".thumbnails/1.jpg", ".Trash-1000/files/2.jpg", "sub/.hidden/3.jpg", "@eaDir/4.jpg", "sub/@eaDir/x/5.jpg",
         "$RECYCLE.BIN/6.jpg", "#recycle/7.jpg", "Trash/8.jpg", "sub/._9.jpg", "Thumbs.db", ".trashed-1-10.jpg",
+        "2019/08/11.thumbnail.jpg",
     ]
     static let wanted = ["a.jpg", "sub/b.jpg", ".c.jpg", "eaDir/d.jpg", "trashy/e.jpg", "Thumbs.jpg"]
 
@@ -31,7 +32,7 @@ import Testing
         #expect(
             excluded == [
                 ".thumbnails", ".Trash-1000", "sub/.hidden", "@eaDir", "sub/@eaDir", "$RECYCLE.BIN", "#recycle",
-                "Trash", "sub/._9.jpg", "Thumbs.db", ".trashed-1-10.jpg",
+                "Trash", "sub/._9.jpg", "Thumbs.db", ".trashed-1-10.jpg", "2019/08/11.thumbnail.jpg",
             ]
         )
         let rest = Set(outcome.items.filter { $0.state != .excluded }.map { relative($0, bench) })
@@ -61,7 +62,7 @@ import Testing
         let filter = PathFilter(excludes: [try GlobPattern(".*"), try GlobPattern("sub")])
         let outcome = await bench.pushWith(dryRun: true) { $0.filter = filter }
         let excluded = Set(outcome.items.filter { $0.state == .excluded }.map { relative($0, bench) })
-        #expect(excluded == ["@eaDir", "$RECYCLE.BIN", "#recycle", "Trash", "Thumbs.db"])
+        #expect(excluded == ["@eaDir", "$RECYCLE.BIN", "#recycle", "Trash", "Thumbs.db", "2019/08/11.thumbnail.jpg"])
     }
 
     /// A photo that is too large is not backed up, wherever it was found.

@@ -110,6 +110,8 @@ extension ErrorCatalogue {
             .table(error, message: "the server sent another photo in place of \(photo(error))\(error.said)")
         case .unverifiedPhoto:
             .table(error, message: "\(photo(error)) cannot be verified\(error.said); stored as \(error.file)")
+        case .thumbnailUnavailable:
+            .table(error, message: "the server has no thumbnail of \(photo(error))")
         case .undeliverable:
             .table(error, message: "the server lists \(photo(error)), but has no file of it\(error.said)")
         default: nil

@@ -172,6 +172,7 @@ extension SettingsSession {
         }
         if let outage {
             configuration.retry = OutageNotice.policy
+            configuration.mayRetry = { outage.mayRetry($0) }
             configuration.onRetry = { outage.retrying($0) }
             configuration.observer = { [trace = configuration.observer] exchange in
                 trace?(exchange)
