@@ -237,7 +237,8 @@ class Judge:
                 self.limits["rewritten, although a bit of compressed data is wrong"] += 1
             else:
                 self.claim(is_right, f"{state}, and wrong bytes", item)
-            self.claim(path not in self.before.files, "downloaded over a file", item)
+            # A killed run may have given the file its name already.
+            self.claim(path not in self.before.files or not item["bytes_received"], "downloaded over a file", item)
             self.machine.record(path, identifier, item["checksum_sha256"])
         elif state == "unverified":
             self.claim(file is not None and path.name.endswith(".unverified"), "unverified under a final name", item)
