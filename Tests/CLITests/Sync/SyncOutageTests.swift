@@ -102,11 +102,12 @@ import Testing
         _ = try await stage.sandbox.stop()
         let child = try stage.runner.start(command, through: ["env", "-C", stage.runner.home.path])
         try await child.wait(for: "waiting up to 2 min for the server, until 2")
-        _ = try await SandboxProcess.start(
+        let again = try await SandboxProcess.start(
             arguments: ["--listen", "127.0.0.1:\(stage.sandbox.port)"],
             data: stage.sandbox.data
         )
         let result = try await child.finish(deadline: .seconds(60))
+        #expect(again.port == stage.sandbox.port)
         #expect(result.exitCode == 0 && result.errors.contains("the server responds again"), "\(result.errors)")
     }
 
@@ -185,6 +186,6 @@ import Testing
         #expect(devices?.map { $0["photos"] as? Int } == [3])
         #expect(devices?.map { $0["this_device"] as? Bool } == [true])
         let text = try await stage.run("sync", "status").output
-        #expect(text.contains("version         dev\n") && text.contains("Studio (this device)  android        3\n"))
+        #expect(text.contains("version           dev\n") && text.contains("Studio (this device)  android        3\n"))
     }
 }
