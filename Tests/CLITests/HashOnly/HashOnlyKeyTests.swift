@@ -79,6 +79,20 @@ import Testing
         #expect(try await stage.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
     }
 
+    /// The tools make a key in one TPM, and the provider looks for it in another one.
+    @Test func aNewKeyThatCannotBeRegisteredIsRemoved() async throws {
+        let maker = try TPMMaker()
+        let (tpm, other) = (try await SoftwareTPM.start(madeBy: maker), try await SoftwareTPM.start())
+        var stage = try await stage(other, ["--capture-tpm-ca", maker.issuer])
+        stage.runner.environment["TPM2TOOLS_TCTI"] = tpm.connection
+        let refused = try await stage.json(["register", "--tpm"])
+        #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "key_unusable")
+        #expect(try await handles(tpm) == Self.untouched)
+        #expect(try await stage.sandbox.captureDevices().isEmpty)
+        let keys = stage.runner.home.file("data/mediactl") + "/capture-keys"
+        #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
+    }
+
     /// The certificate of an endorsement key of P-256, which the TPM does not store.
     @Test func certificatesMayBeGiven() async throws {
         let tpm = try await SoftwareTPM.start()
