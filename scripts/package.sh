@@ -85,7 +85,7 @@ Maintainer: $maintainer
 Installed-Size: $(du --apparent-size -s -k "$root" | cut -f 1)
 Depends: $depends
 Recommends: ca-certificates
-Suggests: ffmpeg, tpm2-openssl
+Suggests: ffmpeg, tpm2-openssl, tpm2-tools
 Section: net
 Priority: optional
 END

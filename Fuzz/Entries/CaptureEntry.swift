@@ -18,6 +18,9 @@
             if let device = try? RegistrationReply(reading: response(201, body)), !Shape.isUUID(device.deviceID) {
                 return "an odd device: \(device)"
             }
+            if let credential = try? TPM2Credential(reading: response(200, body)), credential.toolFile.count < 14 {
+                return "a credential of \(credential.toolFile.count) bytes"
+            }
             if let capture = try? RemoteCapture(reading: response(200, body)),
                 !Shape.isUUID(capture.captureID) || capture.mediaHash.map(Shape.isSHA256) == false
                     || capture.verificationURL.map(isAddress) == false
@@ -86,6 +89,11 @@
                     return "a public key that does not mean itself"
                 }
                 _ = key.isValid(bytes, of: bytes)
+            }
+            for certificate in (try? EndorsementCertificate.reading(bytes)) ?? [] {
+                guard (try? EndorsementCertificate(der: certificate.der)) == certificate else {
+                    return "a certificate that does not mean itself"
+                }
             }
             if let key = try? SigningKey.read(pem: bytes), "\(key)".contains("PRIVATE") {
                 return "a private key that shows itself"

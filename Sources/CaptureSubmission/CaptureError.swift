@@ -18,6 +18,8 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
     public var value: String?
     /// Sizes of a body's parts in bytes, for `.payloadTooLarge`.
     public var parts: [(name: String, byteCount: Int)]
+    /// The OpenSSL provider of the key concerned, such as `tpm2`; nil for a key in a file or of a program.
+    public var keyProvider: String?
     /// The error of a lower layer (`StoreError`, `TransportError` …).
     public var underlying: (any Error & Sendable)?
 

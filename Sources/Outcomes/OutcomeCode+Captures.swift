@@ -1,11 +1,11 @@
 /// Codes of hash-only captures and of local failures.
 extension OutcomeCode {
     static let captureCodes: [OutcomeCode] = [
-        .depthMapInvalid, .depthRequired, .timeZoneUnknown, .videoMembersMissing, .settingsUnusable, .privacyModeOn,
-        .imageLibrariesMissing, .signingFailed, .keyUnusable, .counterExhausted, .notRegistered, .alreadyRegistered,
-        .enrolmentImpossible, .clockWrong, .assertionRefused, .requestSignatureRefused, .deviceUnknown,
-        .deviceUnverified, .captureNotFound, .duplicate, .captureUnknown, .localOnly, .notSigned, .recordUnusable,
-        .vaultUnusable, .mediaDamaged, .mediaMissing,
+        .depthMapInvalid, .depthRequired, .timeZoneUnknown, .videoMembersMissing, .settingsUnusable,
+        .privacyModeOn, .imageLibrariesMissing, .signingFailed, .keyUnusable, .tpmUnusable, .counterExhausted, .counterOutdated,
+        .notRegistered, .alreadyRegistered, .enrolmentImpossible, .clockWrong, .assertionRefused,
+        .requestSignatureRefused, .deviceUnknown, .deviceUnverified, .captureNotFound, .duplicate, .captureUnknown,
+        .localOnly, .notSigned, .recordUnusable, .vaultUnusable, .mediaDamaged, .mediaMissing,
     ]
 
     /// The depth map cannot be read, or does not fit the capture.
@@ -74,12 +74,29 @@ extension OutcomeCode {
             register --help
             """
     )
+    /// The TPM or tpm2-tools cannot do what a registration needs.
+    public static let tpmUnusable = OutcomeCode(
+        "tpm_unusable",
+        2,
+        "the TPM cannot be used{said}",
+        hint: """
+            install tpm2-tools and tpm2-openssl; /dev/tpmrm0 requires the group tss; TPM2TOOLS_TCTI and \
+            TPM2OPENSSL_TCTI select another TPM
+            """
+    )
     /// The signature counter of the device has no next value.
     public static let counterExhausted = OutcomeCode(
         "counter_exhausted",
         1,
         "this device has no signature counter left{said}",
         hint: "register a new device with: mediactl hash-only register --replace"
+    )
+    /// The signature counter is behind: the data directory was restored from a backup or copied to another machine.
+    public static let counterOutdated = OutcomeCode(
+        "counter_outdated",
+        4,
+        "the signature counter of this device was used before: it was restored from a backup, or copied{status}{said}",
+        hint: "continue as a new device: mediactl hash-only register --replace, then mediactl hash-only retry --all"
     )
     /// This machine is not registered with the capture server.
     public static let notRegistered = OutcomeCode(

@@ -161,7 +161,7 @@ extension OutcomeTable {
         ([
             ("TIMESTAMP_EXPIRED", .clockWrong), ("TIMESTAMP_INVALID", .clockWrong),
             ("ATTESTATION_FAILED", .assertionRefused), ("SIGNATURE_INVALID", .requestSignatureRefused),
-            ("REPLAY_DETECTED", .requestSignatureRefused), ("DEVICE_AUTH_REQUIRED", .unauthorized),
+            ("REPLAY_DETECTED", .counterOutdated), ("DEVICE_AUTH_REQUIRED", .unauthorized),
             ("DEVICE_UNVERIFIED", .deviceUnverified), ("FORBIDDEN", .forbidden),
             ("DEVICE_NOT_FOUND", .deviceUnknown), ("CAPTURE_NOT_FOUND", .captureNotFound),
             ("HASH_NOT_FOUND", .captureNotFound), ("DEVICE_ALREADY_REGISTERED", .alreadyRegistered),

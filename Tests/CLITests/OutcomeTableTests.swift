@@ -210,7 +210,7 @@ import Testing
         Marked(.captures, 401, "TIMESTAMP_INVALID", "clock_wrong"),
         Marked(.captures, 401, "ATTESTATION_FAILED", "assertion_refused"),
         Marked(.captures, 401, "SIGNATURE_INVALID", "request_signature_refused"),
-        Marked(.captures, 401, "REPLAY_DETECTED", "request_signature_refused"),
+        Marked(.captures, 401, "REPLAY_DETECTED", "counter_outdated"),
         Marked(.captures, 401, "DEVICE_AUTH_REQUIRED", "unauthorized"),
         Marked(.captures, 403, "DEVICE_UNVERIFIED", "device_unverified"),
         Marked(.captures, 403, "FORBIDDEN", "forbidden"),

@@ -22,13 +22,15 @@ public final class SoftwareTPM: Sendable {
 
     /// Starts one and waits until it listens.
     ///
+    /// - Parameter maker: Gives it an endorsement key of RSA with a certificate; without, it has none.
     /// - Returns: The running TPM.
     /// - Throws: ``Failure/notReady(_:)``.
-    public static func start() async throws -> SoftwareTPM {
+    public static func start(madeBy maker: TPMMaker? = nil) async throws -> SoftwareTPM {
         var errors = ""
         // A port that was free may be taken before swtpm has it.
         for _ in 1...10 {
             let state = try TemporaryDirectory()
+            try await maker?.manufacture(in: state.path)
             let port = try freePair()
             let process = try ChildProcess(
                 "swtpm",

@@ -315,14 +315,14 @@ enum SubmissionVerdict: Equatable {
     /// registration may still submit: it stays `queued`.
     init(_ error: CaptureError) {
         switch error.code {
-        case .signingFailed, .keyUnusable, .counterExhausted: self = .unsigned
+        case .signingFailed, .keyUnusable, .tpmUnusable, .counterExhausted: self = .unsigned
         // 500 comes from the server itself; 502 and 504 come from a proxy whose server may still be at work.
         case .unknownOutcome: self = error.httpStatus == 500 ? .failedInside : .unknown
         case .transport: self = error.isRetryable ? .again : .unknown
         // Thrown only before the whole body was sent.
         case .cancelled: self = .again
         case .serverError, .rateLimited, .requestTimeout, .locked, .clockWrong, .redirected, .busy: self = .again
-        case .assertionRefused, .requestSignatureRefused, .unauthorized, .forbidden: self = .again
+        case .assertionRefused, .requestSignatureRefused, .counterOutdated, .unauthorized, .forbidden: self = .again
         case .deviceUnknown, .deviceUnverified, .notRegistered: self = .again
         case .badRequest, .unsupportedMedia, .duplicate, .conflict, .payloadTooLarge: self = .rejected
         case .unexpectedAnswer, .notFound, .captureNotFound: self = Self.ofUnexpected(error.httpStatus)

@@ -215,9 +215,13 @@ extension CaptureSession {
         defer { counter.release() }
         guard let record = try stored(id) else { throw CaptureError(.captureUnknown, value: id) }
         if record.state == .accepted { return CaptureOutcome(record: record, isKnown: true) }
+        if let error = try outdated(counter, of: device) { return CaptureOutcome(record: record, error: error) }
         let signer: any CaptureSigner
         do throws(CaptureError) {
-            signer = try await DeviceKey(surroundings.directory).signer(for: device)
+            let key = try await control.cancelling { [directory = surroundings.directory] () throws(CaptureError) in
+                try await DeviceKey(directory).signer(for: device)
+            }
+            signer = StoppableSigner(key, control)
         } catch {
             return try unsigned(record, error)
         }
@@ -232,7 +236,25 @@ extension CaptureSession {
             clock: surroundings.now,
             control: control
         )
-        return try await body(exchange, record)
+        var outcome = try await body(exchange, record)
+        outcome.error?.keyProvider = device.keySource.provider
+        return outcome
+    }
+
+    /// A counter below that of a stored capture: it was restored from a backup, or its file is missing. The server would
+    /// refuse whatever it signs; nothing is sent.
+    private func outdated(
+        _ counter: CounterFile,
+        of device: CaptureDeviceRecord
+    ) throws(CaptureError) -> CaptureError? {
+        let known = try CaptureError.stored(surroundings.library.lastCounter(of: device.deviceID))
+        guard let known, counter.last < known else { return nil }
+        var error = CaptureError(
+            .counterOutdated,
+            detail: "it is at \(counter.last), and a capture was signed with \(known)"
+        )
+        error.keyProvider = device.keySource.provider
+        return error
     }
 
     /// Counts a failure to open the key as a signing failure.

@@ -4,6 +4,7 @@ public import MediaCrypto
 internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
+public import MediaTransport
 
 /// Registers this machine with a capture server (hash-only contract 3.2–3.4).
 public struct DeviceEnrolment: Sendable {
@@ -30,8 +31,11 @@ public struct DeviceEnrolment: Sendable {
         public var model: String
         /// The relying party id of the server.
         public var rpID: String
-        /// Evidence for the level `tpm2`; nil for `software`.
+        /// Evidence that was made before: a certification. Without a fresh proof the level is `software`.
         public var evidence: TPM2Evidence?
+        /// To prove with tpm2-tools that the key is in this machine's TPM: certificates of its endorsement key that the TPM does not
+        /// store itself, the key's own one first. nil for no proof.
+        public var endorsementCertificates: [EndorsementCertificate]?
         /// The public key; required for an external program, which cannot report it. See `VerifyingKey.reading`.
         public var publicKey: VerifyingKey?
         /// Whether to replace an earlier registration with this server.
@@ -43,6 +47,7 @@ public struct DeviceEnrolment: Sendable {
             model: String,
             rpID: String,
             evidence: TPM2Evidence? = nil,
+            endorsementCertificates: [EndorsementCertificate]? = nil,
             publicKey: VerifyingKey? = nil,
             replacesEarlier: Bool = false
         ) {
@@ -50,16 +55,21 @@ public struct DeviceEnrolment: Sendable {
             self.model = model
             self.rpID = rpID
             self.evidence = evidence
+            self.endorsementCertificates = endorsementCertificates
             self.publicKey = publicKey
             self.replacesEarlier = replacesEarlier
         }
     }
 
-    /// Registers with the server, and stores device and key. The key is on disk before it is registered.
+    /// Registers with the server, and stores device and key. The key is on disk, or in the TPM, before it is registered. A stop of
+    /// `control` ends a signing program or a tool of the TPM, but not the registration itself.
     ///
-    /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.keyUnusable`;
-    ///   `.unexpectedAnswer` for a level that was not proven.
-    public func register(_ plan: Plan) async throws(CaptureError) -> CaptureDeviceRecord {
+    /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.keyUnusable`; `.tpmUnusable`;
+    ///   `.cancelled`; `.unexpectedAnswer` for a level that was not proven.
+    public func register(
+        _ plan: Plan,
+        control: TransferControl = TransferControl()
+    ) async throws(CaptureError) -> CaptureDeviceRecord {
         guard session.profile == .mediactl1 else {
             throw CaptureError(
                 .enrolmentImpossible,
@@ -68,8 +78,13 @@ public struct DeviceEnrolment: Sendable {
                 value: session.server
             )
         }
+        try Self.checkEvidence(plan)
+        if let certificates = plan.endorsementCertificates {
+            return try await registerTPM(plan, certificates, control: control)
+        }
         try checkPlace(plan)
-        let (source, signer) = try await key(plan)
+        let (source, key) = try await control.cancelling { () throws(CaptureError) in try await self.key(plan) }
+        let signer = StoppableSigner(key, control)
         CaptureKillPoint.keyWritten.reach()
         let reply = try await session.client.register(
             model: plan.model,
@@ -78,7 +93,7 @@ public struct DeviceEnrolment: Sendable {
             evidence: plan.evidence
         )
         CaptureKillPoint.deviceRegistered.reach()
-        let level = try level(reply, plan)
+        let level = try level(reply, plan.evidence)
         return try keep(reply.deviceID, plan, level, source, signer)
     }
 
@@ -103,11 +118,22 @@ public struct DeviceEnrolment: Sendable {
     private func checkPlace(_ plan: Plan) throws(CaptureError) {
         let earlier = try CaptureError.stored(session.surroundings.library.captureDevice(for: session.server))
         guard let earlier, !plan.replacesEarlier else { return }
-        throw CaptureError(
-            .alreadyRegistered,
-            detail: "this machine is device \(earlier.deviceID) there",
-            value: session.server
-        )
+        throw Self.registered(earlier, session.server)
+    }
+
+    static func registered(_ earlier: CaptureDeviceRecord, _ server: String) -> CaptureError {
+        CaptureError(.alreadyRegistered, detail: "this machine is device \(earlier.deviceID) there", value: server)
+    }
+
+    /// A key in a file is not in a TPM, whatever a certification says.
+    private static func checkEvidence(_ plan: Plan) throws(CaptureError) {
+        guard plan.evidence != nil || plan.endorsementCertificates != nil else { return }
+        switch plan.key {
+        case .new where plan.evidence == nil: break
+        case .existing(.provider), .existing(.command): break
+        case .new, .existing(.file):
+            throw CaptureError(.keyUnusable, detail: "a key in a file is not in a TPM")
+        }
     }
 
     private func key(
@@ -128,10 +154,10 @@ public struct DeviceEnrolment: Sendable {
     }
 
     /// Never a level above what was proven to the server.
-    private func level(_ reply: RegistrationReply, _ plan: Plan) throws(CaptureError) -> KeyLevel {
+    func level(_ reply: RegistrationReply, _ evidence: TPM2Evidence?) throws(CaptureError) -> KeyLevel {
         switch KeyLevel(rawValue: reply.attestationLevel) {
         case .software: return .software
-        case .tpm2 where plan.evidence != nil: return .tpm2
+        case .tpm2 where evidence?.activation != nil: return .tpm2
         default:
             throw CaptureError(
                 .unexpectedAnswer,
@@ -141,7 +167,7 @@ public struct DeviceEnrolment: Sendable {
         }
     }
 
-    private func keep(
+    func keep(
         _ id: String,
         _ plan: Plan,
         _ level: KeyLevel,

@@ -1,8 +1,7 @@
 internal import CaptureSubmission
 internal import Foundation
 internal import Glibc
-internal import MediaCore
-public import MediaCrypto
+internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
@@ -30,7 +29,9 @@ struct DeviceKey: Sendable {
         }
         let signer = try await signer(at: device.keySource, publicKey: registered)
         guard signer.publicKey == registered else {
-            throw CaptureError(.keyUnusable, detail: "it is another key than the one that was registered")
+            var error = CaptureError(.keyUnusable, detail: "it is another key than the one that was registered")
+            error.keyProvider = device.keySource.provider
+            throw error
         }
         return signer
     }
@@ -44,12 +45,18 @@ struct DeviceKey: Sendable {
     ) async throws(CaptureError) -> any CaptureSigner {
         switch source {
         case .file(let name):
-            return KeySigner(try read(path(of: name)), isSlow: false)
+            return KeySigner(try read(path(of: name)), provider: nil)
         case .provider(let uri, let provider):
             let key = try await BlockingWork.run { () throws(CaptureError) in
-                try Self.usable(provider, SigningKey.open(uri: uri, provider: provider))
+                do throws(CryptoError) {
+                    return try SigningKey.open(uri: uri, provider: provider)
+                } catch {
+                    var failure = CaptureError(.keyUnusable, detail: error.detail, value: uri, underlying: error)
+                    failure.keyProvider = provider
+                    throw failure
+                }
             }
-            return KeySigner(key, isSlow: true)
+            return KeySigner(key, provider: provider)
         case .command(let arguments):
             guard let publicKey else {
                 throw CaptureError(.keyUnusable, detail: "the public key of a signing program must be given")
@@ -66,7 +73,7 @@ struct DeviceKey: Sendable {
         let pem = try Self.usable("", key.pem())
         let place = try CaptureError.stored(directory.make(.captureKeys))
         do throws(FileWriteError) {
-            return (try write(pem, stem: Self.stem(of: server), in: place), KeySigner(key, isSlow: false))
+            return (try write(pem, stem: Self.stem(of: server), in: place), KeySigner(key, provider: nil))
         } catch {
             throw CaptureError(
                 error.kind == .full ? .diskFull : .keyUnusable,
@@ -143,14 +150,14 @@ struct DeviceKey: Sendable {
 
 struct KeySigner: CaptureSigner {
     private let key: SigningKey
-    /// Hardware blocks for a while, so it must not run on Swift's cooperative threads.
-    private let isSlow: Bool
+    /// Nil for a key in memory. Hardware blocks for a while, so it must not run on Swift's cooperative threads.
+    private let provider: String?
 
     var publicKey: VerifyingKey { key.publicKey }
 
-    init(_ key: SigningKey, isSlow: Bool) {
+    init(_ key: SigningKey, provider: String?) {
         self.key = key
-        self.isSlow = isSlow
+        self.provider = provider
     }
 
     func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8] {
@@ -158,9 +165,11 @@ struct KeySigner: CaptureSigner {
         let work: @Sendable () throws(CryptoError) -> [UInt8] = { () throws(CryptoError) in try key.sign(message) }
         let signature: [UInt8]
         do throws(CryptoError) {
-            signature = isSlow ? try await BlockingWork.run(work) : try work()
+            signature = provider == nil ? try work() : try await BlockingWork.run(work)
         } catch {
-            throw CaptureError(.signingFailed, detail: error.detail, underlying: error)
+            var failure = CaptureError(.signingFailed, detail: error.detail, underlying: error)
+            failure.keyProvider = provider
+            throw failure
         }
         guard publicKey.isValid(signature, of: message) else {
             throw CaptureError(.signingFailed, detail: "the key has made a signature that is not its own")
@@ -169,69 +178,9 @@ struct KeySigner: CaptureSigner {
     }
 }
 
-/// Signs with an external program, for keys that OpenSSL cannot open (a security token's own tool, a remote signer).
-///
-/// The program reads the SHA-256 digest to sign from its standard input: 64 lowercase hexadecimal digits and a line
-/// feed. It prints the ECDSA P-256 signature of that digest, in hexadecimal or base64, as DER or as 64 bytes r‖s; white
-/// space is ignored. It must not hash again, and must exit with 0. It is run without a shell; its standard error is
-/// passed to the user.
-///
-/// A signature is used only if the registered public key verifies it.
-struct ProgramSigner: CaptureSigner {
-    let publicKey: VerifyingKey
-    private let arguments: [String]
-
-    /// Larger than any form of a signature.
-    private static let longestOutput = 4096
-
-    init(_ arguments: [String], publicKey: VerifyingKey) {
-        self.arguments = arguments
-        self.publicKey = publicKey
-    }
-
-    func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8] {
-        let digest = try SHA256Digest.of(message)
-        let output = try await run(Array("\(digest.hex)\n".utf8))
-        guard let signature = Self.signature(in: output) else {
-            throw failed("printed no signature in hexadecimal or base64")
-        }
-        guard publicKey.isValid(signature, of: message) else {
-            throw failed("printed a signature that does not fit the registered public key")
-        }
-        return signature
-    }
-
-    /// The signature as 64 bytes r‖s; nil for anything else.
-    static func signature(in output: [UInt8]) -> [UInt8]? {
-        let text = String(decoding: output, as: UTF8.self).filter { !$0.isWhitespace }
-        // No signature in base64 consists of hexadecimal digits alone: DER begins with `M`, and 64 bytes end with `==`.
-        let bytes = HexText.bytes(text) ?? Data(base64Encoded: text).map(Array.init)
-        return bytes.flatMap(ECDSASignature.raw)
-    }
-
-    private func run(_ input: [UInt8]) async throws(CaptureError) -> [UInt8] {
-        let program = ProgramRun(arguments, outputLimit: Self.longestOutput)
-        let result: ProgramResult
-        do {
-            result = try await program.run(input: input)
-        } catch .cancelled {
-            throw CaptureError(.cancelled)
-        } catch {
-            throw failed(error.detail)
-        }
-        if let failure = result.failure { throw failed(failure) }
-        return result.output
-    }
-
-    private func failed(_ what: String) -> CaptureError {
-        CaptureError(.signingFailed, detail: "the signing program \(what)", value: arguments.first)
-    }
-}
-
-extension VerifyingKey {
-    /// Parses a public key: PEM, or an uncompressed point in 65 bytes (SEC 1), nil for anything but a public key of
-    /// P-256.
-    public static func reading(_ file: [UInt8]) -> VerifyingKey? {
-        (try? VerifyingKey(pem: file)) ?? (try? VerifyingKey(sec1: file))
+extension CaptureDeviceRecord.KeySource {
+    /// The OpenSSL provider that reaches the key; nil for a file or a program.
+    var provider: String? {
+        if case .provider(_, let provider) = self { provider } else { nil }
     }
 }

@@ -93,14 +93,14 @@ extension CaptureVault {
     /// memory for any size. The first capture creates the key. Cancelling ends it with `.cancelled`. The original must
     /// not change meanwhile. `progress` gets bytes done and total, on another thread. Returns the SHA-256 of the file.
     ///
-    /// - Throws: `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`. The draft contains nothing of the
-    ///   file then.
+    /// - Throws: `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`, also for a key that opens none of the
+    ///   newest captures. The draft contains nothing of the file then.
     package func keepMedia(
         _ file: SourceFile,
         in draft: Draft,
         progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)? = nil
     ) async throws(CaptureError) -> SHA256Digest {
-        let key = try await keyring.key(creating: true)
+        let key = try await keyring.sealingKey { key throws(CaptureError) in try await checkKey(key) }
         do {
             try Self.checkUnchanged(file)
             let digest = try await encrypt(file, with: key, in: draft, progress: progress)

@@ -152,6 +152,8 @@ final class VaultKeyring: Sendable {
     private let source: VaultKey
     private let directory: DataDirectory
     private let known = Mutex<StreamingAEAD.Key?>(nil)
+    /// Whether `known` was compared with the captures that are kept.
+    private let isChecked = Mutex(false)
 
     init(_ source: VaultKey, in directory: DataDirectory) {
         self.source = source
@@ -172,6 +174,19 @@ final class VaultKeyring: Sendable {
         case .command(let arguments): key = try await Self.run(arguments)
         }
         known.withLock { $0 = key }
+        return key
+    }
+
+    /// The key for a new capture, created if there are no blobs. `check` compares it with those that are kept, once.
+    ///
+    /// - Throws: What `key` and `check` throw.
+    func sealingKey(
+        _ check: (StreamingAEAD.Key) async throws(CaptureError) -> Void
+    ) async throws(CaptureError) -> StreamingAEAD.Key {
+        let key = try await key(creating: true)
+        guard !isChecked.withLock({ $0 }) else { return key }
+        try await check(key)
+        isChecked.withLock { $0 = true }
         return key
     }
 

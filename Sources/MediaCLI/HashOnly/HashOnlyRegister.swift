@@ -12,16 +12,17 @@ struct HashOnlyRegister: ContextCommand {
     static let schema = "mediactl.hash-only-register/1"
     static let configuration = CommandConfiguration(
         commandName: "register",
-        abstract: "Make this machine a device of a capture server.",
+        abstract: "Register this machine with a capture server.",
         discussion: """
-            A new key is made in the data directory, unless one is named. The level says how well the server knows it to \
-            be kept: software for a key that anyone may have copied, tpm2 for one that a TPM certifies. A server of the \
-            profile reference knows no level for Linux, and takes only a device that was enrolled elsewhere: --device-id.
+            Without key options, a new key is created in the data directory. The level is what was proven to the server: \
+            software for a key that anyone may have copied, tpm2 for one that is proven to be in a TPM. --tpm creates a \
+            key in the TPM and proves it with tpm2-tools; with the same command, a TPM key that is registered at the \
+            level software is upgraded. A server with the profile reference has no level for Linux and accepts only a \
+            device that was enrolled elsewhere: --device-id.
 
             Examples:
               mediactl hash-only register --server https://captures.example.org
-              mediactl hash-only register --key-uri handle:0x81000001 --key-provider tpm2 \\
-                --tpm2-evidence evidence
+              mediactl hash-only register --tpm
               mediactl hash-only register --signer-command "sign-with-card --slot 2" \\
                 --public-key card.pem
             """
@@ -51,8 +52,10 @@ struct HashOnlyRegister: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard deviceID == nil || key.evidence == nil else {
-            throw ValidationError("--tpm2-evidence is for a new registration, not for a --device-id that is enrolled.")
+        guard deviceID == nil || key.evidence == nil && !key.tpm else {
+            throw ValidationError(
+                "--tpm and --tpm2-evidence are for a new registration, not for a --device-id that is enrolled."
+            )
         }
         guard deviceID == nil || key.isNamed else {
             throw ValidationError(
@@ -75,6 +78,7 @@ struct HashOnlyRegister: ContextCommand {
             model: try FlagValue.read(model, "--model", CaptureValue.words) ?? "Linux",
             rpID: rpID ?? settings.captureRPID,
             evidence: try key.tpm2Evidence(),
+            endorsementCertificates: try key.endorsementCertificates(),
             publicKey: try key.verifyingKey(),
             replacesEarlier: replace
         )
@@ -106,6 +110,26 @@ struct CaptureKeyOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The provider of --key-uri, for example tpm2.", valueName: "name"))
     var keyProvider: String?
 
+    @Flag(
+        help: """
+            Create a key in this machine's TPM 2.0 and prove to the server that it is there, with tpm2-tools. With \
+            --key-uri handle:..., prove that key.
+            """
+    )
+    var tpm = false
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            For --tpm: certificates that the TPM does not store, in PEM or DER: that of its endorsement key, then those of \
+            the issuers. May be repeated.
+            """,
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var ekCertificate: [String] = []
+
     @Option(
         help: ArgumentHelp(
             """
@@ -127,8 +151,8 @@ struct CaptureKeyOptions: ParsableArguments {
         name: .customLong("tpm2-evidence"),
         help: ArgumentHelp(
             """
-            Show the server that the key lives in a TPM 2.0: this directory holds key.pub, ak.pub, certify.attest, \
-            certify.sig and ek-*.der, as the tpm2-tools write them.
+            Send a certification of a TPM key: this directory contains key.pub, ak.pub, certify.attest, certify.sig and \
+            ek-*.der, as written by tpm2-tools. Without the proof of --tpm the level stays software.
             """,
             valueName: "dir"
         ),
@@ -140,13 +164,25 @@ struct CaptureKeyOptions: ParsableArguments {
         guard [key, keyURI, signerCommand].count(where: { $0 != nil }) <= 1 else {
             throw ValidationError("--key, --key-uri and --signer-command exclude each other.")
         }
-        guard (keyURI == nil) == (keyProvider == nil) else {
+        guard keyURI == nil || keyProvider != nil || tpm, keyURI != nil || keyProvider == nil else {
             throw ValidationError("--key-uri and --key-provider go together.")
         }
+        guard !tpm || key == nil && signerCommand == nil && evidence == nil else {
+            throw ValidationError("--tpm cannot be combined with --key, --signer-command or --tpm2-evidence.")
+        }
+        guard !tpm || ["tpm2", nil].contains(keyProvider), !tpm || keyURI?.hasPrefix("handle:0x") ?? true else {
+            throw ValidationError("--tpm proves a key of the provider tpm2 at a handle: --key-uri handle:0x81000001.")
+        }
+        guard evidence == nil || keyURI != nil || signerCommand != nil else {
+            throw ValidationError(
+                "--tpm2-evidence requires --key-uri or --signer-command: a key in a file is not in a TPM."
+            )
+        }
+        guard tpm || ekCertificate.isEmpty else { throw ValidationError("--ek-certificate requires --tpm.") }
         guard (signerCommand == nil) == (publicKey == nil) else {
             throw ValidationError("--signer-command and --public-key go together.")
         }
-        guard ![key, keyURI, keyProvider, publicKey, evidence].contains("") else {
+        guard !([key, keyURI, keyProvider, publicKey, evidence] + ekCertificate).contains("") else {
             throw ValidationError("An empty path or name.")
         }
         guard signerCommand == nil || !words.isEmpty else { throw ValidationError("--signer-command: no program.") }
@@ -160,7 +196,7 @@ struct CaptureKeyOptions: ParsableArguments {
     /// Paths are made absolute, since they are stored.
     func source(in directory: String) -> DeviceEnrolment.Key {
         if let key { return .existing(.file(key.hasPrefix("/") ? key : directory + "/" + key)) }
-        if let keyURI, let keyProvider { return .existing(.provider(uri: keyURI, provider: keyProvider)) }
+        if let keyURI { return .existing(.provider(uri: keyURI, provider: keyProvider ?? "tpm2")) }
         return signerCommand == nil ? .new : .existing(.command(words))
     }
 
@@ -176,6 +212,23 @@ struct CaptureKeyOptions: ParsableArguments {
             )
         }
         return key
+    }
+
+    /// The certificates of --ek-certificate; nil without --tpm.
+    ///
+    /// - Throws: `Diagnosis` if a file is missing or is not a certificate.
+    func endorsementCertificates() throws(Diagnosis) -> [EndorsementCertificate]? {
+        guard tpm else { return nil }
+        var certificates: [EndorsementCertificate] = []
+        for path in ekCertificate {
+            let file = try EvidenceFile.bytes(path)
+            do throws(CryptoError) {
+                certificates += try EndorsementCertificate.reading(file)
+            } catch {
+                throw .usage("--ek-certificate: \(ErrorCatalogue.quoted(path)) is not a certificate: \(error.detail)")
+            }
+        }
+        return certificates
     }
 
     /// - Throws: `Diagnosis` if a file is missing.
@@ -198,17 +251,28 @@ struct RegistrationRun: Sendable {
     func preview() async throws -> ExitCode {
         guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
         let earlier = try await settings.withReadOnlyCaptures { try $0.library.captureDevice(for: server.description) }
-        if let earlier, !plan.replacesEarlier {
+        let isUpgrade = earlier.map(isUpgradable) ?? false
+        if let earlier, !plan.replacesEarlier, !isUpgrade {
             throw CaptureError(.alreadyRegistered, detail: "as device \(earlier.deviceID)")
         }
-        let level = plan.evidence == nil ? "software" : "tpm2"
+        let level = plan.endorsementCertificates == nil ? "software" : "tpm2"
         console.text([
             "this machine would be registered at \(ErrorCatalogue.clean(server.description)) as "
                 + "\(ErrorCatalogue.quoted(plan.model)), with \(words(for: plan.key))"
                 + (deviceID == nil ? ", at the level \(level)" : ", as the device it is enrolled as")
         ])
-        console.summary(summary(nil, server.description, expected: deviceID == nil ? level : nil))
+        console.summary(
+            summary(nil, server.description, expected: deviceID == nil ? level : nil, isUpgrade: isUpgrade)
+        )
         return .success
+    }
+
+    /// A TPM key at the level software that --tpm proves.
+    private func isUpgradable(_ earlier: CaptureDeviceRecord) -> Bool {
+        guard plan.endorsementCertificates != nil, !plan.replacesEarlier, earlier.level == KeyLevel.software.rawValue,
+            case .provider(_, "tpm2") = earlier.keySource
+        else { return false }
+        return plan.key == .new || plan.key == .existing(earlier.keySource)
     }
 
     /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError`.
@@ -220,35 +284,47 @@ struct RegistrationRun: Sendable {
         try await context.adopt()
         let enrolment = DeviceEnrolment(session)
         let (plan, deviceID) = (plan, deviceID)
+        let earlier = try context.library.captureDevice(for: server.description)
+        let control = TransferControl()
         // Canceling at once could leave a device registered on the server that this machine does not know.
         let finishTimeout = settings.settings.finishTimeout.value
         let work = Task {
             if let deviceID { return try await enrolment.keep(deviceID: deviceID, plan) }
-            return try await enrolment.register(plan)
+            return try await enrolment.register(plan, control: control)
         }
         let device = try await console.context.interruption.handling({ [console] request in
+            // Ends a signing program and a tool of the TPM; only the server's response is waited for.
+            control.stop()
             if request.isFinal {
                 work.cancel()
             } else {
                 console.outlast(request, for: "the server's answer", finishTimeout: finishTimeout)
             }
         }) { try await work.value }
+        let isUpgrade = earlier?.deviceID == device.deviceID && earlier?.level != device.level
         console.text([
-            "registered this machine at \(ErrorCatalogue.clean(server.description)) as "
+            "\(isUpgrade ? "upgraded" : "registered") this machine at \(ErrorCatalogue.clean(server.description)) as "
                 + "\(ErrorCatalogue.clean(device.deviceID)) (level \(ErrorCatalogue.clean(device.level)))"
         ])
         explain(device)
-        console.summary(summary(device, server.description, expected: device.level))
+        console.summary(summary(device, server.description, expected: device.level, isUpgrade: isUpgrade))
         return console.exitCode(.success)
     }
 
     private func explain(_ device: CaptureDeviceRecord) {
-        switch KeyLevel(rawValue: device.level) {
-        case .software:
+        switch (KeyLevel(rawValue: device.level), device.keySource) {
+        case (.software, _) where plan.endorsementCertificates != nil:
+            console.warning("the server did not accept the proof of the TPM: the level is software")
+        case (.software, .provider(_, "tpm2")):
+            console.note("it was not proven to the server that the key is in a TPM; prove it with: register --tpm")
+        case (.software, .provider), (.software, .command):
+            console.note("the server treats this key like one that can be copied")
+        case (.software, .file):
             console.note("nothing proves where this key lies: whoever copies it can sign as this machine")
-        case .tpm2: console.note("the server was shown that the key cannot leave this machine's TPM")
-        case .enrolledElsewhere: console.note("the server knows the level of this device; nothing was asked or sent")
-        case nil: break
+        case (.tpm2, _): console.note("it was proven to the server that the key cannot leave this machine's TPM")
+        case (.enrolledElsewhere, _):
+            console.note("the server knows the level of this device; nothing was asked or sent")
+        case (nil, _): break
         }
         if case .file(let name) = device.keySource, !name.contains("/") {
             console.note("the key lies in the data directory, readable by you alone; keep a copy where you keep keys")
@@ -257,6 +333,7 @@ struct RegistrationRun: Sendable {
 
     private func words(for key: DeviceEnrolment.Key) -> String {
         switch key {
+        case .new where plan.endorsementCertificates != nil: "a key in the TPM"
         case .new: "a new key in a file"
         case .existing(.file(let path)): "the key in \(ErrorCatalogue.quoted(path))"
         case .existing(.provider(let uri, let provider)):
@@ -265,9 +342,15 @@ struct RegistrationRun: Sendable {
         }
     }
 
-    private func summary(_ device: CaptureDeviceRecord?, _ server: String, expected level: String?) -> JSONObject {
+    private func summary(
+        _ device: CaptureDeviceRecord?,
+        _ server: String,
+        expected level: String?,
+        isUpgrade: Bool
+    ) -> JSONObject {
         let source =
             switch plan.key {
+            case .new where plan.endorsementCertificates != nil: "tpm"
             case .new: "new"
             case .existing(.file): "file"
             case .existing(.provider): "provider"
@@ -277,6 +360,7 @@ struct RegistrationRun: Sendable {
             "server": .string(server), "profile": .string(profile.rawValue), "rp_id": .string(plan.rpID),
             "model": .string(plan.model), "key": .string(source), "dry_run": .bool(device == nil),
             "device_id": JSONValue(device?.deviceID ?? deviceID), "level": JSONValue(level),
+            "upgraded": .bool(isUpgrade),
             "public_key": JSONValue(device.map { Data($0.publicKey).base64EncodedString() }), "exit_code": 0,
         ]
     }
@@ -302,18 +386,12 @@ extension TPM2Evidence {
             )
         }
         return TPM2Evidence(
-            keyPublicArea: unsized(try bytes("key.pub")),
-            attestationKeyPublicArea: unsized(try bytes("ak.pub")),
-            certification: unsized(try bytes("certify.attest")),
+            keyPublicArea: TPM2Structure.unsized(try bytes("key.pub")),
+            attestationKeyPublicArea: TPM2Structure.unsized(try bytes("ak.pub")),
+            certification: TPM2Structure.unsized(try bytes("certify.attest")),
             certificationSignature: try bytes("certify.sig"),
             endorsementCertificates: certificates
         )
-    }
-
-    /// Removes the size from a TPM2B structure (TPM 2.0 Library Part 2, 10.4); returns anything else unchanged.
-    private static func unsized(_ bytes: [UInt8]) -> [UInt8] {
-        guard bytes.count > 2, Int(bytes[0]) << 8 | Int(bytes[1]) == bytes.count - 2 else { return bytes }
-        return Array(bytes.dropFirst(2))
     }
 }
 

@@ -161,6 +161,20 @@ public struct VerifyingKey: Sendable, Equatable {
         sec1 = try key.sec1()
     }
 
+    /// Reads a SubjectPublicKeyInfo (RFC 5280) in DER, as `openssl pkey -pubout -outform DER` writes it. Throws for anything
+    /// but a P-256 key.
+    public init(der: [UInt8]) throws(CryptoError) {
+        let (pointer, isWhole) = der.withUnsafeBufferPointer { bytes in
+            var position = bytes.baseAddress
+            let pointer = d2i_PUBKEY(nil, &position, bytes.count)
+            return (pointer, position == bytes.baseAddress.map { $0 + bytes.count })
+        }
+        guard let pointer else { throw .fromOpenSSL("not a public key") }
+        let key = EVPKey(owning: pointer)
+        guard isWhole else { throw CryptoError("not a public key: too long") }
+        sec1 = try key.sec1()
+    }
+
     init(_ key: borrowing EVPKey) throws(CryptoError) {
         sec1 = try key.sec1()
     }
@@ -338,6 +352,9 @@ struct PEMBlock: ~Copyable {
         guard isRead, let name, let bytes else { throw .fromOpenSSL("not a PEM file") }
         return PEMBlock(label: String(cString: name), bytes: bytes, count: count)
     }
+
+    /// The DER inside. The copy is not overwritten: for what is not secret.
+    borrowing func copy() -> [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: count)) }
 
     /// Reads the DER to its last byte with one of OpenSSL's `d2i` functions. `wanted` is for the error.
     func parse(

@@ -22,6 +22,8 @@ package struct ProgramRun: Sendable {
     package var directory: TargetDirectory?
     /// Time to end by itself after cancellation.
     package var grace: Duration = .seconds(2)
+    /// Maximum run time, after which it is terminated like after cancellation; nil means no limit.
+    package var timeLimit: Duration?
     package var environment = ProcessInfo.processInfo.environment
 
     /// A nil `searchPath` is that of the environment.
@@ -36,6 +38,30 @@ package struct ProgramRun: Sendable {
     ///
     /// Cancelling terminates the program, kills it after `grace`, and throws `.cancelled` once it has ended.
     package func run(input: [UInt8] = []) async throws(ProgramError) -> ProgramResult {
+        guard let timeLimit else { return try await runToEnd(input) }
+        let work = Task { () -> Result<ProgramResult, ProgramError> in
+            do throws(ProgramError) {
+                return .success(try await runToEnd(input))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let timer = Task {
+            guard (try? await Task.sleep(for: timeLimit)) != nil else { return false }
+            work.cancel()
+            return true
+        }
+        let result = await withTaskCancellationHandler {
+            await work.value
+        } onCancel: {
+            work.cancel()
+        }
+        timer.cancel()
+        if result == .failure(.cancelled), await timer.value, !Task.isCancelled { throw .timedOut(limit: timeLimit) }
+        return try result.get()
+    }
+
+    private func runToEnd(_ input: [UInt8]) async throws(ProgramError) -> ProgramResult {
         let path = try path()
         guard !Task.isCancelled else { throw .cancelled }
         var options = PlatformOptions()
@@ -134,6 +160,8 @@ package enum ProgramError: Error, Sendable, Equatable {
     case cannotRun(errno: Int32)
     /// It printed more bytes than allowed, and was terminated.
     case tooMuchOutput(limit: Int)
+    /// It ran longer than allowed, and was terminated.
+    case timedOut(limit: Duration)
     /// The task was cancelled; the program was terminated.
     case cancelled
 
@@ -144,6 +172,7 @@ package enum ProgramError: Error, Sendable, Equatable {
         case .notFound: "is not in PATH"
         case .cannotRun(let code): "cannot be run: \(SystemError.words(code))"
         case .tooMuchOutput(let limit): "printed more than \(limit) bytes"
+        case .timedOut(let limit): "did not finish within \(limit.components.seconds) s, and was terminated"
         case .cancelled: "was interrupted"
         }
     }

@@ -170,6 +170,16 @@ extension LibraryStore {
     /// All captures, newest first.
     public func captures() throws(StoreError) -> [CaptureRecord] { try captures(where: "true", []) }
 
+    /// The highest counter that signed a capture of a device; nil when it has signed none.
+    ///
+    /// - Throws: `StoreError`.
+    public func lastCounter(of device: String) throws(StoreError) -> UInt32? {
+        let sql = "SELECT max(counter) FROM captures WHERE device_id = ?"
+        return try connection.readBeside { db in
+            try Int64.fetchOne(db, sql: sql, arguments: [device]).flatMap(UInt32.init(exactly:))
+        }
+    }
+
     private func captures(
         where condition: String,
         _ arguments: StatementArguments

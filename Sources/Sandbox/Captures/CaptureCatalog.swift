@@ -93,6 +93,22 @@ struct CaptureCatalog: Sendable {
         }
     }
 
+    /// Raises the level of a device whose key is now proven to be in a TPM, and returns its id; nil when the key is not known.
+    /// Proving it once more changes nothing.
+    func upgrade(_ device: CaptureDevice) throws -> String? {
+        guard device.level == "tpm2" else { return nil }
+        return try queue.write { db in
+            try String.fetchOne(
+                db,
+                sql: """
+                    UPDATE device SET level = ? WHERE key_id = ? AND platform = 'linux' AND level IN ('software', 'tpm2')
+                    RETURNING id
+                    """,
+                arguments: [device.level, device.keyID]
+            )
+        }
+    }
+
     /// Raises a device's counter; false when it is there or beyond already, as another request may just have done.
     func advance(_ device: CaptureDevice, to counter: Int) throws -> Bool {
         try queue.write { db in

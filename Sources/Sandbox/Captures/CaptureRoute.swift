@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// What a request asks the capture server for.
 enum CaptureRoute: Sendable, Equatable {
-    case challenge, register
+    case challenge, credential, register
     case hashOnly, full
     case capture(String), captureByHash(String)
     case publicPage(String), verifyFile
@@ -31,6 +31,7 @@ enum CaptureRoute: Sendable, Equatable {
         guard !last.isEmpty else { return nil }
         switch (segments[0], segments.count) {
         case ("devices", 2) where last == "challenge": return (.get, .challenge)
+        case ("devices", 2) where last == "credential" && profile == .mediactl1: return (.post, .credential)
         case ("devices", 2) where last == "register": return (.post, .register)
         case ("captures", 1): return (.post, .full)
         case ("captures", 2): return last == "hash-only" ? (.post, .hashOnly) : (.get, .capture(last))
@@ -54,7 +55,7 @@ enum CaptureRoute: Sendable, Equatable {
     var place: Fault.Place? {
         switch self {
         case .challenge: .challenge
-        case .register: .register
+        case .register, .credential: .register
         case .hashOnly: .capture
         case .full: .captureFull
         case .capture, .captureByHash, .publicPage, .verifyFile: .captureRead

@@ -101,6 +101,9 @@ struct CaptureSite: Sendable {
         }
         switch route {
         case .challenge: return envelope.reply(.ok, data: try challenge(exchange))
+        case .credential:
+            let endpoint = CredentialEndpoint(catalog: catalog, challenges: challenges)
+            return envelope.reply(.ok, data: try endpoint.issue(try Self.json(body, exchange)))
         case .register:
             let endpoint = RegistrationEndpoint(catalog: catalog, challenges: challenges)
             return envelope.reply(.created, data: try endpoint.register(try Self.json(body, exchange)))
@@ -173,6 +176,8 @@ struct CaptureSettings: Sendable {
     /// The reference server's `REQUIRE_VERIFIED_DEVICES`; on `mediactl-1` it admits level `tpm2` only.
     var isStrict = false
     var devices: [EnrolledDevice] = []
+    /// Whose TPMs are believed; nobody's TPM gets the level `tpm2` otherwise.
+    var tpmAuthorities = TPMAuthorities()
     /// Seconds by which its clock is ahead of the machine's.
     var clockOffset = 0.0
     /// What stands before `/api/v1` when a reverse proxy serves it below a path; empty or `/photos`.
@@ -214,6 +219,15 @@ struct CaptureArguments: ParsableArguments {
     var devices: [CaptureSettings.EnrolledDevice] = []
 
     @Option(
+        name: .customLong("capture-tpm-ca"),
+        help: ArgumentHelp(
+            "Trust the TPMs whose endorsement certificates these authorities signed (PEM). Without it no device gets the level tpm2.",
+            valueName: "pem-file"
+        )
+    )
+    var tpmAuthorities: [TPMAuthorities] = []
+
+    @Option(
         help: ArgumentHelp("How far the capture server's clock, its Date header too, is ahead.", valueName: "seconds")
     )
     var captureClock = 0.0
@@ -229,6 +243,7 @@ struct CaptureArguments: ParsableArguments {
             relyingParty: captureRpId ?? captureProfile.relyingParty,
             isStrict: captureStrict,
             devices: devices,
+            tpmAuthorities: tpmAuthorities.reduce(into: TPMAuthorities()) { $0.add($1) },
             clockOffset: captureClock,
             basePath: basePath
         )

@@ -74,6 +74,16 @@ import Testing
         ["hash-only", "register", "--key-uri", "u"], ["hash-only", "register", "--signer-command", "s"],
         ["hash-only", "register", "--signer-command", " ", "--public-key", "p"],
         ["hash-only", "register", "--device-id", "d", "--tpm2-evidence", "e"],
+        // A key in a file is not in a TPM.
+        ["hash-only", "register", "--key", "k", "--tpm2-evidence", "e"],
+        ["hash-only", "register", "--tpm2-evidence", "e"],
+        ["hash-only", "register", "--tpm", "--key", "k"],
+        ["hash-only", "register", "--tpm", "--signer-command", "s", "--public-key", "p"],
+        ["hash-only", "register", "--tpm", "--key-uri", "handle:0x81000001", "--key-provider", "pkcs11"],
+        ["hash-only", "register", "--tpm", "--key-uri", "file:/k"],
+        ["hash-only", "register", "--tpm", "--key-uri", "handle:0x81000001", "--tpm2-evidence", "e"],
+        ["hash-only", "register", "--tpm", "--device-id", "d", "--key-uri", "handle:0x81000001"],
+        ["hash-only", "register", "--tpm", "--ek-certificate", ""], ["hash-only", "register", "--ek-certificate", "c"],
         // An enrolled device has a key; a new one would be nobody's.
         ["hash-only", "register", "--device-id", "d"],
         // A full upload has a depth map in it.

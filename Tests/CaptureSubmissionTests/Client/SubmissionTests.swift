@@ -173,7 +173,7 @@ struct SubmissionTests {
             (.refusal(401, "TIMESTAMP_INVALID"), .clockWrong, false),
             (.refusal(401, "ATTESTATION_FAILED"), .assertionRefused, false),
             (.refusal(401, "SIGNATURE_INVALID"), .requestSignatureRefused, false),
-            (.refusal(401, "REPLAY_DETECTED"), .requestSignatureRefused, false),
+            (.refusal(401, "REPLAY_DETECTED"), .counterOutdated, false),
             (Answer(status: 401, body: "", type: nil), .unauthorized, false),
             (.refusal(403, "DEVICE_UNVERIFIED"), .deviceUnverified, false),
             (.refusal(403, "FORBIDDEN"), .forbidden, false),

@@ -16,6 +16,7 @@ import Testing
         (CaptureError(.serverError, httpStatus: 503), .again),
         (CaptureError(.assertionRefused, httpStatus: 401), .again),
         (CaptureError(.requestSignatureRefused, httpStatus: 401), .again),
+        (CaptureError(.counterOutdated, httpStatus: 401), .again),
         (CaptureError(.deviceUnknown, httpStatus: 404), .again),
         (CaptureError(.deviceUnverified, httpStatus: 403), .again),
         (CaptureError(.redirected, httpStatus: 307), .again),

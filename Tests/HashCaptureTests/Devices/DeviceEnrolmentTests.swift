@@ -1,4 +1,3 @@
-import CaptureSubmission
 import Foundation
 import MediaCrypto
 import MediaStore
@@ -6,6 +5,7 @@ import MediaTransport
 import TestSupport
 import Testing
 
+@testable import CaptureSubmission
 @testable import HashCapture
 
 @Suite struct DeviceEnrolmentTests {
@@ -107,6 +107,33 @@ import Testing
         #expect(try bench.library.captureDevice(for: server.address) == nil)
     }
 
+    /// A certification is no proof, and no server may take it for one; a key in a file is in no TPM.
+    @Test func evidenceWithoutActivationIsNoProof() async throws {
+        let evidence = TPM2Evidence(
+            keyPublicArea: [1],
+            attestationKeyPublicArea: [2],
+            certification: [3],
+            certificationSignature: [4],
+            endorsementCertificates: [[5]]
+        )
+        let bench = try await CaptureBench()
+        let reply = RegistrationReply(deviceID: UUID().uuidString.lowercased(), attestationLevel: "tpm2")
+        let enrolment = DeviceEnrolment(bench.session)
+        #expect(throws: CaptureError.self) { try enrolment.level(reply, evidence) }
+        var proven = evidence
+        proven.activation = TPM2Activation(secret: [6], quote: [7], quoteSignature: [8])
+        #expect(try enrolment.level(reply, proven) == .tpm2)
+        var plan = CaptureBench.plan
+        plan.evidence = evidence
+        for key in [DeviceEnrolment.Key.new, .existing(.file("key.pem"))] {
+            plan.key = key
+            let refused = plan
+            let error = await #expect(throws: CaptureError.self) { try await bench.register(refused) }
+            #expect(error?.code == .keyUnusable)
+        }
+        #expect(try await bench.sandbox?.requests().isEmpty == true)
+    }
+
     @Test(arguments: [
         ("https://capture.example.org", "capture.example.org"),
         ("https://capture.example.org:8443/a/b", "capture.example.org_8443a_b"),
@@ -153,6 +180,49 @@ import Testing
         let signer = ProgramSigner(program, publicKey: try SigningKey.generate().publicKey)
         let error = await #expect(throws: CaptureError.self) { try await signer.sign([1, 2, 3]) }
         #expect(error?.code == .signingFailed)
+    }
+
+    @Test func aProgramThatHangsIsEnded() async throws {
+        let key = try SigningKey.generate().publicKey
+        let signer = ProgramSigner(["/bin/sleep", "600"], publicKey: key, timeLimit: .milliseconds(20))
+        let error = await #expect(throws: CaptureError.self) { try await signer.sign([1, 2, 3]) }
+        #expect(error?.code == .signingFailed && error?.detail.contains("did not finish within") == true)
+    }
+
+    @Test func aStopEndsAProgram() async throws {
+        let control = TransferControl()
+        let key = try SigningKey.generate()
+        let signer = StoppableSigner(ProgramSigner(["/bin/sleep", "600"], publicKey: key.publicKey), control)
+        let work = Task { try await signer.sign([1, 2, 3]) }
+        control.stop()
+        let error = await #expect(throws: CaptureError.self) { try await work.value }
+        #expect(error?.code == .cancelled)
+        // Nothing more is signed then.
+        let late = await #expect(throws: CaptureError.self) {
+            try await StoppableSigner(KeySigner(key, provider: nil), control).sign([1])
+        }
+        #expect(late?.code == .cancelled)
+    }
+
+    /// The forms that `openssl pkey -pubout` writes, and the bare point.
+    @Test func publicKeysAreReadInEveryForm() async throws {
+        let folder = try TemporaryDirectory()
+        let key = try SigningKey.generate()
+        try Data(try key.pem()).write(to: URL(fileURLWithPath: folder.file("key.pem")))
+        for form in ["PEM", "DER"] {
+            _ = try await ChildProcess.run(
+                "openssl",
+                ["pkey", "-in", folder.file("key.pem"), "-pubout", "-outform", form, "-out", folder.file(form)]
+            )
+            let file = Array(try #require(FileManager.default.contents(atPath: folder.file(form))))
+            #expect(VerifyingKey.reading(file) == key.publicKey, "\(form)")
+            if form == "DER" {
+                #expect(VerifyingKey.reading(file + [0]) == nil)
+                #expect(VerifyingKey.reading(file.dropLast()) == nil)
+            }
+        }
+        #expect(VerifyingKey.reading(key.publicKey.sec1) == key.publicKey)
+        #expect(VerifyingKey.reading([]) == nil)
     }
 
     /// The forms in which a program may print: DER and r‖s, in hexadecimal of either case and in base64.

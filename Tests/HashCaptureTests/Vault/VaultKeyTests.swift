@@ -75,6 +75,38 @@ import Testing
         #expect(try await captureErrorCode { _ = try await fixture.exported() } == .mediaDamaged)
     }
 
+    /// Nothing is sealed with a key that would leave captures of two keys behind.
+    @Test(arguments: [false, true])
+    func aReplacedKeyIsNoticedBeforeANewCapture(isCommand: Bool) async throws {
+        let fixture = try fixture.get()
+        let first = String(repeating: "0b", count: 32)
+        let (old, new): (VaultKey, VaultKey) =
+            isCommand ? (.command(["echo", first]), .command(["echo", Self.hex])) : (.file, .file)
+        try await fixture.keep(vaultBytes(10), key: old)
+        let key = try? fixture.read(keyPath())
+        if !isCommand { try fixture.write(Array((Self.hex + "\n").utf8), to: keyPath()) }
+        let error = await #expect(throws: CaptureError.self) {
+            try await fixture.keep(vaultBytes(9), id: VaultFixture.other, key: new)
+        }
+        #expect(error?.code == .vaultUnusable && error?.detail.contains("it was replaced") == true)
+        // Nothing is in the draft.
+        #expect(try fixture.names(fixture.captures + "/.draft-" + VaultFixture.other).isEmpty)
+        if let key { try fixture.write(key, to: keyPath()) }
+        try fixture.vault().adopt { _ in false }
+        try await fixture.keep(vaultBytes(9), id: VaultFixture.other, key: old)
+        #expect(try await fixture.exported(id: VaultFixture.other, key: old) == vaultBytes(9))
+    }
+
+    /// The first segment is enough to know the key, and a damaged copy is not another key.
+    @Test func aDamagedCopyIsNotAReplacedKey() async throws {
+        let fixture = try fixture.get()
+        try await fixture.keep(vaultBytes(2_500_000))
+        try fixture.change(.media) { $0[$0.count - 1] ^= 1 }
+        try await fixture.keep(vaultBytes(9), id: VaultFixture.other)
+        try fixture.change(.media) { $0[50] ^= 1 }
+        try await fixture.keep(vaultBytes(8), id: "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e111")
+    }
+
     // MARK: Commands
 
     @Test(arguments: [hex, hex.uppercased(), base64, hex + "\nmore", hex + "\r\n"])

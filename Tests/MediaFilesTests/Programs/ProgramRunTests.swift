@@ -145,6 +145,26 @@ import Testing
         #expect(ContinuousClock.now - begin < .seconds(1))
     }
 
+    @Test func aProgramBeyondItsTimeIsEnded() async throws {
+        var program = ProgramRun(["sh", "-c", "echo $$; exec sleep 600"], searchPath: Self.searchPath)
+        let pieces = Pieces()
+        program.onOutput = { pieces.append($0) }
+        program.timeLimit = .milliseconds(200)
+        let limited = program
+        await #expect(throws: ProgramError.timedOut(limit: .milliseconds(200))) { try await limited.run() }
+        if let process = pieces.all.first.flatMap({ pid_t($0.dropLast()) }) { #expect(kill(process, 0) == -1) }
+        program.timeLimit = .seconds(600)
+        program.arguments = ["true"]
+        #expect(try await program.run().failure == nil)
+        let endless = Task { [program] in
+            var program = program
+            program.arguments = ["sleep", "600"]
+            return try await program.run()
+        }
+        endless.cancel()
+        await #expect(throws: ProgramError.cancelled) { try await endless.value }
+    }
+
     @Test(arguments: [false, true])
     func cancellingEndsTheProgram(isStubborn: Bool) async throws {
         let home = try TemporaryDirectory()

@@ -14,7 +14,7 @@ extension ErrorCatalogue {
         // The message of the table, unless the error has more information than its code.
         let words =
             inputWords(for: error) ?? deviceWords(for: error) ?? answerWords(for: error) ?? recordWords(for: error)
-        var diagnosis = Diagnosis(error, words ?? Words(error))
+        var diagnosis = Diagnosis(error, providerWords(words ?? Words(error), for: error))
         diagnosis.details = error.parts.map { "\(clean($0.name)): \($0.byteCount) bytes" }
         return diagnosis
     }
@@ -61,6 +61,27 @@ extension ErrorCatalogue {
             words.message = "the key cannot be used\(at(error))\(error.said)"
         case .notRegistered: words.message += error.value.map { " at \(clean($0))" } ?? ""
         default: return nil
+        }
+        return words
+    }
+
+    /// The hints of the table are about keys in files. A key that an OpenSSL provider reaches is elsewhere.
+    private static func providerWords(_ words: Words, for error: CaptureError) -> Words {
+        guard let provider = error.keyProvider else { return words }
+        var words = words
+        let isTPM = provider == "tpm2"
+        switch error.code {
+        case .keyUnusable, .signingFailed:
+            words.hint =
+                isTPM
+                ? "the key is in the TPM: tpm2_getcap handles-persistent lists its keys, /dev/tpmrm0 requires the group tss, "
+                    + "TPM2OPENSSL_TCTI selects another TPM; after a reset of the TPM the key is lost, and "
+                    + "mediactl hash-only register --tpm --replace makes another one"
+                : "the key is reached by the OpenSSL provider \(quoted(provider)); check its device, and its PIN"
+        case _ where isTPM:
+            let (file, tpm) = ("hash-only register --replace", "hash-only register --tpm --replace")
+            words.hint = words.hint?.replacing(file, with: tpm)
+        default: break
         }
         return words
     }

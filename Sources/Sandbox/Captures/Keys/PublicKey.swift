@@ -17,7 +17,68 @@ struct PublicKey: ~Copyable {
         key = made
     }
 
+    /// Takes ownership of an `EVP_PKEY`.
+    init(owning key: OpaquePointer) { self.key = key }
+
     deinit { EVP_PKEY_free(key) }
+
+    var isRSA: Bool { EVP_PKEY_is_a(key, "RSA") == 1 }
+
+    /// SEC 1, uncompressed; nil for anything but a P-256 key.
+    var p256Point: [UInt8]? { EVP_PKEY_is_a(key, "EC") == 1 ? Self.point(of: key) : nil }
+
+    private static func point(of key: OpaquePointer) -> [UInt8]? {
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let count = EVP_PKEY_get1_encoded_public_key(key, &encoded)
+        // Ours since the call.
+        defer { CRYPTO_free(encoded, nil, 0) }
+        guard count == 65, let encoded else { return nil }
+        return P256PublicKey(point: Array(UnsafeBufferPointer(start: encoded, count: count)))?.point
+    }
+
+    /// RSAES-OAEP with SHA-256 and a label (RFC 8017); nil when OpenSSL fails.
+    func encryptOAEP(_ message: [UInt8], label: [UInt8]) -> [UInt8]? {
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
+        defer {
+            EVP_PKEY_CTX_free(context)
+            ERR_clear_error()
+        }
+        var count = 0
+        guard EVP_PKEY_encrypt_init(context) == 1,
+            EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_OAEP_PADDING) == 1,
+            EVP_PKEY_CTX_set_rsa_oaep_md(context, EVP_sha256()) == 1,
+            let copy = CRYPTO_memdup(label, label.count, nil, 0)
+        else { return nil }
+        // The context owns the copy once this has worked.
+        guard EVP_PKEY_CTX_set0_rsa_oaep_label(context, copy, Int32(label.count)) == 1 else {
+            CRYPTO_free(copy, nil, 0)
+            return nil
+        }
+        guard EVP_PKEY_encrypt(context, nil, &count, message, message.count) == 1 else { return nil }
+        var encrypted = [UInt8](repeating: 0, count: count)
+        guard EVP_PKEY_encrypt(context, &encrypted, &count, message, message.count) == 1 else { return nil }
+        return Array(encrypted[..<count])
+    }
+
+    /// ECDH of a new P-256 key with this one (SP 800-56A): x of the common point, and the new key's point; nil when OpenSSL fails.
+    func exchange() -> (secret: [UInt8], point: [UInt8])? {
+        defer { ERR_clear_error() }
+        guard let maker = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { return nil }
+        defer { EVP_PKEY_CTX_free(maker) }
+        var made: OpaquePointer?
+        guard EVP_PKEY_keygen_init(maker) == 1, EVP_PKEY_CTX_set_group_name(maker, "P-256") == 1,
+            EVP_PKEY_generate(maker, &made) == 1, let made
+        else { return nil }
+        defer { EVP_PKEY_free(made) }
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, made, nil) else { return nil }
+        defer { EVP_PKEY_CTX_free(context) }
+        var secret = [UInt8](repeating: 0, count: 32)
+        var count = secret.count
+        guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, key) == 1,
+            EVP_PKEY_derive(context, &secret, &count) == 1, count == 32, let point = Self.point(of: made)
+        else { return nil }
+        return (secret, point)
+    }
 
     /// Whether a signature with SHA-256 holds: ECDSA in DER, or RSASSA-PKCS1-v1_5.
     func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {

@@ -26,17 +26,22 @@ struct RegistrationEndpoint {
             throw CaptureRefusal(.badRequest, "ANDROID_CHAIN_VERIFICATION_FAILED", "Certificate chain was refused")
         default: throw CaptureRefusal.invalid("platform \(platform) is not supported")
         }
-        guard try catalog.add(device) else {
-            throw CaptureRefusal(.conflict, "DEVICE_ALREADY_REGISTERED", "Device is registered already")
+        var id = device.id
+        if try !catalog.add(device) {
+            guard let upgraded = try catalog.upgrade(device) else {
+                throw CaptureRefusal(.conflict, "DEVICE_ALREADY_REGISTERED", "Device is registered already")
+            }
+            id = upgraded
         }
         return [
-            "device_id": .string(device.id),
+            "device_id": .string(id),
             "attestation_level": .string(device.level),
             "has_lidar": .bool(hasLidar),
         ]
     }
 
-    /// Proof of possession, and for `tpm2` what the TPM says of the key.
+    /// Proof of possession, and for `tpm2` what the TPM says of the key. What is missing there lowers the level; what is wrong
+    /// is refused.
     private func linuxDevice(_ attestation: TypedFields, _ model: String) throws -> CaptureDevice {
         let format = try attestation.string("format")
         guard ["self", "tpm2"].contains(format) else { throw CaptureRefusal.invalid("format must be self or tpm2") }
@@ -45,17 +50,22 @@ struct RegistrationEndpoint {
         }
         let challenge = try attestation.bytes("challenge")
         let signature = try attestation.bytes("signature")
-        try challenges.redeem(challenge, at: settings.now)
+        let activation = try challenges.redeem(challenge, at: settings.now)
         guard key.verifies(signature, of: challenge) else { throw CaptureRefusal.attestationFailed }
+        var level = "software"
         if format == "tpm2" {
             let evidence = try TPM2Evidence(attestation)
             guard evidence.certifies(key) else { throw CaptureRefusal.attestationFailed }
+            if evidence.proof != nil {
+                guard evidence.proves(activation, challenge: challenge) else { throw CaptureRefusal.attestationFailed }
+                level = "tpm2"
+            }
         }
         return CaptureDevice(
             id: CaptureID.new(),
             platform: "linux",
             model: model,
-            level: format == "tpm2" ? "tpm2" : "software",
+            level: level,
             key: key,
             keyID: hexString(Digest.sha256(key.point)),
             counter: 0
@@ -86,8 +96,13 @@ struct RegistrationEndpoint {
 
 /// The challenges that were given out: in memory, five minutes long, each for one registration (contract 3.2).
 final class ChallengeBook: Sendable {
+    private struct Entry {
+        let expiry: CaptureTime
+        var activation: TPMActivation?
+    }
+
     private struct State {
-        var challenges: [[UInt8]: CaptureTime] = [:]
+        var challenges: [[UInt8]: Entry] = [:]
         /// When each address asked.
         var calls: [String: [CaptureTime]] = [:]
     }
@@ -105,19 +120,37 @@ final class ChallengeBook: Sendable {
             state.calls[address] = calls
             let challenge = randomBytes(32)
             let expiry = now.advanced(bySeconds: 300)
-            state.challenges[challenge] = expiry
+            state.challenges[challenge] = Entry(expiry: expiry)
             return (challenge, expiry)
         }
     }
 
-    /// Uses a challenge up.
-    func redeem(_ challenge: [UInt8], at now: CaptureTime) throws(CaptureRefusal) {
+    /// Binds an activation to a challenge, in place of an earlier one.
+    func bind(_ activation: TPMActivation, to challenge: [UInt8], at now: CaptureTime) throws(CaptureRefusal) {
+        let entry = state.withLock { state in
+            state.challenges[challenge]?.activation = activation
+            return state.challenges[challenge]
+        }
+        try Self.check(challenge, entry, at: now)
+    }
+
+    /// Uses a challenge up. Returns what was bound to it.
+    @discardableResult
+    func redeem(_ challenge: [UInt8], at now: CaptureTime) throws(CaptureRefusal) -> TPMActivation? {
+        let entry = state.withLock { $0.challenges.removeValue(forKey: challenge) }
+        try Self.check(challenge, entry, at: now)
+        return entry?.activation
+    }
+
+    private static func check(_ challenge: [UInt8], _ entry: Entry?, at now: CaptureTime) throws(CaptureRefusal) {
         guard challenge.count == 32 else {
             throw CaptureRefusal(.unauthorized, "CHALLENGE_INVALID", "Challenge must be 32 bytes")
         }
-        guard let expiry = state.withLock({ $0.challenges.removeValue(forKey: challenge) }) else {
+        guard let entry else {
             throw CaptureRefusal(.badRequest, "CHALLENGE_NOT_FOUND", "Challenge is not known or was used")
         }
-        guard now <= expiry else { throw CaptureRefusal(.badRequest, "CHALLENGE_EXPIRED", "Challenge has expired") }
+        guard now <= entry.expiry else {
+            throw CaptureRefusal(.badRequest, "CHALLENGE_EXPIRED", "Challenge has expired")
+        }
     }
 }

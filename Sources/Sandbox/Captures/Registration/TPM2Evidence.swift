@@ -1,12 +1,10 @@
 import COpenSSL
 
-/// What a TPM's attestation key certifies about a signing key (contract 3.4 no. 1).
+/// What a TPM's attestation key certifies about a signing key (contract 3.4 no. 1), and the proof that it is one of a TPM.
 ///
-/// It proves that a restricted key, which signs nothing but what its TPM made, vouches for the key: this very key was made
-/// inside a TPM and cannot leave it. It does **not** prove that the attestation key is one of a real TPM: for that the
-/// server would have to encrypt a secret to the endorsement key that only a TPM holding both keys gives back (credential
-/// activation, TPM 2.0 part 1 section 24), and to follow the endorsement certificate to a manufacturer it trusts. Whoever
-/// writes the structures with a key of his own passes here.
+/// The certification alone says that a restricted key, which signs nothing but what its TPM made, vouches for the key. Whoever
+/// writes the structures with keys of his own passes that. `proves` is the rest: the attestation key is in the TPM of a trusted
+/// endorsement certificate (credential activation, TPM 2.0 part 1 section 24), and it has signed this challenge.
 struct TPM2Evidence {
     /// TPMT_PUBLIC.
     let keyPublic: [UInt8]
@@ -18,6 +16,8 @@ struct TPM2Evidence {
     let signature: [UInt8]
     /// DER, leaf first.
     let endorsementCertificates: [[UInt8]]
+    /// The secret of the credential, and TPMS_ATTEST with TPMT_SIGNATURE of the quote; nil where one of them is missing.
+    let proof: (secret: [UInt8], quote: [UInt8], quoteSignature: [UInt8])?
 
     /// Reads the members of `key_attestation`.
     init(_ fields: TypedFields) throws(CaptureRefusal) {
@@ -25,6 +25,18 @@ struct TPM2Evidence {
         attestationKeyPublic = try fields.bytes("ak_public")
         certification = try fields.bytes("certification")
         signature = try fields.bytes("certification_signature")
+        endorsementCertificates = try Self.certificates(fields)
+        guard try fields.has("activation_secret"), try fields.has("quote"), try fields.has("quote_signature") else {
+            proof = nil
+            return
+        }
+        proof = (
+            try fields.bytes("activation_secret"), try fields.bytes("quote"), try fields.bytes("quote_signature")
+        )
+    }
+
+    /// The member `ek_certificates`: DER in base64, leaf first.
+    static func certificates(_ fields: TypedFields) throws(CaptureRefusal) -> [[UInt8]] {
         var certificates: [[UInt8]] = []
         for element in try fields.elements("ek_certificates") {
             guard case .string(let text) = element, let der = CaptureAssertion.base64(text) else {
@@ -32,18 +44,28 @@ struct TPM2Evidence {
             }
             certificates.append(der)
         }
-        endorsementCertificates = certificates
+        return certificates
+    }
+
+    /// Whether the attestation key is the one that was activated for this challenge, and has signed the challenge.
+    func proves(_ activation: TPMActivation?, challenge: [UInt8]) -> Bool {
+        guard let activation, let proof, let signer = try? TPMPublicArea(attestationKeyPublic),
+            let quote = try? TPMStatement(proof.quote), let signature = try? TPMSignature(proof.quoteSignature)
+        else { return false }
+        return signer.name == activation.attestationKeyName && proof.secret == activation.secret
+            && quote.kind == .quote && quote.qualifyingData == challenge
+            && signature.isValid(of: proof.quote, by: signer)
     }
 
     /// Whether all of it fits together and belongs to this key.
     func certifies(_ key: P256PublicKey) -> Bool {
         guard let area = try? TPMPublicArea(keyPublic), let signer = try? TPMPublicArea(attestationKeyPublic),
-            let statement = try? TPMCertification(certification),
+            let statement = try? TPMStatement(certification),
             let signature = try? TPMSignature(signature)
         else { return false }
         return area.point == key.point && area.isBornInTPM && area.attributes.contains(.sign)
-            && signer.isBornInTPM && signer.attributes.isSuperset(of: [.sign, .restricted])
-            && statement.name == area.name
+            && signer.isAttestationKey
+            && statement.kind == .certification && statement.name == area.name
             && signature.isValid(of: certification, by: signer)
             && hasCertificates
     }
@@ -113,6 +135,7 @@ struct TPMPublicArea {
         static let fixedParent = Attributes(rawValue: 1 << 4)
         static let sensitiveDataOrigin = Attributes(rawValue: 1 << 5)
         static let restricted = Attributes(rawValue: 1 << 16)
+        static let decrypt = Attributes(rawValue: 1 << 17)
         static let sign = Attributes(rawValue: 1 << 18)
     }
 
@@ -156,6 +179,11 @@ struct TPMPublicArea {
     /// Of an ECC key, uncompressed.
     var point: [UInt8]? { if case .point(let point) = key { point } else { nil } }
 
+    /// Signs only what its TPM made.
+    var isAttestationKey: Bool {
+        isBornInTPM && attributes.isSuperset(of: [.sign, .restricted]) && !attributes.contains(.decrypt)
+    }
+
     /// Made inside and never to leave.
     var isBornInTPM: Bool { attributes.isSuperset(of: [.fixedTPM, .fixedParent, .sensitiveDataOrigin]) }
 
@@ -180,25 +208,44 @@ struct TPMPublicArea {
     }
 }
 
-/// TPMS_ATTEST of TPM2_Certify (part 2 section 10.12.8).
-struct TPMCertification {
-    /// Of the key that is certified.
-    let name: [UInt8]
+/// TPMS_ATTEST of TPM2_Certify or TPM2_Quote (part 2 section 10.12.8).
+struct TPMStatement {
+    /// TPMI_ST_ATTEST.
+    enum Kind: Int {
+        case certification = 0x8017
+        case quote = 0x8018
+    }
+
+    let kind: Kind
+    /// The caller's data.
+    let qualifyingData: [UInt8]
+    /// Of the key that is certified; nil in a quote.
+    let name: [UInt8]?
 
     init(_ statement: [UInt8]) throws(UnreadableTPMStructure) {
         var reader = TPMReader(statement)
-        // TPM_GENERATED_VALUE: a restricted key signs nothing that begins so unless its TPM made it. Then
-        // TPM_ST_ATTEST_CERTIFY.
-        guard try reader.number(4) == 0xFF54_4347, try reader.number(2) == 0x8017 else {
+        // TPM_GENERATED_VALUE: a restricted key signs nothing that begins so unless its TPM made it.
+        guard try reader.number(4) == 0xFF54_4347, let kind = Kind(rawValue: try reader.number(2)) else {
             throw UnreadableTPMStructure()
         }
+        self.kind = kind
         _ = try reader.sized()
-        // The caller's data: not the challenge, since the evidence may be older than the registration.
-        _ = try reader.sized()
+        qualifyingData = try reader.sized()
         // Clock and firmware version.
         _ = try reader.take(17 + 8)
-        name = try reader.sized()
-        _ = try reader.sized()
+        switch kind {
+        case .certification:
+            name = try reader.sized()
+            _ = try reader.sized()
+        case .quote:
+            name = nil
+            // TPML_PCR_SELECTION, and the digest of what it selects.
+            for _ in 0..<(try reader.number(4)) {
+                _ = try reader.number(2)
+                _ = try reader.take(try reader.number(1))
+            }
+            _ = try reader.sized()
+        }
         try reader.finish()
     }
 }

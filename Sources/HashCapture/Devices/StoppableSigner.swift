@@ -1,0 +1,48 @@
+internal import CaptureSubmission
+internal import MediaCrypto
+internal import MediaTransport
+
+/// A signer that a stop interrupts: nothing is sent while it signs, so nothing has to be waited for.
+struct StoppableSigner: CaptureSigner {
+    private let signer: any CaptureSigner
+    private let control: TransferControl
+
+    init(_ signer: any CaptureSigner, _ control: TransferControl) {
+        self.signer = signer
+        self.control = control
+    }
+
+    var publicKey: VerifyingKey { signer.publicKey }
+
+    func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8] {
+        let signer = signer
+        return try await control.cancelling { () throws(CaptureError) in try await signer.sign(message) }
+    }
+}
+
+extension TransferControl {
+    /// Runs a step that a stop cancels, like the cancellation of the task.
+    ///
+    /// - Throws: `CaptureError` `.cancelled` after a stop, also when the step has finished; what `step` throws.
+    func cancelling<Value: Sendable>(
+        _ step: @escaping @Sendable () async throws(CaptureError) -> Value
+    ) async throws(CaptureError) -> Value {
+        guard !isStopRequested else { throw CaptureError(.cancelled) }
+        let work = Task { () -> Result<Value, CaptureError> in
+            do throws(CaptureError) {
+                return .success(try await step())
+            } catch {
+                return .failure(error)
+            }
+        }
+        let observer = observeStop { work.cancel() }
+        defer { endObserving(observer) }
+        let result = await withTaskCancellationHandler {
+            await work.value
+        } onCancel: {
+            work.cancel()
+        }
+        guard !isStopRequested else { throw CaptureError(.cancelled) }
+        return try result.get()
+    }
+}

@@ -1,0 +1,122 @@
+internal import CaptureSubmission
+internal import MediaCrypto
+internal import MediaStore
+internal import MediaSystem
+internal import MediaTransport
+
+extension DeviceEnrolment {
+    /// Registers a key of this machine's TPM with the proof that it is one (hash-only contract 3.4; ADR 0045):
+    ///
+    /// 1. Credential activation: the server encrypts a secret to the endorsement key of a certificate that it trusts, bound to an
+    ///    attestation key. The TPM decrypts it only if it has both.
+    /// 2. Quote: the attestation key signs the server's challenge, so that the proof is not an old one.
+    /// 3. Certification: the attestation key signs that the signing key is in the same TPM and cannot leave it.
+    ///
+    /// A TPM key that this machine has registered at the level `software` is upgraded: device and counter stay.
+    func registerTPM(
+        _ plan: Plan,
+        _ certificates: [EndorsementCertificate],
+        control: TransferControl
+    ) async throws(CaptureError) -> CaptureDeviceRecord {
+        let known = try keyOfTPM(plan)
+        let tpm = try TPMSession.open(in: session.surroundings.directory, control: control)
+        defer { tpm.close() }
+        let chain = try await tpm.openEndorsementKey(certificates).map(\.der)
+        let attestationKey = try await tpm.makeAttestationKey()
+        let challenge = try await session.client.challenge()
+        let credential = try await session.client.credential(
+            for: attestationKey,
+            endorsementCertificates: chain,
+            challenge: challenge
+        )
+        let secret = try await tpm.activate(credential)
+        let handle: String
+        if let known { handle = known } else { handle = try await tpm.makeKey() }
+        do throws(CaptureError) {
+            let (publicKey, area) = try await tpm.publicKey(handle)
+            let certification = try await tpm.certify(handle)
+            let quote = try await tpm.quote(challenge.bytes)
+            let evidence = TPM2Evidence(
+                keyPublicArea: area,
+                attestationKeyPublicArea: attestationKey,
+                certification: certification.statement,
+                certificationSignature: certification.signature,
+                endorsementCertificates: chain,
+                activation: TPM2Activation(
+                    secret: secret,
+                    quote: quote.statement,
+                    quoteSignature: quote.signature
+                )
+            )
+            // After the tools: not every connection to a TPM takes several programs at once.
+            let source = CaptureDeviceRecord.KeySource.provider(uri: "handle:" + handle, provider: "tpm2")
+            return try await register(plan, source, publicKey, challenge, evidence, control: control)
+        } catch {
+            // After an unknown outcome the key may be registered.
+            if known == nil, error.code != .unknownOutcome { await tpm.removeKey(handle) }
+            throw error
+        }
+    }
+
+    private func register(
+        _ plan: Plan,
+        _ source: CaptureDeviceRecord.KeySource,
+        _ publicKey: VerifyingKey,
+        _ challenge: RegistrationChallenge,
+        _ evidence: TPM2Evidence,
+        control: TransferControl
+    ) async throws(CaptureError) -> CaptureDeviceRecord {
+        let key = try await DeviceKey(session.surroundings.directory).signer(at: source, publicKey: nil)
+        guard key.publicKey == publicKey else {
+            throw CaptureError(
+                .tpmUnusable,
+                detail: "tpm2-openssl and tpm2-tools use different TPMs; set TPM2OPENSSL_TCTI and TPM2TOOLS_TCTI alike"
+            )
+        }
+        CaptureKillPoint.keyWritten.reach()
+        let signer = StoppableSigner(key, control)
+        let reply = try await session.client.register(
+            model: plan.model,
+            challenge: challenge,
+            signer: signer,
+            evidence: evidence
+        )
+        CaptureKillPoint.deviceRegistered.reach()
+        return try keep(reply.deviceID, plan, try level(reply, evidence), source, signer)
+    }
+
+    /// The handle of the key to prove; nil to make a new one.
+    ///
+    /// - Throws: `.alreadyRegistered` unless the earlier registration can be upgraded or is replaced; `.keyUnusable` for a key that
+    ///   is not in the TPM.
+    private func keyOfTPM(_ plan: Plan) throws(CaptureError) -> String? {
+        let earlier = try CaptureError.stored(session.surroundings.library.captureDevice(for: session.server))
+        guard let earlier, !plan.replacesEarlier else {
+            guard case .existing(let source) = plan.key else { return nil }
+            return try Self.handle(of: source)
+        }
+        guard earlier.level == KeyLevel.software.rawValue else { throw Self.registered(earlier, session.server) }
+        if case .existing(let source) = plan.key, source != earlier.keySource {
+            throw Self.registered(earlier, session.server)
+        }
+        guard earlier.keySource.provider == "tpm2" else {
+            throw CaptureError(
+                .alreadyRegistered,
+                detail:
+                    "this machine is device \(earlier.deviceID) there, with a key outside the TPM, which cannot be proven",
+                value: session.server
+            )
+        }
+        return try Self.handle(of: earlier.keySource)
+    }
+
+    private static func handle(of source: CaptureDeviceRecord.KeySource) throws(CaptureError) -> String {
+        guard case .provider(let uri, "tpm2") = source, uri.hasPrefix("handle:0x") else {
+            throw CaptureError(
+                .keyUnusable,
+                detail: "only a key at a persistent handle of the TPM can be proven: handle:0x81000001"
+            )
+        }
+        return String(uri.dropFirst("handle:".count))
+    }
+}

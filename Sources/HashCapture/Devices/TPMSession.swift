@@ -1,0 +1,266 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import MediaCore
+internal import MediaCrypto
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+
+/// This machine's TPM 2.0 during one registration, through tpm2-tools.
+///
+/// The tools exchange files: contexts of loaded keys, public areas, statements and signatures. They are in a private directory
+/// beside the keys, which `close` removes. No private key is among them in the clear.
+struct TPMSession: Sendable {
+    /// Where a TPM stores the certificate of its endorsement key: RSA 2048 and P-256 with the usual templates (TCG EK Credential
+    /// Profile, section 2.2.1.4).
+    private static let certificateIndexes = ["0x1c00002", "0x1c0000a"]
+    /// Persistent handles that are free for any use by the owner (TCG Registry of Reserved TPM 2.0 Handles and Localities).
+    private static let ownerHandles = 0x8102_0000...0x8102_ffff
+    /// A TPM makes an RSA key in seconds.
+    private static let timeLimit = Duration.seconds(60)
+    /// More than any file of the tools has.
+    private static let longestFile = 64 << 10
+    private static let signingAttributes = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|sign"
+
+    private let parent: TargetDirectory
+    private let directory: TargetDirectory
+    private let name: String
+    private let control: TransferControl
+
+    /// Creates the private directory. A stop of `control` ends a running tool.
+    ///
+    /// - Throws: `.storeUnusable`, `.tpmUnusable`.
+    static func open(in directory: DataDirectory, control: TransferControl) throws(CaptureError) -> TPMSession {
+        let keys = try CaptureError.stored(directory.make(.captureKeys))
+        let name = ".tpm-" + UUID().uuidString.lowercased()
+        do throws(FileWriteError) {
+            guard let parent = try TargetDirectory.open(Array(keys.utf8), creating: false),
+                let own = try parent.makePrivateSubdirectory(name)
+            else { throw FileWriteError(.unsafe, path: Array(keys.utf8)) }
+            return TPMSession(parent: parent, directory: own, name: name, control: control)
+        } catch {
+            throw Self.unusable(error)
+        }
+    }
+
+    /// Removes the files.
+    func close() {
+        var names: [[UInt8]] = []
+        try? directory.forEachName { names.append($0) }
+        for name in names { try? directory.remove(name) }
+        try? parent.removeDirectory(Array(name.utf8))
+    }
+
+    // MARK: Steps
+
+    /// Loads the endorsement key. Returns its certificate and those of its issuers: what the TPM stores, then `given`.
+    func openEndorsementKey(
+        _ given: [EndorsementCertificate]
+    ) async throws(CaptureError) -> [EndorsementCertificate] {
+        let indexes = try await lines("tpm2_getcap", ["handles-nv-index"])
+        var certificates = given
+        for index in Self.certificateIndexes where indexes.contains(Self.number(index)) {
+            try await run("tpm2_nvread", ["-Q", index, "-o", "ek.der"])
+            certificates.insert(try Self.certificate(bytes("ek.der")), at: 0)
+            break
+        }
+        let algorithm: String
+        switch certificates.first?.keyKind {
+        case .rsa: algorithm = "rsa"
+        case .p256: algorithm = "ecc"
+        case .other: throw Self.unusable("its endorsement key is neither RSA nor P-256")
+        case nil: throw Self.unusable("it stores no certificate of its endorsement key; give it with --ek-certificate")
+        }
+        try await run("tpm2_createek", ["-Q", "-c", "ek.ctx", "-G", algorithm, "-u", "ek.pub"])
+        try await freeSlots()
+        return certificates
+    }
+
+    /// Makes an attestation key below the endorsement key. Returns its TPMT_PUBLIC.
+    func makeAttestationKey() async throws(CaptureError) -> [UInt8] {
+        try await run(
+            "tpm2_createak",
+            ["-Q", "-C", "ek.ctx", "-c", "ak.ctx", "-G", "ecc", "-g", "sha256", "-s", "ecdsa", "-u", "ak.pub"]
+                + ["-n", "ak.name"]
+        )
+        try await freeSlots()
+        return TPM2Structure.unsized(try bytes("ak.pub"))
+    }
+
+    /// Decrypts a credential. Only the TPM of the endorsement certificate can, and only for this attestation key.
+    func activate(_ credential: TPM2Credential) async throws(CaptureError) -> [UInt8] {
+        try write(credential.toolFile, to: "credential")
+        try await run("tpm2_startauthsession", ["-Q", "--policy-session", "-S", "session.ctx"])
+        try await run("tpm2_policysecret", ["-Q", "-S", "session.ctx", "-c", "e"])
+        try await run(
+            "tpm2_activatecredential",
+            ["-Q", "-c", "ak.ctx", "-C", "ek.ctx", "-i", "credential", "-o", "secret", "-P", "session:session.ctx"]
+        )
+        try await run("tpm2_flushcontext", ["-Q", "session.ctx"])
+        try await freeSlots()
+        return try bytes("secret")
+    }
+
+    /// Makes a signing key and stores it in the TPM. Returns its handle, such as `0x81020000`.
+    func makeKey() async throws(CaptureError) -> String {
+        try await run("tpm2_createprimary", ["-Q", "-C", "o", "-G", "ecc", "-c", "parent.ctx"])
+        try await freeSlots()
+        try await run(
+            "tpm2_create",
+            ["-Q", "-C", "parent.ctx", "-G", "ecc256:ecdsa-sha256", "-a", Self.signingAttributes]
+                + ["-u", "new.pub", "-r", "new.priv"]
+        )
+        try await freeSlots()
+        try await run(
+            "tpm2_load",
+            ["-Q", "-C", "parent.ctx", "-u", "new.pub", "-r", "new.priv", "-c", "new.ctx"]
+        )
+        try await freeSlots()
+        let taken = try await lines("tpm2_getcap", ["handles-persistent"])
+        guard let free = Self.ownerHandles.first(where: { !taken.contains($0) }) else {
+            throw Self.unusable("it has no free handle")
+        }
+        let handle = "0x" + String(free, radix: 16)
+        try await run("tpm2_evictcontrol", ["-Q", "-C", "o", "-c", "new.ctx", handle])
+        try await freeSlots()
+        return handle
+    }
+
+    /// Removes a key that `makeKey` has made. A failure leaves it in the TPM.
+    func removeKey(_ handle: String) async {
+        // Also after a stop, and in a task that was cancelled.
+        let removal = Task { [directory] in
+            try await Self.run(["tpm2_evictcontrol", "-Q", "-C", "o", "-c", handle], in: directory)
+        }
+        _ = try? await removal.value
+    }
+
+    /// The public half of a key, and its TPMT_PUBLIC.
+    func publicKey(_ handle: String) async throws(CaptureError) -> (key: VerifyingKey, area: [UInt8]) {
+        try await run("tpm2_readpublic", ["-Q", "-c", handle, "-o", "key.pub"])
+        try await run("tpm2_readpublic", ["-Q", "-c", handle, "-f", "pem", "-o", "key.pem"])
+        try await freeSlots()
+        guard let key = VerifyingKey.reading(try bytes("key.pem")) else {
+            throw Self.unusable("the key \(handle) is not on the curve P-256")
+        }
+        return (key, TPM2Structure.unsized(try bytes("key.pub")))
+    }
+
+    /// The attestation key's statement that a key is in this TPM.
+    func certify(_ handle: String) async throws(CaptureError) -> (statement: [UInt8], signature: [UInt8]) {
+        try await run(
+            "tpm2_certify",
+            ["-Q", "-C", "ak.ctx", "-c", handle, "-g", "sha256", "-o", "certify.attest", "-s", "certify.sig"]
+        )
+        try await freeSlots()
+        return (TPM2Structure.unsized(try bytes("certify.attest")), try bytes("certify.sig"))
+    }
+
+    /// A statement of the attestation key that contains the challenge. It also contains a digest of PCR 0, since a quote needs a
+    /// PCR; nobody looks at it.
+    func quote(_ challenge: [UInt8]) async throws(CaptureError) -> (statement: [UInt8], signature: [UInt8]) {
+        try await run(
+            "tpm2_quote",
+            ["-Q", "-c", "ak.ctx", "-l", "sha256:0", "-q", HexText.lowerCase(challenge), "-g", "sha256"]
+                + ["-m", "quote.attest", "-s", "quote.sig"]
+        )
+        try await freeSlots()
+        return (TPM2Structure.unsized(try bytes("quote.attest")), try bytes("quote.sig"))
+    }
+
+    // MARK: Tools
+
+    /// A TPM has room for three loaded keys. A resource manager (/dev/tpmrm0) frees them by itself.
+    private func freeSlots() async throws(CaptureError) {
+        try await run("tpm2_flushcontext", ["-Q", "-t"])
+    }
+
+    /// Handles that a tool lists, `- 0x81000001` in each line.
+    private func lines(_ tool: String, _ arguments: [String]) async throws(CaptureError) -> Set<Int> {
+        let output = String(decoding: try await run(tool, arguments), as: UTF8.self)
+        return Set(output.split(separator: "\n").map { Self.number(String($0.drop { $0 == "-" || $0 == " " })) })
+    }
+
+    /// Of `0x…`; -1 for anything else.
+    private static func number(_ text: String) -> Int { Int(text.dropFirst(2), radix: 16) ?? -1 }
+
+    @discardableResult
+    private func run(_ tool: String, _ arguments: [String]) async throws(CaptureError) -> [UInt8] {
+        let directory = directory
+        return try await control.cancelling { () throws(CaptureError) in
+            try await Self.run([tool] + arguments, in: directory)
+        }
+    }
+
+    private static func run(_ command: [String], in directory: TargetDirectory) async throws(CaptureError) -> [UInt8] {
+        let tool = command.first ?? ""
+        var program = ProgramRun(command)
+        program.directory = directory
+        program.keptErrors = 4096
+        program.timeLimit = timeLimit
+        // The provider that signs and the tools must use the same TPM.
+        if program.environment["TPM2TOOLS_TCTI"] == nil, let other = program.environment["TPM2OPENSSL_TCTI"] {
+            program.environment["TPM2TOOLS_TCTI"] = other
+        }
+        let result: ProgramResult
+        do {
+            result = try await program.run()
+        } catch .cancelled {
+            throw CaptureError(.cancelled)
+        } catch {
+            throw unusable("\(tool) \(error.detail)")
+        }
+        guard let failure = result.failure else { return result.output }
+        // The tools print the cause first, and what follows from it after that.
+        let lines = String(decoding: result.errors, as: UTF8.self).split(separator: "\n")
+        let cause = lines.first { $0.hasPrefix("ERROR: ") }?.dropFirst("ERROR: ".count) ?? lines.first
+        throw unusable("\(tool) \(failure)" + (cause.map { ": \($0)" } ?? ""))
+    }
+
+    // MARK: Files
+
+    private func bytes(_ name: String) throws(CaptureError) -> [UInt8] {
+        do throws(FileWriteError) {
+            if let bytes = try directory.content(of: Array(name.utf8), longest: Self.longestFile) { return bytes }
+        } catch {
+            throw Self.unusable(error)
+        }
+        throw Self.unusable("tpm2-tools did not write \(name)")
+    }
+
+    private func write(_ bytes: [UInt8], to name: String) throws(CaptureError) {
+        do throws(FileWriteError) {
+            try WholeFile(in: directory, audience: .owner).write(bytes, as: Array(name.utf8), replacing: false)
+        } catch {
+            throw Self.unusable(error)
+        }
+    }
+
+    private static func certificate(_ bytes: [UInt8]) throws(CaptureError) -> EndorsementCertificate {
+        do throws(CryptoError) {
+            return try EndorsementCertificate(der: bytes)
+        } catch {
+            throw unusable("the certificate of its endorsement key cannot be read: \(error.detail)")
+        }
+    }
+
+    private static func unusable(_ detail: String) -> CaptureError { CaptureError(.tpmUnusable, detail: detail) }
+
+    private static func unusable(_ error: FileWriteError) -> CaptureError {
+        CaptureError(
+            error.kind == .full ? .diskFull : .tpmUnusable,
+            detail: error.detail,
+            path: error.path,
+            underlying: error
+        )
+    }
+}
+
+/// Files of tpm2-tools.
+package enum TPM2Structure {
+    /// Removes the size from a TPM2B structure (TPM 2.0 Library Part 2, 10.4); returns anything else unchanged.
+    package static func unsized(_ bytes: [UInt8]) -> [UInt8] {
+        guard bytes.count > 2, Int(bytes[0]) << 8 | Int(bytes[1]) == bytes.count - 2 else { return bytes }
+        return Array(bytes.dropFirst(2))
+    }
+}

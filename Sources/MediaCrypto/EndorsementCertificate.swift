@@ -1,0 +1,75 @@
+internal import COpenSSL
+
+/// The certificate of a TPM's endorsement key, or of one of its issuers (TCG EK Credential Profile).
+public struct EndorsementCertificate: Sendable, Equatable {
+    /// The kind of a certificate's key, as far as an endorsement key of `tpm2_createek` can be.
+    public enum KeyKind: Sendable, Equatable {
+        /// RSA.
+        case rsa
+        /// P-256.
+        case p256
+        /// Any other.
+        case other
+    }
+
+    /// X.509 in DER.
+    public let der: [UInt8]
+    /// The kind of its public key.
+    public let keyKind: KeyKind
+
+    /// Reads a certificate at the start of `bytes`. A TPM may pad the area in which it stores one.
+    ///
+    /// - Throws: `CryptoError` if there is none.
+    public init(der bytes: [UInt8]) throws(CryptoError) {
+        let certificate = bytes.withUnsafeBufferPointer { bytes in
+            var position = bytes.baseAddress
+            return d2i_X509(nil, &position, bytes.count)
+        }
+        guard let certificate else { throw .fromOpenSSL("not a certificate") }
+        defer { X509_free(certificate) }
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let count = i2d_X509(certificate, &encoded)
+        guard count > 0, let encoded else { throw .fromOpenSSL("a certificate that cannot be encoded") }
+        defer { CRYPTO_free(encoded, nil, 0) }
+        der = Array(UnsafeBufferPointer(start: encoded, count: Int(count)))
+        guard let pointer = X509_get_pubkey(certificate) else {
+            ERR_clear_error()
+            keyKind = .other
+            return
+        }
+        let key = EVPKey(owning: pointer)
+        keyKind = EVP_PKEY_is_a(key.pointer, "RSA") == 1 ? .rsa : key.isP256 ? .p256 : .other
+    }
+
+    /// Reads a file: one certificate in DER, or any number of them in PEM.
+    ///
+    /// - Throws: `CryptoError` if there is none.
+    public static func reading(_ file: [UInt8]) throws(CryptoError) -> [EndorsementCertificate] {
+        if let certificate = try? EndorsementCertificate(der: file) { return [certificate] }
+        let marker = "-----BEGIN CERTIFICATE-----"
+        let blocks = String(decoding: file, as: UTF8.self).components(splitBefore: marker)
+        guard !blocks.isEmpty else { throw CryptoError("not a certificate") }
+        var certificates: [EndorsementCertificate] = []
+        for block in blocks {
+            certificates.append(try PEMBlock.first(in: Array(block.utf8)).certificate())
+        }
+        return certificates
+    }
+}
+
+extension PEMBlock {
+    fileprivate borrowing func certificate() throws(CryptoError) -> EndorsementCertificate {
+        try EndorsementCertificate(der: copy())
+    }
+}
+
+extension String {
+    /// The parts that begin with a marker; what precedes the first one is left out.
+    fileprivate func components(splitBefore marker: String) -> [String] {
+        ranges(of: marker).map(\.lowerBound).reversed().reduce(into: [] as [Substring]) { parts, start in
+            let end = parts.last?.startIndex ?? endIndex
+            parts.append(self[start..<end])
+        }
+        .reversed().map(String.init)
+    }
+}

@@ -1,0 +1,246 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Keys that are not files: in a TPM, proven or not, and those of a program.
+@Suite(.prompt) struct HashOnlyKeyTests {
+    private static let key = "0x81000001"
+    private static let untouched = ["0x81010001", "0x81010016"]
+
+    /// The handles of the keys that a TPM keeps.
+    private func handles(_ tpm: SoftwareTPM) async throws -> [String] {
+        try await tpm.run("tpm2_getcap", ["handles-persistent"]).output.split(separator: "\n")
+            .map { $0.dropFirst(2).lowercased() }
+    }
+
+    private func stage(_ tpm: SoftwareTPM, _ arguments: [String] = []) async throws -> HashOnlyStage {
+        var stage = try await HashOnlyStage(arguments: arguments)
+        // The tools follow the provider.
+        stage.runner.environment["TPM2OPENSSL_TCTI"] = tpm.connection
+        return stage
+    }
+
+    // MARK: TPM
+
+    @Test func aKeyIsMadeInTheTPMAndProven() async throws {
+        let maker = try TPMMaker()
+        let tpm = try await SoftwareTPM.start(madeBy: maker)
+        let stage = try await stage(tpm, ["--capture-tpm-ca", maker.root, "--capture-strict"])
+        // The server trusts the root, and the TPM does not store the certificate between.
+        let refused = try await stage.json(["register", "--tpm"])
+        #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "enrolment_impossible")
+        #expect(try await handles(tpm) == Self.untouched, "no key is left in the TPM")
+        let command = ["register", "--tpm", "--ek-certificate", maker.issuer]
+        let planned = try await stage.json(command + ["--dry-run"])
+        #expect(planned.result.exitCode == 0 && planned.last["level"] as? String == "tpm2", "\(planned.result.errors)")
+        let registered = try await stage.json(command)
+        #expect(registered.result.exitCode == 0, "\(registered.result.errors)")
+        #expect(registered.last["level"] as? String == "tpm2" && registered.last["key"] as? String == "tpm")
+        #expect(registered.last["upgraded"] as? Bool == false)
+        #expect(try await handles(tpm) == Self.untouched + ["0x81020000"])
+        // A strict server takes nothing below tpm2.
+        let sent = try await stage.send()
+        #expect(sent.result.exitCode == 0 && sent.items.first?["level"] as? String == "tpm2", "\(sent.result.errors)")
+        #expect(try await stage.run(command).exitCode == 10)
+        let again = try await stage.json(command + ["--replace"])
+        #expect(again.result.exitCode == 0 && again.last["level"] as? String == "tpm2", "\(again.result.errors)")
+        #expect(again.last["public_key"] as? String != registered.last["public_key"] as? String)
+        // The tools' files are gone.
+        let keys = stage.runner.home.file("data/mediactl") + "/capture-keys"
+        #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
+    }
+
+    @Test func aTPMKeyOfLevelSoftwareIsUpgraded() async throws {
+        let maker = try TPMMaker()
+        let tpm = try await SoftwareTPM.start(madeBy: maker)
+        try await tpm.makeKey(at: Self.key)
+        let stage = try await stage(tpm, ["--capture-tpm-ca", maker.issuer])
+        let software = try await stage.json(["register", "--key-uri", "handle:" + Self.key, "--key-provider", "tpm2"])
+        #expect(software.last["level"] as? String == "software")
+        #expect(software.result.errors.contains("it was not proven to the server that the key is in a TPM"))
+        #expect(try await stage.send().items.first?["level"] as? String == "software")
+        let upgraded = try await stage.json(["register", "--tpm"])
+        #expect(upgraded.result.exitCode == 0, "\(upgraded.result.errors)")
+        #expect(upgraded.last["upgraded"] as? Bool == true && upgraded.last["level"] as? String == "tpm2")
+        #expect(upgraded.last["device_id"] as? String == software.last["device_id"] as? String)
+        #expect(try await handles(tpm) == [Self.key] + Self.untouched, "no other key is made")
+        let other = try stage.file("other.jpg", "another")
+        let sent = try await stage.json(["send", other, "--no-depth", "--media-type", "photo"])
+        #expect(sent.items.first?["level"] as? String == "tpm2" && sent.items.first?["counter"] as? Int == 4)
+    }
+
+    @Test func aKeyInAFileIsNotUpgraded() async throws {
+        let maker = try TPMMaker()
+        let tpm = try await SoftwareTPM.start(madeBy: maker)
+        let stage = try await stage(tpm, ["--capture-tpm-ca", maker.issuer])
+        #expect(try await stage.run(["register"]).exitCode == 0)
+        let refused = try await stage.run(["register", "--tpm"])
+        #expect(refused.exitCode == 10 && refused.errors.contains("outside the TPM"), "\(refused.errors)")
+        #expect(try await stage.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
+    }
+
+    /// The tools make a key in one TPM, and the provider looks for it in another one.
+    @Test func aNewKeyThatCannotBeRegisteredIsRemoved() async throws {
+        let maker = try TPMMaker()
+        let (tpm, other) = (try await SoftwareTPM.start(madeBy: maker), try await SoftwareTPM.start())
+        var stage = try await stage(other, ["--capture-tpm-ca", maker.issuer])
+        stage.runner.environment["TPM2TOOLS_TCTI"] = tpm.connection
+        let refused = try await stage.json(["register", "--tpm"])
+        #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "key_unusable")
+        #expect(try await handles(tpm) == Self.untouched)
+        #expect(try await stage.sandbox.captureDevices().isEmpty)
+        let keys = stage.runner.home.file("data/mediactl") + "/capture-keys"
+        #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
+    }
+
+    /// The certificate of an endorsement key of P-256, which the TPM does not store.
+    @Test func certificatesMayBeGiven() async throws {
+        let tpm = try await SoftwareTPM.start()
+        try await tpm.makeKey(at: Self.key)
+        let files = try TemporaryDirectory()
+        _ = try await tpm.makeEvidence(ofKeyAt: Self.key, in: files.path)
+        let stage = try await stage(tpm, ["--capture-tpm-ca", files.file("ca/swtpm-localca-rootca-cert.pem")])
+        let bare = try await stage.json(["register", "--tpm"])
+        #expect(bare.result.exitCode == 2 && bare.error["code"] as? String == "tpm_unusable", "\(bare.result.errors)")
+        let given = try await stage.json([
+            "register", "--tpm", "--key-uri", "handle:" + Self.key, "--ek-certificate", files.file("ek.der"),
+            "--ek-certificate", files.file("ca/issuercert.pem"),
+        ])
+        #expect(given.result.exitCode == 0 && given.last["level"] as? String == "tpm2", "\(given.result.errors)")
+        let wrong = try await stage.run(["register", "--tpm", "--ek-certificate", stage.photo])
+        #expect(wrong.exitCode == 2 && wrong.errors.contains("is not a certificate"))
+    }
+
+    /// Software keys can make all of this, so no server may take it for more.
+    @Test func aCertificationWithoutProofIsSoftware() async throws {
+        let tpm = try await SoftwareTPM.start()
+        try await tpm.makeKey(at: Self.key)
+        let stage = try await stage(tpm)
+        let evidence = stage.runner.home.file("evidence")
+        _ = try await tpm.makeEvidence(ofKeyAt: Self.key, in: evidence)
+        for (old, new) in [
+            ("key.tpm2b", "key.pub"), ("ak.tpm2b", "ak.pub"), ("certification", "certify.attest"),
+            ("certification_signature", "certify.sig"), ("ek.der", "ek-0.der"),
+        ] { try FileManager.default.copyItem(atPath: evidence + "/" + old, toPath: evidence + "/" + new) }
+        let options = ["register", "--key-uri", "handle:" + Self.key, "--key-provider", "tpm2"]
+        let planned = try await stage.json(options + ["--tpm2-evidence", evidence, "--dry-run"])
+        #expect(planned.last["level"] as? String == "software")
+        let result = try await stage.json(options + ["--tpm2-evidence", evidence])
+        #expect(result.result.exitCode == 0 && result.last["level"] as? String == "software", "\(result.result.errors)")
+        #expect(try await stage.send().items.first?["level"] as? String == "software")
+        // Evidence of a TPM beside a key in a file was level tpm2.
+        for key in [["--key", stage.photo], []] {
+            let refused = try await stage.run(["register", "--replace", "--tpm2-evidence", evidence] + key)
+            #expect(refused.exitCode == 2 && refused.errors.contains("a key in a file is not in a TPM"))
+        }
+    }
+
+    @Test func aMissingTPMIsNamed() async throws {
+        let tpm = try await SoftwareTPM.start()
+        try await tpm.makeKey(at: Self.key)
+        let stage = try await stage(tpm)
+        #expect(
+            try await stage.run(["register", "--key-uri", "handle:" + Self.key, "--key-provider", "tpm2"]).exitCode == 0
+        )
+        tpm.stop()
+        let register = try await stage.json(["register", "--tpm", "--replace"])
+        #expect(register.result.exitCode == 2 && register.error["code"] as? String == "tpm_unusable")
+        let sent = try await stage.send()
+        let error = try #require(sent.items.first?["error"] as? [String: Any])
+        #expect(error["code"] as? String == "key_unusable")
+        let hint = try #require(error["hint"] as? String)
+        #expect(hint.contains("in the TPM") && !hint.contains("PKCS#8"), "\(hint)")
+        let tools = try await stage.json(["register", "--tpm", "--replace"], extra: ["PATH": "/nowhere"])
+        #expect(tools.error["code"] as? String == "tpm_unusable")
+        #expect((tools.error["message"] as? String)?.contains("tpm2_getcap is not in PATH") == true)
+    }
+
+    // MARK: Programs
+
+    /// A stop ends the program that signs: nothing was sent, so nothing has to be waited for.
+    @Test(arguments: [false, true])
+    func ctrlCEndsTheProgramThatSigns(isRegistering: Bool) async throws {
+        let stage = try await HashOnlyStage()
+        let home = stage.runner.home
+        // Signs for the registration, and then never again.
+        let script = try stage.file(
+            "signer",
+            """
+            #!/bin/sh
+            read digest
+            if [ -e '\(home.file("hang"))' ]; then
+                echo $$ > '\(home.file("new"))'
+                mv '\(home.file("new"))' '\(home.file("pid"))'
+                exec sleep 600
+            fi
+            /usr/bin/printf '%b' "$(printf '%s' "$digest" | sed 's/../\\\\x&/g')" > '\(home.file("digest"))'
+            openssl pkeyutl -sign -inkey '\(home.file("card.pem"))' -in '\(home.file("digest"))' | base64
+
+            """
+        )
+        try #require(chmod(script, 0o700) == 0)
+        let key = ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", home.file("card.pem")]
+        _ = try await ChildProcess.run("openssl", key)
+        // DER, as the help says.
+        let half = ["pkey", "-in", home.file("card.pem"), "-pubout", "-outform", "DER", "-out", home.file("card.der")]
+        _ = try await ChildProcess.run("openssl", half)
+        let register = ["register", "--signer-command", script, "--public-key", home.file("card.der")]
+        if !isRegistering {
+            let registered = try await stage.json(register)
+            #expect(registered.result.exitCode == 0, "\(registered.result.errors)")
+        }
+        _ = try stage.file("hang", "")
+        let command = isRegistering ? register : ["send", stage.photo, "--no-depth"]
+        let child = try stage.runner.start(["hash-only"] + command + ["--json"])
+        var process: pid_t?
+        while process == nil {
+            try #require(child.isRunning, "\(child.result.errors)")
+            let text = try? String(contentsOfFile: home.file("pid"), encoding: .utf8)
+            process = text.flatMap { pid_t($0.dropLast()) }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        child.signal(SIGINT)
+        let result = try await child.finish(deadline: .seconds(30))
+        #expect(result.exitCode == 130, "\(result.errors)")
+        #expect(kill(try #require(process), 0) == -1 && errno == ESRCH)
+        let requests = try await stage.sandbox.requests().map(\.path)
+        #expect(!requests.contains { $0.hasSuffix("/hash-only") })
+        #expect(requests.contains { $0.hasSuffix("/devices/register") } == !isRegistering)
+    }
+
+    // MARK: Counters
+
+    /// A data directory that was restored: the server has seen higher counters.
+    @Test func aRestoredCounterSaysHowToContinue() async throws {
+        let stage = try await HashOnlyStage.registered()
+        let data = stage.runner.home.file("data/mediactl")
+        let backup = stage.runner.home.file("backup")
+        try FileManager.default.copyItem(atPath: data, toPath: backup)
+        #expect(try await stage.send().result.exitCode == 0)
+        // Only the counter is old: seen here, before anything is sent.
+        let counters = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: data + "/capture-counters").first
+        )
+        try FileManager.default.removeItem(atPath: data + "/capture-counters/" + counters)
+        let other = try stage.file("other.jpg", "another")
+        let command = ["send", other, "--no-depth", "--media-type", "photo"]
+        let before = try await stage.sandbox.requests().count
+        let local = try await stage.json(command)
+        try expectOutdated(local)
+        #expect(try await stage.sandbox.requests().count == before)
+        // All of it is old: the server says so.
+        try FileManager.default.removeItem(atPath: data)
+        try FileManager.default.moveItem(atPath: backup, toPath: data)
+        try expectOutdated(try await stage.json(command))
+        #expect(try await stage.run(["register", "--replace"]).exitCode == 0)
+        let retried = try await stage.json(["retry", "--all"])
+        #expect(retried.result.exitCode == 0 && retried.states == ["accepted"], "\(retried.result.output)")
+    }
+
+    private func expectOutdated(_ report: SyncStage.Report) throws {
+        let error = try #require(report.items.first?["error"] as? [String: Any])
+        #expect(report.result.exitCode == 4 && error["code"] as? String == "counter_outdated", "\(error)")
+        #expect((error["message"] as? String)?.contains("restored from a backup, or copied") == true)
+        #expect((error["hint"] as? String)?.contains("mediactl hash-only register --replace") == true)
+    }
+}
