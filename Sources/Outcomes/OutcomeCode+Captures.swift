@@ -2,8 +2,8 @@
 extension OutcomeCode {
     static let captureCodes: [OutcomeCode] = [
         .depthMapInvalid, .depthRequired, .timeZoneUnknown, .videoMembersMissing, .settingsUnusable,
-        .privacyModeOn, .imageLibrariesMissing, .signingFailed, .keyUnusable, .tpmUnusable, .counterExhausted, .counterOutdated,
-        .notRegistered, .alreadyRegistered, .enrolmentImpossible, .clockWrong, .assertionRefused,
+        .privacyModeOn, .imageLibrariesMissing, .signingFailed, .keyUnusable, .tpmUnusable, .counterExhausted,
+        .counterOutdated, .notRegistered, .alreadyRegistered, .enrolmentImpossible, .clockWrong, .assertionRefused,
         .requestSignatureRefused, .deviceUnknown, .deviceUnverified, .captureNotFound, .duplicate, .captureUnknown,
         .localOnly, .notSigned, .recordUnusable, .vaultUnusable, .mediaDamaged, .mediaMissing,
     ]
