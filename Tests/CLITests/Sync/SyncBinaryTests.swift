@@ -236,7 +236,7 @@ import Testing
         try FileManager.default.removeItem(atPath: directory)
         let report = try await stage.json("sync", "download", id, "--output", stage.runner.home.file("out"))
         #expect(report.result.exitCode == 0 && report.states == ["rewritten"])
-        #expect(report.result.errors.contains("the server changes the photos it stores"))
+        #expect(report.result.errors.contains("the server rewrites photos after their upload"))
     }
 
     @Test func damagedPhotosAreIntegrity() async throws {
