@@ -80,7 +80,7 @@ import Testing
         )
         let expected = """
             imports: Sources/MediaFiles/File.swift:1: MediaFiles may not import GigHive, only: CFileSystem MediaCore MediaSystem \
-            Subprocess SystemPackage
+            Outcomes Subprocess SystemPackage
             imports: Sources/GigHive/File.swift:1: GigHive may not import PhotoSync, only: MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport \
             Outcomes Tus
             imports: Package.swift: GigHive may not depend on PhotoSync, only: MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport Outcomes Tus

@@ -129,7 +129,7 @@ import Testing
             #expect(json.error["code"] as? String == "clip_undecodable")
             #expect((json.error["message"] as? String)?.contains("b.jpg") == true)
         }
-        #expect(try await stage.run("remove", "T", "#3").exitCode == 0)
+        #expect(try await stage.run("remove", "T", "#3", "--yes").exitCode == 0)
     }
 
     // The frame rate and the sound of fixtures/media/clip.mp4: ffprobe says 15/1, 3 s, and aac.

@@ -8,6 +8,8 @@ internal import MediaSystem
 public struct RenderLeftovers: Sendable {
     static let prefix = ".mediactl-render-"
     private static let draftSuffix = ".part"
+    /// Of the directory of links: the target may be in the system's temporary directory too.
+    static let linksSuffix = "-links"
 
     /// Has the marks of renderings.
     public let directory: DataDirectory
@@ -116,8 +118,9 @@ public struct RenderLeftovers: Sendable {
         try? opened.forEachName { names.append($0) }
         return names.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { name in
             guard let text = String(validating: name, as: UTF8.self), text.hasPrefix(prefix) else { return nil }
-            let isDraft = text.hasSuffix(draftSuffix)
-            let id = String(text.dropFirst(prefix.count).dropLast(isDraft ? draftSuffix.count : 0))
+            let suffix = [draftSuffix, linksSuffix].first { text.hasSuffix($0) } ?? ""
+            let isDraft = suffix == draftSuffix
+            let id = String(text.dropFirst(prefix.count).dropLast(suffix.count))
             guard UUID(uuidString: id) != nil, isWanted(id), (try? opened.isOfOthers(name)) == false,
                 let kind = try? opened.kind(of: name), kind == (isDraft ? .regular : .directory)
             else { return nil }

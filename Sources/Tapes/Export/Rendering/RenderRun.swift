@@ -287,7 +287,7 @@ struct RenderWorkplace: Sendable {
     ) throws(FileWriteError) {
         let parts = try Private(in: parent, name)
         do throws(FileWriteError) {
-            let links = try Private(in: system, "\(name)-links")
+            let links = try Private(in: system, name + RenderLeftovers.linksSuffix)
             do throws(FileWriteError) {
                 draft = try PartialFile.open("\(name).part", in: parent)
             } catch {
