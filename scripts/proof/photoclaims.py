@@ -360,8 +360,8 @@ class Judge:
             self.see(last)
             return
         match last["schema"]:
-            case "mediactl.sync-pull/1": self.pull_summary(last)
-            case "mediactl.sync/1": self.pull_summary(last["pull"] or {})
+            case "mediactl.sync-pull/1": self.pull_summary(last, self.after.own)
+            case "mediactl.sync/1": self.pull_summary(last["pull"] or {}, self.before.own)
             case "mediactl.sync-status/1": self.status_summary(last)
             case "mediactl.sync-verify/1": self.verify_summary(last)
         self.see(last)
@@ -384,16 +384,17 @@ class Judge:
             if is_full or not self.server.photos[identifier].is_late:
                 self.machine.seen.add(identifier)
 
-    def pull_summary(self, last):
+    def pull_summary(self, last, own):
+        """`own` are the photos that the pull could list: those of `sync DIR` are the ones before its push."""
         if self.is_dry:
             return
         counts, index = last.get("server_counts"), last.get("index")
         if counts:
-            self.claim(counts["total"] == len(self.after.own), "photos on the server", last)
+            self.claim(counts["total"] == len(own), "photos on the server", last)
         if last.get("full"):
             self.claim(last["photos"] == len(self.before.own), "photos listed", (last, len(self.before.own)))
         if index:
-            is_right = index["total"] == len(self.after.own) if last["full"] else index["total"] >= len(self.after.own)
+            is_right = index["total"] == len(own) if last["full"] else index["total"] >= len(own)
             self.claim(is_right, "photos in the index", last)
 
     def status_summary(self, last):
