@@ -64,7 +64,7 @@ extension PEMBlock {
 }
 
 extension String {
-    /// The parts that begin with a marker; what precedes the first one is left out.
+    /// The parts that begin with a marker; text before the first one is ignored.
     fileprivate func components(splitBefore marker: String) -> [String] {
         ranges(of: marker).map(\.lowerBound).reversed().reduce(into: [] as [Substring]) { parts, start in
             let end = parts.last?.startIndex ?? endIndex

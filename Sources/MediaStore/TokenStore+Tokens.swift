@@ -34,7 +34,7 @@ extension TokenStore {
 
     /// Adds entries that did not come from an upload of this journal (an import), all or none, with the details of the
     /// files from their server; a dry run changes nothing. A removed entry is not added again, since it has a tombstone; an
-    /// entry that is newer than the removed one is added. Returns what became of each, in their order.
+    /// entry that is newer than the removed one is added. Returns the outcome of each, in their order.
     public func add(
         _ entries: [TokenEntry],
         isDryRun: Bool = false,

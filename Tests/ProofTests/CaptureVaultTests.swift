@@ -159,7 +159,7 @@ import Testing
         for (sql, check) in changes {
             try await edit(bench, sql)
             let verify = try await bench.run(["verify", photo, "--offline"])
-            #expect(verify.exitCode == 8 && verify.errors.contains("do not agree"), "\(sql): \(verify.errors)")
+            #expect(verify.exitCode == 8 && verify.errors.contains("does not match"), "\(sql): \(verify.errors)")
             let failed = verify.items.filter { $0["status"] as? String == "failed" }.map { $0["name"] as? String }
             #expect(failed.contains(check), "\(sql): \(failed)")
             let bundle = bench.runner.home.file("bundle.json")

@@ -53,7 +53,7 @@ class History:
         self.machines = []
 
     def live(self):
-        """A life, then a quiet end."""
+        """Random steps, then undisturbed commands."""
         for name in ("laptop", "desktop"):
             machine = PhotoMachine(self.work / name, self.server)
             machine.log_in(name)
@@ -353,7 +353,7 @@ class History:
 
 
 def one(arguments):
-    """One history, in a directory of its own; the same seed has the same beginning, but kills come when they come."""
+    """One history, in a directory of its own; the same seed has the same beginning, but the times of kills vary."""
     seed, plant = arguments
     with tempfile.TemporaryDirectory(prefix="mediactl-history-", dir=work_directory()) as work:
         planted = PLANTED[plant]() if plant else None

@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaCrypto
 internal import MediaTransport
 
-/// What a TPM says of a signing key (contract 3.4), sent unchanged and not verified here.
+/// A TPM's statement about a signing key (contract 3.4), sent unchanged and not verified here.
 public struct TPM2Evidence: Sendable, Equatable {
     /// TPMT_PUBLIC of the signing key.
     public var keyPublicArea: [UInt8]
@@ -16,7 +16,7 @@ public struct TPM2Evidence: Sendable, Equatable {
     /// DER, leaf first.
     public var endorsementCertificates: [[UInt8]]
     /// The proof that the attestation key is in a TPM, now. Without it anyone can make the rest in software, and no server
-    /// may answer with the level `tpm2`.
+    /// may return the level `tpm2`.
     public var activation: TPM2Activation?
 
     /// Makes evidence.

@@ -68,7 +68,7 @@ extension CaptureSession {
         guard record.isObserved else { return .skipped("the media was not observed here") }
         do throws(CaptureError) {
             let kept = try await vault.check(.media, of: record.id)
-            return kept == digest ? .passed : .failed("the kept media has another hash")
+            return kept == digest ? .passed : .failed("the kept media has a different hash")
         } catch {
             switch error.code {
             case .cancelled: throw error
@@ -212,7 +212,7 @@ public struct CaptureVerification: Sendable {
                 (.fileHash, file),
                 (.bodyHash, digest.map(bundle.bodyHash) ?? .failed("the bundle contains no hash")),
                 (.signature, bundle.signature()), (.counter, bundle.counter()), (.members, members),
-                (.server, .skipped("a bundle is checked without the server")),
+                (.server, .skipped("a bundle is verified without the server")),
             ]
         )
     }

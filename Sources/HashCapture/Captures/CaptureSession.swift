@@ -251,7 +251,7 @@ extension CaptureSession {
         guard let known, counter.last < known else { return nil }
         var error = CaptureError(
             .counterOutdated,
-            detail: "it is at \(counter.last), and a capture was signed with \(known)"
+            detail: "it is at \(counter.last), but a capture was signed with \(known)"
         )
         error.keyProvider = device.keySource.provider
         return error

@@ -29,7 +29,7 @@ struct DeviceKey: Sendable {
         }
         let signer = try await signer(at: device.keySource, publicKey: registered)
         guard signer.publicKey == registered else {
-            var error = CaptureError(.keyUnusable, detail: "it is another key than the one that was registered")
+            var error = CaptureError(.keyUnusable, detail: "it is not the registered key")
             error.keyProvider = device.keySource.provider
             throw error
         }

@@ -35,7 +35,7 @@ struct ProgramSigner: CaptureSigner {
             throw failed("printed no signature in hexadecimal or base64")
         }
         guard publicKey.isValid(signature, of: message) else {
-            throw failed("printed a signature that does not fit the registered public key")
+            throw failed("printed a signature that does not match the registered public key")
         }
         return signature
     }

@@ -69,7 +69,7 @@ struct TPMSession: Sendable {
         case .rsa: algorithm = "rsa"
         case .p256: algorithm = "ecc"
         case .other: throw Self.unusable("its endorsement key is neither RSA nor P-256")
-        case nil: throw Self.unusable("it stores no certificate of its endorsement key; give it with --ek-certificate")
+        case nil: throw Self.unusable("it stores no certificate of its endorsement key; set it with --ek-certificate")
         }
         try await run("tpm2_createek", ["-Q", "-c", "ek.ctx", "-G", algorithm, "-u", "ek.pub"])
         try await freeSlots()
@@ -157,7 +157,7 @@ struct TPMSession: Sendable {
     }
 
     /// A statement of the attestation key that contains the challenge. It also contains a digest of PCR 0, since a quote needs a
-    /// PCR; nobody looks at it.
+    /// PCR; its value is not used.
     func quote(_ challenge: [UInt8]) async throws(CaptureError) -> (statement: [UInt8], signature: [UInt8]) {
         try await run(
             "tpm2_quote",

@@ -7,7 +7,7 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// A bundle of `hash-only export`, verified without store, key or network. Its file may come from anybody.
+/// A bundle of `hash-only export`, verified without store, key or network. The file is untrusted.
 struct BundleReading: Sendable {
     static let schema = "mediactl.hash-only-bundle/1"
     static let fileName = "bundle.json"
@@ -103,7 +103,7 @@ struct BundleReading: Sendable {
         guard let expected = try? CaptureBundle(record).json.members else { return .failed("the body cannot be read") }
         for name in ["signed_bytes", "authenticator_data", "signature", "public_key", "counter"]
         where members[name] != expected[name] {
-            return .failed("\(name) is not that of the body")
+            return .failed("\(name) does not match the body")
         }
         return .passed
     }
@@ -111,7 +111,7 @@ struct BundleReading: Sendable {
     private static func finding(_ path: [UInt8], _ hash: String) async throws -> CaptureVerification.Finding {
         let file = try SourceFile(path: path)
         let digest = try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size)
-        return digest.hex == hash ? .passed : .failed("\(ErrorCatalogue.quoted(path)) has another hash")
+        return digest.hex == hash ? .passed : .failed("\(ErrorCatalogue.quoted(path)) has a different hash")
     }
 
     /// The media in a directory: one with this hash is enough; others without one are a mismatch.

@@ -157,7 +157,7 @@ struct CaptureItem: Sendable {
         state = State(outcome.record.state)
         isKnown = outcome.isKnown
         timeSource = outcome.timeSource
-        // Nothing was disclosed this time; only that is said.
+        // Nothing was disclosed this time; only that is reported.
         notices = outcome.notices.filter { !isKnown || $0.isAboutEarlierSubmission }.map(\.withoutLocation)
         error = state == .accepted ? nil : Self.diagnosis(of: outcome)
         if let reason = reasonToRetry, let id = record?.id.prefix(8) {
@@ -319,6 +319,15 @@ extension JSONRenderer {
 
 /// Failures go to standard error. Assertions, places and full hashes appear only in JSON (hash-only contract, trap 25).
 extension TextRenderer {
+    /// The kind of a key by the level that the server assigned to it.
+    static func key(level: String) -> String {
+        switch level {
+        case "software": "software key"
+        case "tpm2": "TPM key"
+        default: "key of level \(TerminalText.escaped(level))"
+        }
+    }
+
     static func capture(_ item: CaptureItem, style: Style) -> [String] {
         guard let record = item.record else {
             return item.state == .cancelled ? ["\(item.resultName): not done"] : []
@@ -328,7 +337,7 @@ extension TextRenderer {
         case .accepted where item.isKnown:
             return ["\(item.resultName): accepted before, as \(id)"] + address(of: record)
         case .accepted:
-            let level = record.keyLevel.map { ", level \(TerminalText.escaped($0))" } ?? ""
+            let level = record.keyLevel.map { ", " + Self.key(level: $0) } ?? ""
             return ["\(style.green("accepted")) \(item.resultName) as \(id) (hash \(brief(record.mediaHash))\(level))"]
                 + address(of: record)
         case .pending, .queued, .submitted, .unknownOutcome:

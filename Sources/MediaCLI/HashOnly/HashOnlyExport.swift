@@ -49,7 +49,7 @@ struct HashOnlyExport: ContextCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Write what is needed to verify the capture to this new file, or to bundle.json in a directory (DIR/).",
+            "Write a bundle for verifying the capture to this new file, or to bundle.json in a directory (DIR/).",
             valueName: "path"
         ),
         completion: .file()

@@ -304,7 +304,7 @@ struct RegistrationRun: Sendable {
         let isUpgrade = earlier?.deviceID == device.deviceID && earlier?.level != device.level
         console.text([
             "\(isUpgrade ? "upgraded" : "registered") this machine at \(ErrorCatalogue.clean(server.description)) as "
-                + "\(ErrorCatalogue.clean(device.deviceID)) (level \(ErrorCatalogue.clean(device.level)))"
+                + "\(ErrorCatalogue.clean(device.deviceID)) (\(TextRenderer.key(level: device.level)))"
         ])
         explain(device)
         console.summary(summary(device, server.description, expected: device.level, isUpgrade: isUpgrade))
@@ -316,14 +316,14 @@ struct RegistrationRun: Sendable {
         case (.software, _) where plan.endorsementCertificates != nil:
             console.warning("the server did not accept the proof of the TPM: the level is software")
         case (.software, .provider(_, "tpm2")):
-            console.note("it was not proven to the server that the key is in a TPM; prove it with: register --tpm")
+            console.note("the key is not proven to be in a TPM; prove it with: mediactl hash-only register --tpm")
         case (.software, .provider), (.software, .command):
-            console.note("the server treats this key like one that can be copied")
+            console.note("the server treats this key as one that can be copied")
         case (.software, .file):
             console.note("nothing proves where this key lies: whoever copies it can sign as this machine")
-        case (.tpm2, _): console.note("it was proven to the server that the key cannot leave this machine's TPM")
+        case (.tpm2, _): console.note("the server has verified that the key cannot leave this machine's TPM")
         case (.enrolledElsewhere, _):
-            console.note("the server knows the level of this device; nothing was asked or sent")
+            console.note("the level of this device is set on the server; nothing was queried or sent")
         case (nil, _): break
         }
         if case .file(let name) = device.keySource, !name.contains("/") {

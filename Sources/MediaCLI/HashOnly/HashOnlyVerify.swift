@@ -64,7 +64,7 @@ struct HashOnlyVerify: ContextCommand {
         do {
             try await context.adopt()
         } catch {
-            // What it would complete is not needed for the checks.
+            // The checks do not depend on the adoption.
             console.warning(ErrorCatalogue.diagnosis(of: error).message)
         }
         let (verification, failure) = try await console.context.interruption.cancelling {
@@ -100,7 +100,7 @@ struct HashOnlyVerify: ContextCommand {
         return (try await querying.verify(match, isOffline: offline), nil)
     }
 
-    /// `failure` is what kept the server from being queried; `bundle` is what was verified in place of the store.
+    /// `failure` is why the server was not queried; `bundle` was verified instead of the store.
     private func report(
         _ verification: CaptureVerification,
         _ path: [UInt8],
@@ -120,7 +120,7 @@ struct HashOnlyVerify: ContextCommand {
             console.error(
                 Diagnosis(
                     .checksumMismatch,
-                    "\(ErrorCatalogue.quoted(path)) and capture \(brief(record.id)) do not agree"
+                    "\(ErrorCatalogue.quoted(path)) does not match capture \(brief(record.id))"
                 )
             )
         } else if let failure {
@@ -128,10 +128,10 @@ struct HashOnlyVerify: ContextCommand {
             console.error(failure)
         } else if let bundle {
             console.note("signed with the key whose SHA-256 is \(bundle.keyHash)")
-            console.note("that this is the key of the device, and when it signed, only the server can confirm")
+            console.note("only the server can confirm that this is the key of the device, and when it signed")
         } else {
-            let level = record.keyLevel.map { " by a key of the level \(ErrorCatalogue.clean($0))" } ?? ""
-            console.note("\(ErrorCatalogue.quoted(path)) is what capture \(brief(record.id)) was made of\(level)")
+            let level = record.keyLevel.map { ", signed with a " + TextRenderer.key(level: $0) } ?? ""
+            console.note("\(ErrorCatalogue.quoted(path)) matches capture \(brief(record.id))\(level)")
         }
         let code = console.exitCode(result)
         func count(_ result: String) -> JSONValue {

@@ -3,10 +3,10 @@ internal import MediaFiles
 internal import PhotoSync
 internal import Synchronization
 
-/// Counts the pictures and videos of directories that no push uploads, by type, so that nobody takes them for backed up. Texts,
+/// Counts the pictures and videos of directories that no push uploads, by type, to warn that they are not backed up. Texts,
 /// files of the system and files of unknown types are not counted.
 final class LeftBehind: Sendable {
-    /// What a person has in a file.
+    /// The kind of content of a file.
     enum Kind: String {
         case picture
         case raw

@@ -12,7 +12,7 @@ struct SyncDirectory: ContextCommand {
     static let schema = "mediactl.sync/1"
     static let configuration = CommandConfiguration(
         commandName: "two-way",
-        abstract: "Upload and download what a directory and the server lack.",
+        abstract: "Upload and download missing photos of a directory.",
         discussion: """
             Without a directory, only the index is updated, as with mediactl sync pull. With one, the photos that the \
             server lacks are uploaded, and those that this machine lacks are downloaded to DIR/YEAR/MONTH. Nothing is \

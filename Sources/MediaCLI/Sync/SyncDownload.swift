@@ -238,7 +238,7 @@ extension DownloadItem {
     var exitCode: ExitCode {
         switch state {
         case .verified, .rewritten, .thumbnail, .present, .planned: .success
-        // Not a failure of a thumbnail that nobody specified by its ID.
+        // A missing thumbnail is a failure only if it was specified by ID.
         case .unavailable: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .success
         case .failed, .unverified, .undeliverable:
             error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure

@@ -116,7 +116,7 @@ struct TapeDeletionRun: Sendable {
                 "This deletes \(tapes.count == 1 ? "the tape" : "the tapes"), \(goes ? "with the album" : "and no album"):"
             ]
             + tapes.prefix(20).map { "  \(TextRenderer.brief($0.id))  \(ErrorCatalogue.quoted($0.title))" }
-            + (tapes.count > 20 ? ["  and \(tapes.count - 20) more"] : []) + ["Every original stays where it is."]
+            + (tapes.count > 20 ? ["  and \(tapes.count - 20) more"] : []) + ["Originals are not deleted."]
         return try await confirmation.ask(lines, tapes.count == 1 ? "Delete it?" : "Delete them?", on: console)
     }
 

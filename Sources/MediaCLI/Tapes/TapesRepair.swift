@@ -9,7 +9,7 @@ struct TapesRepair: ContextCommand {
     static let schema = "mediactl.tapes-repair/1"
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Repair what tapes verify reports.",
+        abstract: "Repair the problems that tapes verify reports.",
         discussion: """
             Restores deleted and renamed links, their numbers and playlists, retries clips that the library refused and \
             recreates missing albums; without a tape also removes files left by interrupted commands. Originals and other \

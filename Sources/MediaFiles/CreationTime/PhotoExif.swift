@@ -224,7 +224,7 @@ enum ExifBlock {
     }
 }
 
-/// What the Exif data of a photo say (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP, HEIF, TIFF and the raw
+/// Facts in the Exif data of a photo (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP, HEIF, TIFF and the raw
 /// formats based on TIFF.
 ///
 /// The kind of file is told by its first bytes, not by its name. Reads a few kilobytes, never the whole file: the first
@@ -343,7 +343,7 @@ package struct PhotoExif {
         return time.secondsSince1970
     }
 
-    /// `+09:00` or `Z`, and anything after it; nil for blanks and for what is no offset of any zone.
+    /// `+09:00` or `Z`, and anything after it; nil for blanks and for an offset that no zone has.
     private static func offsetSeconds(_ text: [UInt8]) -> Int64? {
         UTCOffset.seconds(text.first == UInt8(ascii: "Z") ? text.prefix(1) : text.prefix(6))
     }

@@ -275,8 +275,8 @@ extension SyncIndex {
     }
 }
 
-/// Held by the process that lists a server's photos into the index: a second listing would number the first one anew, and
-/// so end it. The lock ends with the process, however it ends.
+/// Held by the process that lists a server's photos into the index: a second listing would renumber the first one and
+/// end it. The lock is released whenever the process exits.
 public final class PullLock: Sendable {
     private let file: LockedFile?
 
@@ -284,7 +284,7 @@ public final class PullLock: Sendable {
         self.file = file
     }
 
-    /// Lets another process list. Also done when the last reference goes; a caller that must not lose the lock earlier
+    /// Releases the lock, like the release of the last reference; a caller that must not lose the lock earlier
     /// keeps the object by calling this at the end.
     public func release() { file?.unlock() }
 }

@@ -2,7 +2,7 @@ internal import MediaStore
 internal import MediaTransport
 
 /// Which photos of the index are still on the server. An incremental listing does not show deletions (photosync contract section
-/// 5), and `/check` knows the bytes of all users: a deleted photo whose bytes another user has would be called present.
+/// 5), and `/check` covers all users: a deleted photo whose bytes another user has would be reported as present.
 extension PushRun {
     /// Updates the index. Lists everything if it then has another number of photos than the server.
     func pullFirst() async throws(PhotoSyncError) {
@@ -11,7 +11,7 @@ extension PushRun {
         try await pull(isFull: true)
     }
 
-    /// Those of these photos that are still on the server. Only a dry run needs to ask, since it does not update the index.
+    /// Those of these photos that are still on the server. Only a dry run needs this, since it does not update the index.
     func stillListed(
         _ photos: [(PhotoToSend, PhotoRecord)]
     ) async throws -> [(PhotoToSend, PhotoRecord)] {

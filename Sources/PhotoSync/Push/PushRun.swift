@@ -16,7 +16,7 @@ final class PushRun {
     let own: OwnPhotos
     private let hashes: HashCache
 
-    /// What other files with the same bytes need of a result. There is one for each file of a push, so it must be small.
+    /// The result for other files with the same bytes. There is one for each file of a push, so it must be small.
     struct End {
         var state: PushItem.State
         var photoID: String?

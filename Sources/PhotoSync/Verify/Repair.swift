@@ -61,7 +61,7 @@ public struct Repair: Sendable {
 
     // MARK: Planning
 
-    /// Lists the server's photos anew, checks the file of each, and looks for originals of those that are missing, empty, or of a
+    /// Lists all photos again, checks the file of each, and looks for originals of those that are missing, empty, or of a
     /// wrong length; with `ServerCheck.contents` also of those that are damaged. Changes nothing.
     ///
     /// - Parameters:
@@ -84,7 +84,7 @@ public struct Repair: Sendable {
         try await queue.run { [account] in
             let total = try live.index.counts(of: server, device: nil).total
             try files.check(live.index) { count, differences in
-                // What cannot be verified need not be damaged, and would be as unverifiable after another upload.
+                // An unverifiable file may be intact, and would still be unverifiable after another upload.
                 progress?(found.add(count, differences.filter { $0.kind != .serverUnverified }, of: total))
             }
             let photos = try live.photos(found.differences.map(\.photoID))

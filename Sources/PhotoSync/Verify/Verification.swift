@@ -109,7 +109,7 @@ public struct Verification: Sendable {
             for copy in orphaned where !accepted.contains(copy.photoID) {
                 tally.note([SyncDifference(kind: .copyOrphaned, photoID: copy.photoID, path: copy.path)])
             }
-            // A photo that was deleted on the server has no bytes left to miss.
+            // A replaced copy is not reported once its photo is deleted on the server.
             look(at: held + block.filter { $0.state == .replaced && found[$0.photoID] != nil }, stop, tally)
             if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
             tally.addCopies(held.count)
@@ -245,7 +245,7 @@ struct CopyCheck: Sendable {
         do {
             file = try SourceFile(path: copy.path)
         } catch {
-            // The file of a replaced copy is missed as a copy of the photo that replaced it.
+            // A missing file is reported as a copy of the photo that replaced it.
             return copy.state == .replaced ? nil : difference(of: copy, because: error)
         }
         do {

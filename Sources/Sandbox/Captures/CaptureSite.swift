@@ -176,7 +176,7 @@ struct CaptureSettings: Sendable {
     /// The reference server's `REQUIRE_VERIFIED_DEVICES`; on `mediactl-1` it admits level `tpm2` only.
     var isStrict = false
     var devices: [EnrolledDevice] = []
-    /// Whose TPMs are believed; nobody's TPM gets the level `tpm2` otherwise.
+    /// Authorities whose TPMs are trusted; without any, no device gets the level `tpm2`.
     var tpmAuthorities = TPMAuthorities()
     /// Seconds by which its clock is ahead of the machine's.
     var clockOffset = 0.0

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Synchronization
 
-/// Whether PhotoSync's database is down: every route then answers 500, with plain text unless a test sets JSON, until it is up
+/// Whether PhotoSync's database is down: every route then returns 500, with plain text unless a test sets JSON, until it is up
 /// again (photosync contract, new facts 5, and 1.1 for the check of keys).
 final class PhotoOutage: Sendable {
     private let current = Mutex<Reply?>(nil)
@@ -9,7 +9,7 @@ final class PhotoOutage: Sendable {
     /// What a request is answered with instead of work; nil while the database is up.
     var reply: Reply? { current.withLock { $0 } }
 
-    /// The plain text, or the `error` of the JSON, of all answers.
+    /// The plain text, or the `error` of the JSON, of all responses.
     func begin(_ text: String?, json: String?) {
         let reply =
             json.map { Reply.photoSyncError(.internalServerError, $0) }

@@ -42,7 +42,7 @@ struct DataFolder: Sendable {
         return destination
     }
 
-    /// Where the thumbnail of a photo lives.
+    /// Path of the thumbnail of a photo.
     func thumbnailPath(_ photo: String) -> String { "\(path)/thumbnails/\(photo).jpg" }
 
     /// Where a thumbnail is to be put: its folder is made.

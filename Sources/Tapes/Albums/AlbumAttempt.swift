@@ -28,7 +28,7 @@ struct AlbumAttempt {
     /// Results of clips, not yet stored.
     var settlements: [String: ClipSettlement] = [:]
     var addedClips = 0
-    /// Whether clips were offered to the library, whatever it answered.
+    /// Whether clips were offered to the library, regardless of its response.
     var hasFilled = false
     var hiddenClips = 0
     /// The library's message for the first clip that it did not accept.

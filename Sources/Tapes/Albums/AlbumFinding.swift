@@ -1,6 +1,6 @@
 public import MediaStore
 
-/// A difference between a tape and what its album shows, or something that a killed process left behind.
+/// A difference between a tape and what its album shows, or a leftover of a killed process.
 public struct AlbumFinding: Sendable, Equatable {
     /// The kind of difference.
     public enum Kind: String, Sendable, CaseIterable {
@@ -8,7 +8,7 @@ public struct AlbumFinding: Sendable, Equatable {
         case albumMissing = "album_missing"
         /// The album exists, but its list of contents cannot be read.
         case albumUnreadable = "album_unreadable"
-        /// Looking at the album is not allowed.
+        /// Reading the album is not permitted.
         case albumUnknown = "album_unknown"
         /// The library refused the clip.
         case clipFailed = "clip_failed"

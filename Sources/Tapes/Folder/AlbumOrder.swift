@@ -15,7 +15,7 @@ struct AlbumLinkPlace {
 }
 
 // The order of the tape in the names of the links (tapes contract section 5). The manifest has the old and the new names
-// before the first link is renamed, so that a process that died in between is followed by one that finishes it. Only
+// before the first link is renamed, so that after a kill the next process finishes the renaming. Only
 // links of the manifest that still have their target are renamed, and no name is taken from a foreign file.
 extension AlbumFolder {
     /// Numbers the links by the positions of their clips, and writes the playlist. Links without a clip come after the
@@ -132,7 +132,7 @@ extension AlbumFolder {
     }
 
     /// Gives the links the new names in the manifest, also those of a process that died meanwhile. Nothing happens
-    /// without such names. An album that a newer version keeps is left alone.
+    /// without such names. An album written by a newer version is not changed.
     ///
     /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`; the next call continues.
     mutating func finishRenaming() throws(AlbumError) {
@@ -165,7 +165,7 @@ extension AlbumFolder {
         try writeManifest()
     }
 
-    /// Where a file system renames by a second name, a link may have kept the first one.
+    /// If the file system renames by adding a second name, the link may still have the first one.
     private func removeOldName(of link: AlbumLinkPlace) throws(FileWriteError) {
         guard let name = link.name, name != link.entry.link, let now = try directory.status(of: name),
             let old = try directory.status(of: link.entry.link), (now.device, now.inode) == (old.device, old.inode)

@@ -129,7 +129,7 @@ final class ImmichSender: Sendable {
         if let error = state.withLock({ $0.stoppedBy }) { return .failed(error) }
         let name = String(decoding: path.nameOfPath, as: UTF8.self)
         let type = "." + MediaType.pathExtension(of: name).lowercased()
-        if let types, !types.contains(type) { return .rejected("the server does not take \(type)") }
+        if let types, !types.contains(type) { return .rejected("the server does not accept \(type)") }
         let original: ClipOriginal
         let content: FileContent
         do throws(ClipOriginal.Failure) {

@@ -131,7 +131,7 @@ import Testing
         for text in [result.output, result.errors] {
             #expect(!text.contains(assertion) && !text.contains(hash) && !text.contains("52.5"))
         }
-        #expect(result.output.hasPrefix("accepted ") && result.output.contains("level software"))
+        #expect(result.output.hasPrefix("accepted ") && result.output.contains("software key"))
     }
 
     // MARK: Privacy

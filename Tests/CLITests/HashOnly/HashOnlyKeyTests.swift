@@ -169,8 +169,7 @@ import Testing
             #!/bin/sh
             read digest
             if [ -e '\(home.file("hang"))' ]; then
-                echo $$ > '\(home.file("new"))'
-                mv '\(home.file("new"))' '\(home.file("pid"))'
+                echo $$ > '\(home.file("pid"))'
                 exec sleep 600
             fi
             /usr/bin/printf '%b' "$(printf '%s' "$digest" | sed 's/../\\\\x&/g')" > '\(home.file("digest"))'
@@ -190,19 +189,19 @@ import Testing
             #expect(registered.result.exitCode == 0, "\(registered.result.errors)")
         }
         _ = try stage.file("hang", "")
+        try #require(mkfifo(home.file("pid"), 0o600) == 0)
+        // Open for both directions, so that neither side waits for the other one.
+        let pipe = try FileHandle(forUpdating: URL(filePath: home.file("pid")))
         let command = isRegistering ? register : ["send", stage.photo, "--no-depth"]
         let child = try stage.runner.start(["hash-only"] + command + ["--json"])
-        var process: pid_t?
-        while process == nil {
-            try #require(child.isRunning, "\(child.result.errors)")
-            let text = try? String(contentsOfFile: home.file("pid"), encoding: .utf8)
-            process = text.flatMap { pid_t($0.dropLast()) }
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        // The program writes its ID when it hangs.
+        var event = pollfd(fd: pipe.fileDescriptor, events: Int16(POLLIN), revents: 0)
+        try #require(poll(&event, 1, 30_000) == 1, "\(child.result.errors)")
+        let process = try #require(pid_t(String(decoding: pipe.availableData, as: UTF8.self).dropLast()))
         child.signal(SIGINT)
         let result = try await child.finish(deadline: .seconds(30))
         #expect(result.exitCode == 130, "\(result.errors)")
-        #expect(kill(try #require(process), 0) == -1 && errno == ESRCH)
+        #expect(kill(process, 0) == -1 && errno == ESRCH)
         let requests = try await stage.sandbox.requests().map(\.path)
         #expect(!requests.contains { $0.hasSuffix("/hash-only") })
         #expect(requests.contains { $0.hasSuffix("/devices/register") } == !isRegistering)

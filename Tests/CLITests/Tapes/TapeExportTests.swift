@@ -99,7 +99,7 @@ import Testing
     }
 
     // What cannot be decoded is named, with the command that helps; nothing is rendered.
-    @Test(.enabled(if: hasFFmpeg, "ffmpeg and ffprobe are not installed"))
+    @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
     func undecodableClipsAreNamed() async throws {
         let stage = try await TapeStage.withTape("T")
         let photo = stage.runner.home.file("IMG 1.HEIC")
@@ -133,7 +133,7 @@ import Testing
     }
 
     // The frame rate and the sound of fixtures/media/clip.mp4: ffprobe says 15/1, 3 s, and aac.
-    @Test(.enabled(if: hasFFmpeg, "ffmpeg and ffprobe are not installed"))
+    @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
     func timelinesHaveFramesAndSound() async throws {
         let (stage, _) = try await twoTapes()
         let plain = try await stage.run("export", "T", "--format", "otio", "--no-album", extra: ["PATH": "/nowhere"])
@@ -146,7 +146,7 @@ import Testing
     }
 
     // R16, issue 20: a film is in the album of its clips only where that was asked for.
-    @Test(.enabled(if: hasFFmpeg, "ffmpeg and ffprobe are not installed"))
+    @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
     func aFilmIsAddedToTheAlbumOnRequest() async throws {
         let (stage, _) = try await twoTapes()
         let film = stage.runner.home.file("t.mp4")

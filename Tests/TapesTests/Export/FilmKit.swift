@@ -10,7 +10,7 @@ import Testing
 struct FilmKit {
     static let searchPath = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
     static let isInstalled = (try? FFmpeg(searchPath: searchPath).requirePrograms()) != nil
-    static let requirement: Comment = "ffmpeg and ffprobe are not installed"
+    static let requirement: Comment = "needs ffmpeg and ffprobe: scripts/setup.sh test"
 
     let home: TemporaryDirectory
 

@@ -76,7 +76,7 @@ extension ErrorCatalogue {
                 isTPM
                 ? "the key is in the TPM: tpm2_getcap handles-persistent lists its keys, /dev/tpmrm0 requires the group tss, "
                     + "TPM2OPENSSL_TCTI selects another TPM; after a reset of the TPM the key is lost, and "
-                    + "mediactl hash-only register --tpm --replace makes another one"
+                    + "mediactl hash-only register --tpm --replace creates a new one"
                 : "the key is reached by the OpenSSL provider \(quoted(provider)); check its device, and its PIN"
         case _ where isTPM:
             let (file, tpm) = ("hash-only register --replace", "hash-only register --tpm --replace")
@@ -124,7 +124,7 @@ extension ErrorCatalogue {
         case .captureUnknown where error.path != nil:
             Words(
                 "no stored capture of \(error.file)\(error.said)",
-                hint: "a modified file has another hash; list the stored captures with: mediactl hash-only list"
+                hint: "a modified file has a different hash; list the stored captures with: mediactl hash-only list"
             )
         case .captureUnknown:
             Words(

@@ -40,7 +40,7 @@ struct RegistrationEndpoint {
         ]
     }
 
-    /// Proof of possession, and for `tpm2` what the TPM says of the key. What is missing there lowers the level; what is wrong
+    /// Proof of possession, and for `tpm2` the evidence of the TPM. Missing evidence lowers the level; invalid evidence
     /// is refused.
     private func linuxDevice(_ attestation: TypedFields, _ model: String) throws -> CaptureDevice {
         let format = try attestation.string("format")

@@ -2,8 +2,8 @@ import COpenSSL
 
 /// What a TPM's attestation key certifies about a signing key (contract 3.4 no. 1), and the proof that it is one of a TPM.
 ///
-/// The certification alone says that a restricted key, which signs nothing but what its TPM made, vouches for the key. Whoever
-/// writes the structures with keys of his own passes that. `proves` is the rest: the attestation key is in the TPM of a trusted
+/// A certification alone shows only that a restricted key, which signs only data made by its TPM, certifies the key.
+/// Software keys can produce the same structures. `proves` checks the rest: the attestation key is in the TPM of a trusted
 /// endorsement certificate (credential activation, TPM 2.0 part 1 section 24), and it has signed this challenge.
 struct TPM2Evidence {
     /// TPMT_PUBLIC.

@@ -7,7 +7,7 @@ struct TPMAuthorities: Sendable, ExpressibleByArgument {
     /// DER.
     private var certificates: [[UInt8]] = []
 
-    /// Trusts nobody.
+    /// Trusts no authority.
     init() {}
 
     /// Reads certificates in PEM.

@@ -141,9 +141,9 @@ struct RenderClipReader: Sendable {
             // From the file as it is now, which may have changed since it was added.
             var length = probe.milliseconds ?? clip.durationMilliseconds
             if length == nil { length = try await measure(input) }
-            guard let length else { throw TapesError(.renderFailed, detail: "its length cannot be told") }
+            guard let length else { throw TapesError(.renderFailed, detail: "its length is unknown") }
             guard length - trim.start - trim.end > 0 else {
-                throw TapesError(.trimTooLong, detail: "nothing is left of its \(length) ms")
+                throw TapesError(.trimTooLong, detail: "the trims exceed its length of \(length) ms")
             }
             var video = RenderClip(clip, of: tape, source, input: input)
             video.isStill = false
