@@ -91,12 +91,16 @@ struct TPMSession: Sendable {
     func activate(_ credential: TPM2Credential) async throws(CaptureError) -> [UInt8] {
         try write(credential.toolFile, to: "credential")
         try await run("tpm2_startauthsession", ["-Q", "--policy-session", "-S", "session.ctx"])
-        try await run("tpm2_policysecret", ["-Q", "-S", "session.ctx", "-c", "e"])
-        try await run(
-            "tpm2_activatecredential",
-            ["-Q", "-c", "ak.ctx", "-C", "ek.ctx", "-i", "credential", "-o", "secret", "-P", "session:session.ctx"]
-        )
-        try await run("tpm2_flushcontext", ["-Q", "session.ctx"])
+        let result = await Result { () async throws(CaptureError) in
+            try await run("tpm2_policysecret", ["-Q", "-S", "session.ctx", "-c", "e"])
+            try await run(
+                "tpm2_activatecredential",
+                ["-Q", "-c", "ak.ctx", "-C", "ek.ctx", "-i", "credential", "-o", "secret", "-P", "session:session.ctx"]
+            )
+        }
+        // A TPM has few sessions; they outlive the tools.
+        await cleanUp("tpm2_flushcontext", ["-Q", "session.ctx"])
+        try result.get()
         try await freeSlots()
         return try bytes("secret")
     }
@@ -121,18 +125,23 @@ struct TPMSession: Sendable {
             throw Self.unusable("it has no free handle")
         }
         let handle = "0x" + String(free, radix: 16)
-        try await run("tpm2_evictcontrol", ["-Q", "-C", "o", "-c", "new.ctx", handle])
-        try await freeSlots()
+        do throws(CaptureError) {
+            try await run("tpm2_evictcontrol", ["-Q", "-C", "o", "-c", "new.ctx", handle])
+            try await freeSlots()
+        } catch {
+            // A stop may come after the key was stored.
+            await removeKey(handle)
+            throw error
+        }
         return handle
     }
 
-    /// Removes a key that `makeKey` has made. A failure leaves it in the TPM.
+    /// Removes the key that `makeKey` has made. A failure leaves it in the TPM; a key that another program has stored at the
+    /// handle stays.
     func removeKey(_ handle: String) async {
-        // Also after a stop, and in a task that was cancelled.
-        let removal = Task { [directory] in
-            try await Self.run(["tpm2_evictcontrol", "-Q", "-C", "o", "-c", handle], in: directory)
-        }
-        _ = try? await removal.value
+        await cleanUp("tpm2_readpublic", ["-Q", "-c", handle, "-o", "stored.pub"])
+        guard let made = try? bytes("new.pub"), made == (try? bytes("stored.pub")) else { return }
+        await cleanUp("tpm2_evictcontrol", ["-Q", "-C", "o", "-c", handle])
     }
 
     /// The public half of a key, and its TPMT_PUBLIC.
@@ -183,6 +192,12 @@ struct TPMSession: Sendable {
 
     /// Of `0x…`; -1 for anything else.
     private static func number(_ text: String) -> Int { Int(text.dropFirst(2), radix: 16) ?? -1 }
+
+    /// Runs a tool after a stop too, and in a task that was canceled. Failures are ignored.
+    private func cleanUp(_ tool: String, _ arguments: [String]) async {
+        let work = Task { [directory] in try await Self.run([tool] + arguments, in: directory) }
+        _ = try? await work.value
+    }
 
     @discardableResult
     private func run(_ tool: String, _ arguments: [String]) async throws(CaptureError) -> [UInt8] {

@@ -64,7 +64,7 @@ struct BundleReading: Sendable {
         )
     }
 
-    /// The record of which a bundle was made, as far as the bundle contains it.
+    /// The record of which a bundle was made, without the members that only the server can confirm.
     private static func record(_ members: JSONObject) -> CaptureRecord? {
         guard let id = members["capture_id"]?.text, let server = members["server"]?.text,
             let profile = members["profile"]?.text, let hash = members["media_hash"]?.text,
@@ -85,9 +85,7 @@ struct BundleReading: Sendable {
         record.publicKey = key.sec1
         record.rpID = members["rp_id"]?.text
         record.deviceID = members["device_id"]?.text
-        record.keyLevel = members["level"]?.text
         record.counter = members["counter"]?.wholeNumber.flatMap(UInt32.init(exactly:))
-        record.serverCaptureID = members["server_capture_id"]?.text
         return record
     }
 
@@ -119,18 +117,36 @@ struct BundleReading: Sendable {
         in directory: [UInt8],
         _ hash: String
     ) async throws -> (media: [UInt8]?, finding: CaptureVerification.Finding) {
-        var mismatch: (media: [UInt8]?, finding: CaptureVerification.Finding)?
-        let names = try FileManager.default.contentsOfDirectory(atPath: String(decoding: directory, as: UTF8.self))
-        for name in names.sorted() {
-            let path = directory + [UInt8(ascii: "/")] + Array(name.utf8)
+        var other: (media: [UInt8]?, finding: CaptureVerification.Finding)?
+        for name in try await names(in: directory) {
+            let path = directory + [UInt8(ascii: "/")] + name
             guard let file = try? SourceFile(path: path), let prefix = try? file.prefix(4096),
-                MediaType.declared(fileName: name, prefix: prefix) != nil
+                MediaType.declared(fileName: String(decoding: name, as: UTF8.self), prefix: prefix) != nil
                     || CaptureMediaType.sniffed(prefix) != nil
             else { continue }
-            let finding = try await finding(path, hash)
+            let finding: CaptureVerification.Finding
+            do {
+                finding = try await Self.finding(path, hash)
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                finding = .skipped(ErrorCatalogue.diagnosis(of: error).message)
+            }
             if finding == .passed { return (path, finding) }
-            mismatch = mismatch ?? (path, finding)
+            other = other ?? (path, finding)
         }
-        return mismatch ?? (nil, .skipped("there is no media file in the directory"))
+        return other ?? (nil, .skipped("no media file in the directory"))
+    }
+
+    private static func names(in directory: [UInt8]) async throws -> [[UInt8]] {
+        do throws(FileWriteError) {
+            return try await BlockingWork.run { () throws(FileWriteError) in
+                var names: [[UInt8]] = []
+                try TargetDirectory.open(directory, creating: false)?.forEachName { names.append($0) }
+                return names.sorted { $0.lexicographicallyPrecedes($1) }
+            }
+        } catch {
+            throw Diagnosis.usage("cannot read the directory \(ErrorCatalogue.quoted(directory)): \(error.detail)")
+        }
     }
 }

@@ -79,6 +79,12 @@ import Testing
         let key = try #require(script.output.split(separator: "\n").last).split(separator: " ").last
         #expect(result.last["key_sha256"] as? String == key.map { String($0) })
 
+        // What only the server can confirm is not repeated from the file.
+        try evidence.set("level", "tpm2")
+        let forged = try await evidence.verify(["--bundle", evidence.directory])
+        #expect(forged.result.exitCode == 0 && forged.last["level"] is NSNull, "\(forged.last)")
+        #expect(forged.last["server_capture_id"] is NSNull)
+
         // The file alone, and with a photo that is elsewhere.
         let bare = try await evidence.verify(["--bundle", evidence.bundle])
         #expect(bare.result.exitCode == 0 && bare.items.first?["status"] as? String == "skipped")

@@ -93,6 +93,26 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
     }
 
+    /// The tool after the one that has stored the key fails, as it does after a stop.
+    @Test func aStoredKeyIsRemovedWhenTheNextStepFails() async throws {
+        let maker = try TPMMaker()
+        let tpm = try await SoftwareTPM.start(madeBy: maker)
+        let stage = try await stage(tpm, ["--capture-tpm-ca", maker.issuer])
+        let tools = try TemporaryDirectory()
+        let (evict, flush) = (tools.file("tpm2_evictcontrol"), tools.file("tpm2_flushcontext"))
+        try Data(
+            "#!/bin/sh\n/usr/bin/tpm2_evictcontrol \"$@\" && touch '\(tools.file("stored"))'\n".utf8
+        ).write(to: URL(filePath: evict))
+        try Data(
+            "#!/bin/sh\n[ ! -e '\(tools.file("stored"))' ] && exec /usr/bin/tpm2_flushcontext \"$@\"\n".utf8
+        ).write(to: URL(filePath: flush))
+        for tool in [evict, flush] { try #require(chmod(tool, 0o700) == 0) }
+        let refused = try await stage.json(["register", "--tpm"], extra: ["PATH": tools.path + ":/usr/bin:/bin"])
+        #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "tpm_unusable")
+        #expect(FileManager.default.fileExists(atPath: tools.file("stored")))
+        #expect(try await handles(tpm) == Self.untouched)
+    }
+
     /// The certificate of an endorsement key of P-256, which the TPM does not store.
     @Test func certificatesMayBeGiven() async throws {
         let tpm = try await SoftwareTPM.start()
