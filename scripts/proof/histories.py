@@ -302,7 +302,8 @@ class History:
         return ("sync", "verify", *options)
 
     def words_of_repair(self, machine):
-        return ("sync", "repair", self.chance.choice(("--yes", "--yes", "--dry-run")))
+        content = self.chance.choice(([], ["--server-content"]))
+        return ("sync", "repair", self.chance.choice(("--yes", "--yes", "--dry-run")), *content)
 
     def words_of_forget(self, machine):
         gone = sorted(

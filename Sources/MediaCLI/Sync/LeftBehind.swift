@@ -94,12 +94,12 @@ final class LeftBehind: Sendable {
 
     private static let raws: Set<String> = [
         "3fr", "arw", "cr2", "cr3", "crw", "dcr", "dng", "erf", "fff", "gpr", "iiq", "insp", "k25", "kdc", "mef", "mos",
-        "mrw",
-        "nef", "nrw", "orf", "pef", "raf", "raw", "rw2", "rwl", "sr2", "srf", "srw", "x3f",
+        "mrw", "nef", "nrw", "orf", "pef", "raf", "raw", "rw2", "rwl", "sr2", "srf", "srw", "x3f",
     ]
 
     private static let pictures: Set<String> = [
-        "avif", "bmp", "exr", "hdr", "jfif", "jp2", "jpe", "jxl", "psb", "psd", "svg", "tga", "tif", "tiff", "xcf",
+        "avif", "bmp", "exr", "hdr", "heics", "hif", "jfif", "jp2", "jpe", "jxl", "mpo", "psb", "psd", "svg", "tga",
+        "tif", "tiff", "xcf",
     ]
 
     /// XMP of Adobe and others, Apple's adjustments, and edits of Capture One, RawTherapee, darktable and DxO.

@@ -138,7 +138,8 @@ struct RepairRun: Sendable {
     ) -> ExitCode {
         let code = console.exitCode(code ?? tally.exitCode(isStopped: isStopped))
         let counts = tally.words([
-            (.repaired, "repaired"), (.planned, "to be repaired"), (.noOriginal, "without a local original"),
+            (.repaired, "repaired"), (.planned, "to be repaired"), (.skipped, "no longer damaged"),
+            (.noOriginal, "without a local original"),
             (.failed, "failed"), (.cancelled, "canceled"),
         ])
         if !counts.isEmpty { console.note(counts) }
@@ -154,7 +155,7 @@ struct RepairRun: Sendable {
 extension Repair.Item {
     var exitCode: ExitCode {
         switch state {
-        case .planned, .repaired: .success
+        case .planned, .repaired, .skipped: .success
         case .noOriginal: ExitCode(.undeliverable)
         case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
         case .cancelled: .interrupt
@@ -180,6 +181,7 @@ extension TextRenderer {
         return switch item.state {
         case .planned: ["\(name) (\(problem)): would be uploaded again from \(original)"]
         case .repaired: ["\(style.green("repaired")) \(name) (\(problem)) from \(original)"]
+        case .skipped: ["\(name): no longer damaged; nothing was changed"]
         case .noOriginal: ["\(style.yellow("no original")) \(name) (\(problem)): no local file has the uploaded bytes"]
         case .cancelled: ["\(name): canceled"]
         case .failed: []

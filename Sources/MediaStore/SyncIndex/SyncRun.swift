@@ -19,6 +19,8 @@ public struct SyncRun: Sendable, Equatable {
     public var server: String
     /// What it lists.
     public var kind: Kind
+    /// When it began, by this machine's clock.
+    public var beganAt: Date
     /// Where the next page begins; nil at the start, and when `isAtEnd`.
     public var cursor: String?
     /// Whether the last page has been stored.
@@ -184,6 +186,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
             number: number ?? 0,
             server: address,
             kind: kind,
+            beganAt: Date(milliseconds: begunAt),
             cursor: cursor,
             isAtEnd: isAtEnd,
             isResumed: isResumed,

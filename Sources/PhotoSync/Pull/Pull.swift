@@ -144,7 +144,7 @@ public struct Pull: Sendable {
         let isFull = outcome.run.kind == .full
         try await queue.run { [account] in
             if changes.gone > 0 { try account.recordDeletions() }
-            if isFull { try account.removeUndoneDeletions() }
+            if isFull { try account.removeUndoneDeletions(before: outcome.run.beganAt) }
         }
         let result = PullResult(outcome, changes)
         guard outcome.isOfEarlierProcess else { return result }

@@ -11,7 +11,7 @@ enum DefaultExcludes {
         // Thumbnails and metadata of NAS systems and of Windows.
         "@eaDir/", "[Tt]humbs.db", "[Dd]esktop.ini", "System Volume Information/", "lost+found/",
         // Thumbnails that `Download.runThumbnails` stored.
-        "*.thumbnail.jpg",
+        "????????-????-????-????-????????????.thumbnail.jpg",
         // Metadata of macOS, and photos that Android is still writing.
         "._*", ".DS_Store", ".pending-*",
     ]

@@ -14,11 +14,12 @@ extension SyncAccount {
     }
 
     /// Removes the records of repairs that were interrupted before they deleted a photo. If somebody deletes the photo later, the
-    /// record would undo it.
+    /// record would undo it. A repair that began during the listing may have deleted a photo that was listed before.
     ///
+    /// - Parameter began: When the full listing began.
     /// - Throws: `StoreError`.
-    func removeUndoneDeletions() throws {
-        let expected = try library.deletions(of: server, state: .purged).map(\.photoID)
+    func removeUndoneDeletions(before began: Date) throws {
+        let expected = try library.deletions(of: server, state: .purged).filter { $0.foundAt < began }.map(\.photoID)
         guard !expected.isEmpty else { return }
         for id in try index.photosByID(expected, of: server).keys {
             try library.removeDeletion(ofPhoto: id, server: server)

@@ -312,7 +312,7 @@ struct OwnPhotos: Sendable {
             var known = Self.bySHA256(try index.photos(withDigests: digests, of: server))
             let others = digests.filter { known[$0] == nil }
             let copies = try library.copies(withDigests: others, server: server)
-                .filter { $0.state == .present && $0.sha256 != $0.serverSHA256 }
+                .filter { [.present, .replaced].contains($0.state) && $0.sha256 != $0.serverSHA256 }
             let byID = try index.photosByID(copies.map(\.photoID), of: server)
             for copy in copies {
                 if let digest = copy.sha256, let photo = byID[copy.photoID] { known[digest] = photo }

@@ -7,8 +7,10 @@ extension PushRun {
     /// Updates the index. Lists everything if it then has another number of photos than the server.
     func pullFirst() async throws(PhotoSyncError) {
         let result = try await pull()
-        guard !result.isFull, result.status?.totalPhotos != result.counts.total else { return }
+        hasListedAll = result.isFull
+        guard !result.isFull, let total = result.status?.totalPhotos, total != result.counts.total else { return }
         try await pull(isFull: true)
+        hasListedAll = true
     }
 
     /// Those of these photos that are still on the server. Only a dry run needs this, since it does not update the index.

@@ -53,6 +53,13 @@ struct ServerRefusal {
         head.status == 500 && (isPlainText || ["Database error.", "Internal server error."].contains(sentence))
     }
 
+    /// Whether a 404 is about a photo or its file, and not about the address: by the server's sentences, or the headers that it
+    /// sends with the latter (contract section 6; new fact 2).
+    var isOfMissingPhoto: Bool {
+        head.status == 404
+            && (["Photo not found", "File not found"].contains(sentence) || head.value(of: "X-Photosync-Hash") != nil)
+    }
+
     /// Whether to retry after this response (contract section 10).
     static func verdict(_ response: HTTPResponse) -> AnswerVerdict {
         guard response.status == 500 || response.status == 503 else { return .byStatus }

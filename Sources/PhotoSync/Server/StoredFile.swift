@@ -6,7 +6,7 @@ internal import Synchronization
 public enum StoredFile: Sendable, Equatable {
     /// A file of this many bytes, also of none.
     case present(byteCount: Int64)
-    /// The server answers 404.
+    /// The server has no file. A 404 of a proxy does not show that.
     case missing
 }
 
@@ -31,8 +31,9 @@ extension PhotoSyncClient {
         do throws(PhotoSyncError) {
             let response = probe.completed(try await answer(to: request, control: control))
             if let head = probe.head { return try Self.storedFile(head) }
-            if response.status == 404 { return .missing }
-            throw ServerRefusal(response).error()
+            let refusal = ServerRefusal(response)
+            if refusal.isOfMissingPhoto { return .missing }
+            throw refusal.error()
         } catch {
             // The probe ends the transfer of a whole file.
             if error.code != .cancelled, let head = probe.head { return try Self.storedFile(head) }

@@ -18,6 +18,8 @@ public struct Repair: Sendable {
             case planned
             /// Uploaded again, and served to this user: the server refuses the files of other owners (contract section 6).
             case repaired
+            /// No longer known to be damaged, for example because another machine repaired it. Nothing was changed.
+            case skipped
             /// No copy on this machine has the uploaded bytes.
             case noOriginal = "no_original"
             /// Failed.
@@ -150,38 +152,34 @@ public struct Repair: Sendable {
     ) async throws(PhotoSyncError) -> Bool {
         var isOwnershipKnown = false
         var replaced: [String] = []
+        var fatal: PhotoSyncError?
         for var item in plan {
             if item.state == .planned {
-                guard !control.isStopRequested, !Task.isCancelled else {
+                if control.isStopRequested || Task.isCancelled {
                     item.state = .cancelled
-                    onItem(item)
-                    continue
-                }
-                do throws(PhotoSyncError) {
-                    item.newID = try await repair(&item)
-                    item.state = .repaired
-                    if item.isDeleted { replaced.append(item.photo.id) }
-                    if !isOwnershipKnown {
-                        try await confirm(item)
-                        isOwnershipKnown = true
+                } else {
+                    do throws(PhotoSyncError) {
+                        item.state = try await repair(&item) ? .repaired : .skipped
+                        if item.state == .repaired, !isOwnershipKnown { isOwnershipKnown = try await confirm(item) }
+                    } catch {
+                        item.state = .failed
+                        item.error = error
+                        if Self.failsAll.contains(error.code) { fatal = error }
                     }
-                } catch {
-                    item.state = .failed
-                    item.error = error
                     if item.isDeleted { replaced.append(item.photo.id) }
-                    onItem(item)
-                    if [.unauthorized, .notLoggedIn, .setupRequired, .ownershipDefect, .storeUnusable].contains(
-                        error.code
-                    ) {
-                        throw error
-                    }
-                    continue
                 }
             }
             onItem(item)
+            if fatal != nil { break }
         }
-        return await updateIndex(without: replaced)
+        let isIndexCurrent = await updateIndex(without: replaced)
+        if let fatal { throw fatal }
+        return isIndexCurrent
     }
+
+    private static let failsAll: Set<OutcomeCode> = [
+        .unauthorized, .notLoggedIn, .setupRequired, .ownershipDefect, .storeUnusable,
+    ]
 
     /// Removes the photos from the index that this run has replaced, and lists the new ones.
     private func updateIndex(without ids: [String]) async -> Bool {
@@ -193,8 +191,8 @@ public struct Repair: Sendable {
         return (try? await Pull(account, options: options).run()) != nil
     }
 
-    /// - Returns: The new id.
-    private func repair(_ item: inout Item) async throws(PhotoSyncError) -> String {
+    /// - Returns: Whether there was something to repair.
+    private func repair(_ item: inout Item) async throws(PhotoSyncError) -> Bool {
         guard let path = item.path else { throw PhotoSyncError(.fileNotFound) }
         let file: SourceFile
         do { file = try SourceFile(path: path) } catch { throw PhotoSyncError.source(error) }
@@ -203,24 +201,31 @@ public struct Repair: Sendable {
         let uninterrupted = TransferControl()
         let files = ServerFiles(account: account, extent: check, control: uninterrupted)
         let copies = try await copies(of: item.photo.id)
-        guard try await files.difference(of: item.photo, copies) != nil else {
-            // Repaired meanwhile, by another machine.
-            return item.photo.id
-        }
+        guard try await files.damage(of: item.photo, copies) != nil else { return false }
         try await expectDeletion(of: item.photo)
         try await account.client.delete(item.photo.id, control: uninterrupted)
         item.isDeleted = true
         SyncKillPoint.repairDeleted.reach()
         let receipt = try await upload(file, as: item.photo, uninterrupted)
         item.newID = receipt.id
-        guard case .present(let byteCount) = try await account.client.storedFile(of: receipt.id), byteCount > 0 else {
+        guard case .present(let byteCount) = try await ownFile(receipt.id), byteCount > 0 else {
             throw PhotoSyncError(.undeliverable, detail: "also after the upload", photoID: receipt.id)
         }
         if case .contents = check { try await confirmContent(of: item.photo, as: receipt.id, files) }
         try await record(copies, as: receipt.id)
         let (library, server, id) = (account.library, account.server, item.photo.id)
         try await queue.run { try library.removeDeletion(ofPhoto: id, server: server) }
-        return receipt.id
+        return true
+    }
+
+    /// The file of a photo that was just uploaded. The server refuses those of other owners (contract section 6), and a server
+    /// with the ownership defect records none.
+    private func ownFile(_ id: String) async throws(PhotoSyncError) -> StoredFile {
+        do throws(PhotoSyncError) {
+            return try await account.client.storedFile(of: id)
+        } catch {
+            throw error.code == .forbidden ? await ownershipDefect(id) : error
+        }
     }
 
     private func confirmContent(
@@ -230,8 +235,7 @@ public struct Repair: Sendable {
     ) async throws(PhotoSyncError) {
         var stored = photo
         stored.id = id
-        guard let difference = try await files.difference(of: stored, []), difference.kind != .serverUnverified
-        else { return }
+        guard let difference = try await files.damage(of: stored, []) else { return }
         throw PhotoSyncError(
             .checksumMismatch,
             detail: "also after the upload: \(difference.found ?? difference.kind.rawValue)",
@@ -326,8 +330,25 @@ public struct Repair: Sendable {
     }
 
     /// An upload to a server with the ownership defect is not listed (photosync contract 3.5).
-    private func confirm(_ item: Item) async throws(PhotoSyncError) {
-        let listed = try await OwnPhotos(account).listed([item.photo.sha256], control: TransferControl())
-        guard listed[item.photo.sha256] != nil else { throw PhotoSyncError(.ownershipDefect, photoID: item.newID) }
+    ///
+    /// - Returns: Whether the listing could be read; otherwise the next photo is checked.
+    private func confirm(_ item: Item) async throws(PhotoSyncError) -> Bool {
+        let listed: [String: PhotoRecord]
+        do throws(PhotoSyncError) {
+            listed = try await OwnPhotos(account).listed([item.photo.sha256], control: TransferControl())
+        } catch {
+            return false
+        }
+        guard listed[item.photo.sha256] != nil else { throw await ownershipDefect(item.newID) }
+        return true
+    }
+
+    private func ownershipDefect(_ id: String?) async -> PhotoSyncError {
+        do {
+            try await OwnPhotos(account).remember(isOwned: false)
+        } catch {
+            return error
+        }
+        return PhotoSyncError(.ownershipDefect, photoID: id)
     }
 }

@@ -34,7 +34,7 @@ struct ServerFiles: Sendable {
     func check(_ index: SyncIndex, onBlock: (_ photos: Int, [SyncDifference]) -> Void) throws {
         try index.forEachBlock(of: account.server, where: PhotoFilter()) { block in
             let copies = try account.library.copies(ofPhotos: block.map(\.id), server: account.server)
-            let byPhoto = Dictionary(grouping: copies.filter { $0.state == .present }, by: \.photoID)
+            let byPhoto = Dictionary(grouping: copies, by: \.photoID)
             // Small enough that progress moves.
             for start in stride(from: 0, to: block.count, by: 50) {
                 let part = block[start..<min(block.count, start + 50)]
@@ -99,12 +99,24 @@ struct ServerFiles: Sendable {
         } catch {
             switch error.code {
             case .undeliverable: return SyncDifference(photo, .serverEmpty, found: "0 bytes")
-            case .notFound: return SyncDifference(photo, .serverMissing)
-            case .forbidden: return SyncDifference(photo, .serverMissing, found: "access denied")
+            case .notFound:
+                guard case .missing = try await account.client.storedFile(of: photo.id, control: control.linked())
+                else {
+                    throw error
+                }
+                return SyncDifference(photo, .serverMissing)
             case .checksumMismatch, .wrongPhoto: return SyncDifference(photo, .serverDamaged, found: error.detail)
             default: throw error
             }
         }
+    }
+
+    /// What is known to be wrong: a file that cannot be verified may be intact.
+    func damage(of photo: PhotoRecord, _ copies: [PhotoCopy]) async throws(PhotoSyncError) -> SyncDifference? {
+        guard let difference = try await difference(of: photo, copies), difference.kind != .serverUnverified else {
+            return nil
+        }
+        return difference
     }
 
     private func differenceOfLength(
@@ -129,8 +141,12 @@ struct ServerFiles: Sendable {
         }
     }
 
+    /// What is recorded of an unverified download describes the damaged file.
     private static func rewritten(_ copies: [PhotoCopy]) -> [PhotoCopy] {
-        copies.filter { $0.source == .downloaded && $0.sha256 != nil && $0.sha256 != $0.serverSHA256 }
+        copies.filter {
+            [.present, .replaced].contains($0.state) && $0.source == .downloaded && $0.sha256 != nil
+                && $0.sha256 != $0.serverSHA256
+        }
     }
 
     private func differenceOfContent(

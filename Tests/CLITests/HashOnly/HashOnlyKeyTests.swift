@@ -57,7 +57,7 @@ import Testing
         let stage = try await stage(tpm, ["--capture-tpm-ca", maker.issuer])
         let software = try await stage.json(["register", "--key-uri", "handle:" + Self.key, "--key-provider", "tpm2"])
         #expect(software.last["level"] as? String == "software")
-        #expect(software.result.errors.contains("it was not proven to the server that the key is in a TPM"))
+        #expect(software.result.errors.contains("the key is not proven to be in a TPM"))
         #expect(try await stage.send().items.first?["level"] as? String == "software")
         let upgraded = try await stage.json(["register", "--tpm"])
         #expect(upgraded.result.exitCode == 0, "\(upgraded.result.errors)")

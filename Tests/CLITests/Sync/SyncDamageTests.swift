@@ -105,6 +105,56 @@ import Testing
         #expect(verify.count("server_damaged") == 3 && verify.count("server_files") == 3)
     }
 
+    /// An unverified download is recorded with the digest of the damaged file, which proves nothing.
+    @Test func aDamagedDownloadIsNoEvidenceForARepair() async throws {
+        let (stage, directory, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"truncate","bytes":300}"#)
+        let out = stage.runner.home.file("out")
+        // A photo with a copy here is not downloaded.
+        let original = "\(directory)/a.jpg"
+        try FileManager.default.moveItem(atPath: original, toPath: original + ".away")
+        #expect(try await stage.json("sync", "download", ids[0], "--output", out).states == ["unverified"])
+        try FileManager.default.moveItem(atPath: original + ".away", toPath: original)
+        #expect(try await stage.json("sync", "verify", "--server-content").count("server_damaged") == 1)
+        let repair = try await stage.json("sync", "repair", "--server-content", "--yes")
+        #expect(repair.result.exitCode == 0 && repair.states == ["repaired"])
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 1)
+        #expect(try await stage.json("sync", "verify", "--server-content").count("server_damaged") == 0)
+    }
+
+    /// Responses of a proxy: nothing is known of the files, and nothing is deleted.
+    @Test(arguments: ["403", "404"], [false, true])
+    func aRefusalOfAProxyIsNoMissingFile(status: String, readsContent: Bool) async throws {
+        let (stage, _, _) = try await pushed()
+        try await stage.sandbox.addFaults("photos-download:status=\(status)")
+        let repair =
+            readsContent
+            ? try await stage.json("sync", "repair", "--yes", "--server-content")
+            : try await stage.json("sync", "repair", "--yes")
+        #expect(repair.result.exitCode != 0 && repair.result.exitCode != 3 && repair.states.isEmpty)
+        let verify = try await stage.json("sync", "verify", readsContent ? "--server-content" : "--server-files")
+        #expect(verify.result.exitCode != 0 && verify.result.exitCode != 3 && verify.items.isEmpty)
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
+    }
+
+    /// A server that records no owner refuses the file of the upload, and deletes it within the hour (contract 3.5).
+    @Test func aRepairStopsAtTheOwnershipDefect() async throws {
+        let stage = try await SyncStage.loggedIn(arguments: ["--photosync", "published"])
+        let directory = try stage.photos("a.jpg", "b.jpg")
+        for name in ["a", "b"] {
+            _ = try await stage.sandbox.addPhotos(#"{\#(Self.alice),"content":"photo \#(name)"}"#)
+            try Data("photo \(name)".utf8).write(to: URL(fileURLWithPath: "\(directory)/\(name).jpg"))
+        }
+        #expect(try await stage.json("sync", "push", directory).states == ["present", "present"])
+        for id in try await stage.sandbox.photos().map(\.id) { try await damage(stage, id, #"{"action":"remove"}"#) }
+        let repair = try await stage.json("sync", "repair", "--yes")
+        #expect(repair.result.exitCode == 7 && repair.error["code"] as? String == "ownership_defect")
+        #expect(repair.states == ["failed"])
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 1)
+        #expect(try await stage.run("sync", "repair", "--yes").exitCode == 7)
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 1)
+    }
+
     @Test func repairUploadsTheOriginalsAgain() async throws {
         let (stage, directory, ids) = try await pushed()
         try await damage(stage, ids[0], #"{"action":"remove"}"#)
