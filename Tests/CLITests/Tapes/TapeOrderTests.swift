@@ -129,6 +129,8 @@ import Testing
             atPath: stage.album("Tapes – Gone"),
             withIntermediateDirectories: false
         )
+        let unfinished = stage.album("Tapes – Gone") + "/.mediactl-album.json.mediactl-part"
+        try Data("{".utf8).write(to: URL(fileURLWithPath: unfinished))
 
         let shown = try await stage.json("show", "T")
         #expect(shown.items.map { $0["link_state"] as? String } == ["missing", "missing", "present"])
