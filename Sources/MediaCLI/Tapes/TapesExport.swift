@@ -218,14 +218,18 @@ struct TapeExportRun: Sendable {
 
     private func media(of clips: [ClipRecord]) async throws -> [String: ClipMedia] {
         let searchPath = console.context.environment["PATH"] ?? ""
+        let reason: String
         do {
-            return try await console.context.interruption.cancelling {
-                try await ClipMedia.read(clips, searchPath: searchPath)
+            return try await console.context.interruption.cancelling { [directory = session.directory] in
+                try await ClipMedia.read(clips, searchPath: searchPath, directory: directory)
             }
         } catch let error as TapesError where error.code == .programMissing {
-            console.note("ffprobe is not installed: the timeline has no frame rates; its times are milliseconds")
-            return [:]
+            reason = "ffprobe is not installed"
+        } catch let error as TapesError where error.code == .targetUnusable || error.code == .diskFull {
+            reason = "temporary files cannot be created (\(ErrorCatalogue.clean(error.detail)))"
         }
+        console.note("\(reason): the timeline has no frame rates; its times are milliseconds")
+        return [:]
     }
 
     /// The output still contains these files: they may be back when it is read.

@@ -47,10 +47,26 @@ struct TapesRemove: ContextCommand {
         return try await console.context.interruption.handling({ _ in }) {
             guard !dryRun else { return finish(tape, named, .planned, nil, console) }
             guard isConfirmed, console.mayGoOn else { return finish(tape, named, .declined, nil, console) }
-            // Not interruptible, since it is short, and the album would otherwise be out of step with the tape.
-            let (removed, outcome) = try await service.removeClips(named.map(\.id), of: tape.id)
+            let (removed, outcome) = try await remove(named, of: tape, service, session)
             return finish(tape, removed, .removed, outcome, console)
         }
+    }
+
+    /// The outcome is nil if a signal ended the update of the album. A signal before the removal throws `.cancelled`.
+    private func remove(
+        _ clips: [ClipRecord],
+        of tape: TapeRecord,
+        _ service: AlbumService,
+        _ session: TapesSession
+    ) async throws -> (removed: [ClipRecord], album: AlbumOutcome?) {
+        let (removed, outcome) = try await session.console.context.interruption.cancelling {
+            try await service.removeClips(clips.map(\.id), of: tape.id)
+        }
+        guard !service.policy.deletesAlbums, !removed.isEmpty else { return (removed, outcome) }
+        var order = try await session.rearrange(tape)
+        // Nothing was removed from the album.
+        if order?.state == .associated { order?.state = .skipped }
+        return (removed, order)
     }
 
     private enum State: String {
@@ -80,7 +96,7 @@ struct TapesRemove: ContextCommand {
                 }
             console.result(JSONRenderer.clip(clip) + ["state": .string(state.rawValue)], [line])
         }
-        if outcome?.isComplete == false {
+        if state == .removed, outcome?.isComplete != true {
             console.warn(AlbumWarning(saved: "the change is", count: 1, outcome, isOrder: true))
         }
         let code = console.exitCode(state == .declined ? .failure : .success)

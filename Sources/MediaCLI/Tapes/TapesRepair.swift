@@ -75,8 +75,9 @@ struct TapesRepair: ContextCommand {
         guard !dryRun, !found.isEmpty else { return found.map { .init(finding: $0, state: .planned) } }
         let (service, renderings) = (work.service, work.renderings)
         let folders = found.filter { $0.kind == .emptyFolder }
+        let files = found.filter { $0.kind == .renderLeftover }
         var left = try await console.context.interruption.cancelling { try await service.removeLeftovers(folders) }
-        left += try await BlockingWork.run { () throws(TapesError) in try renderings.remove() }
+        left += try await BlockingWork.run { () throws(TapesError) in try renderings.remove(files) }
         return found.map { .init(finding: $0, state: left.contains($0) ? .failed : .repaired) }
     }
 

@@ -130,6 +130,11 @@ extension LibraryStore {
         }
     }
 
+    /// The creations in flight in a library.
+    public func albumIntents(in libraryID: String) throws(StoreError) -> [AlbumIntent] {
+        try connection.readBeside { db in try Stored.values(db, where: "library_id = ?", [libraryID]) }
+    }
+
     /// Keeps an intent, in place of an earlier one.
     ///
     /// - Throws: `StoreError`; `.other` when the tape is gone.

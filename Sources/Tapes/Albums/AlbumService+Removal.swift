@@ -4,9 +4,13 @@ internal import MediaSystem
 
 extension AlbumService {
     /// Removes clips from a tape; with the flag on also from the album, unless another clip has its original (R12). The
-    /// album then shows the order of the remaining clips, also with the flag off.
+    /// album then shows the order of the remaining clips.
     ///
-    /// The album keeps its link even when empty. What the library does not remove stays there, without its clip.
+    /// The album keeps its link even when empty. What the library does not remove stays there, without its clip. With the
+    /// flag off nothing is locked and the library is not called: ``rearrange(_:)`` updates the album.
+    ///
+    /// Cancelling ends the wait for another task that changes the album; nothing is removed then. It does not end the
+    /// removal, after which the album would have assets without clips.
     ///
     /// - Parameters:
     ///   - clipIDs: The clips.
@@ -18,25 +22,37 @@ extension AlbumService {
         of tapeID: String
     ) async throws(TapesError) -> (removed: [ClipRecord], album: AlbumOutcome) {
         guard mayDelete else {
-            let removed = try stored(store.removeClips(clipIDs, of: tapeID, now: now()))
-            var outcome = removed.isEmpty ? .skipped : try await rearrange(tapeID)
-            // Nothing was removed from the album.
-            if outcome.state == .associated { outcome.state = .skipped }
-            return (removed, outcome)
+            return (try stored(store.removeClips(clipIDs, of: tapeID, now: now())), .skipped)
         }
         return try await locked(tapeID) { () async throws(TapesError) in
-            let link = try knownLink(of: tapeID)
-            let assets = try link.map { link throws(TapesError) in
-                try stored(store.clipAssets(of: tapeID, in: link.libraryID))
+            // A task of its own is not canceled.
+            let removal = Task { () async -> Result<(removed: [ClipRecord], album: AlbumOutcome), TapesError> in
+                do throws(TapesError) {
+                    return .success(try await removeFromBoth(clipIDs, of: tapeID))
+                } catch {
+                    return .failure(error)
+                }
             }
-            let removed = try stored(store.removeClips(clipIDs, of: tapeID, now: now()))
-            let left = try stored(store.clips(of: tapeID))
-            guard let link, let assets, !removed.isEmpty else {
-                return (removed, AlbumOutcome(state: .skipped, link: link))
-            }
-            let unused = Self.unused(assets, removed: removed, left: left)
-            return (removed, try await takeOut(unused, from: link, left: left))
+            return try await removal.value.get()
         }
+    }
+
+    /// Removes clips from the tape and its album, which is locked.
+    private func removeFromBoth(
+        _ clipIDs: [String],
+        of tapeID: String
+    ) async throws(TapesError) -> (removed: [ClipRecord], album: AlbumOutcome) {
+        let link = try knownLink(of: tapeID)
+        let assets = try link.map { link throws(TapesError) in
+            try stored(store.clipAssets(of: tapeID, in: link.libraryID))
+        }
+        let removed = try stored(store.removeClips(clipIDs, of: tapeID, now: now()))
+        let left = try stored(store.clips(of: tapeID))
+        guard let link, let assets, !removed.isEmpty else {
+            return (removed, AlbumOutcome(state: .skipped, link: link))
+        }
+        let unused = Self.unused(assets, removed: removed, left: left)
+        return (removed, try await takeOut(unused, from: link, left: left))
     }
 
     /// The assets of removed clips that no remaining clip uses, each once (trap 8).

@@ -52,18 +52,23 @@ public struct ClipMedia: Sendable, Equatable {
     /// - Parameters:
     ///   - clips: Clips; a live picture plays its video, and stills are omitted.
     ///   - searchPath: `PATH` to search for ffprobe.
+    ///   - directory: Keeps a mark meanwhile, so that `RenderLeftovers` finds the temporary files after a kill; nil keeps
+    ///     none.
     /// - Returns: Properties by clip id.
     /// - Throws: `TapesError` `.programMissing`, `.targetUnusable` or `.diskFull` for the system's temporary directory,
     ///   `.cancelled`.
     public static func read(
         _ clips: [ClipRecord],
-        searchPath: String
+        searchPath: String,
+        directory: DataDirectory? = nil
     ) async throws(TapesError) -> [String: ClipMedia] {
         let ffmpeg = FFmpeg(searchPath: searchPath)
         let videos = clips.compactMap { clip in clip.playedVideo.map { (id: clip.id, path: $0) } }
         guard !videos.isEmpty else { return [:] }
         try ffmpeg.require("ffprobe")
-        let workplace = try await BlockingWork.run { () throws(TapesError) in try RenderWorkplace.temporary() }
+        let workplace = try await BlockingWork.run { () throws(TapesError) in
+            try RenderWorkplace.temporary(marking: directory)
+        }
         let results = await withBoundedTasks(
             videos.enumerated(),
             limit: ProcessInfo.processInfo.activeProcessorCount

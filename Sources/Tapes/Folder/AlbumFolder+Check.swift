@@ -190,10 +190,10 @@ extension FolderLibrary {
         }
     }
 
-    /// Folders that were made for an album and are empty.
+    /// Empty folders of albums whose creation was interrupted.
     public func leftovers() async throws(AlbumError) -> [AlbumFinding] {
         try await alone(needing: .readWrite) { root, _ throws(AlbumError) in
-            try AlbumError.needing(.readWrite, root.emptyFolders()).map {
+            try emptyFolders(root).map {
                 AlbumFinding(.emptyFolder, path: root.directory.path(of: $0))
             }
         }
@@ -203,19 +203,26 @@ extension FolderLibrary {
     public func removeLeftovers(_ leftovers: [AlbumFinding]) async throws(AlbumError) {
         let names = Set(leftovers.compactMap(\.path?.nameOfPath))
         try await alone(needing: .readWrite) { root, steps throws(AlbumError) in
-            for name in try AlbumError.needing(.readWrite, root.emptyFolders()) where names.contains(name) {
+            for name in try emptyFolders(root) where names.contains(name) {
                 try steps.next()
                 try AlbumError.needing(.readWrite, root.removeEmptyFolder(name))
             }
         }
+    }
+
+    private func emptyFolders(_ root: OpenRoot) throws(AlbumError) -> [[UInt8]] {
+        let intents = try stored(store.albumIntents(in: root.marker.libraryID))
+        return try AlbumError.needing(.readWrite, root.emptyFolders(requestedTitles: intents.map(\.title)))
     }
 }
 
 extension OpenRoot {
     private static let temporaryManifest = Array(LibraryFile.manifest.temporaryName.utf8)
 
-    /// Folders of this user with a name as albums get it, and nothing in them but perhaps an unfinished manifest.
-    fileprivate func emptyFolders() throws(FileWriteError) -> [[UInt8]] {
+    /// Folders of this user whose creation was interrupted: with a name as albums get it, and nothing in them but an
+    /// unfinished manifest, or nothing if the creation of an album with such a name was not finished. Any other empty
+    /// folder may have been made by hand or on another machine.
+    fileprivate func emptyFolders(requestedTitles titles: [String]) throws(FileWriteError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         try directory.forEachName { names.append($0) }
         let prefix = Array(AlbumTitle.prefix.utf8)
@@ -224,15 +231,17 @@ extension OpenRoot {
             guard try directory.kind(of: name) == .directory, try !directory.isOfOthers(name),
                 let folder = try? directory.subdirectoryForAdding(name)
             else { continue }
-            var others = 0
+            var content: Set<[UInt8]> = []
             do throws(FileWriteError) {
-                try folder.forEachName { if $0 != Self.temporaryManifest { others += 1 } }
+                try folder.forEachName { content.insert($0) }
             } catch {
                 // A folder that may not be listed is not known to be empty.
                 guard error.kind == .denied else { throw error }
                 continue
             }
-            if others == 0 { empty.append(name) }
+            let isStarted = content == [Self.temporaryManifest]
+            let isRequested = content.isEmpty && titles.contains { AlbumName.isFolder(name, of: $0) }
+            if isStarted || isRequested { empty.append(name) }
         }
         return empty
     }

@@ -180,6 +180,14 @@ enum AlbumName {
         return Array((number == 1 ? name : "\(name) (\(number))").utf8)
     }
 
+    /// Whether a folder has the name for an album of this title, with any number.
+    static func isFolder(_ name: [UInt8], of title: String) -> Bool {
+        let first = folder(title)
+        guard name.starts(with: first), name != first else { return name == first }
+        let digits = String(decoding: name.dropFirst(first.count + 2).dropLast(), as: UTF8.self)
+        return Int(digits).map { $0 > 1 && name == folder(title, number: $0) } ?? false
+    }
+
     /// The name of the link to an original. At most 255 bytes. `number` is the position of its clip, from 1; `variant`
     /// is increased while a foreign file has the name.
     static func link(_ number: Int64, source: [UInt8], variant: Int = 1) -> [UInt8] {

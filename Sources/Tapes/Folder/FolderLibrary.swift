@@ -135,8 +135,12 @@ extension FolderLibrary {
     }
 
     private func knownID() throws(AlbumError) -> String? {
+        try stored(store.albumLibrary(kind: kind, address: address))?.libraryID
+    }
+
+    func stored<Value>(_ value: @autoclosure () throws(StoreError) -> Value) throws(AlbumError) -> Value {
         do throws(StoreError) {
-            return try store.albumLibrary(kind: kind, address: address)?.libraryID
+            return try value()
         } catch {
             throw AlbumError(.unreachable(retryAfter: nil), detail: error.description)
         }

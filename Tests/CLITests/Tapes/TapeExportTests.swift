@@ -139,6 +139,10 @@ import Testing
         let plain = try await stage.run("export", "T", "--format", "otio", "--no-album", extra: ["PATH": "/nowhere"])
         #expect(plain.exitCode == 0 && plain.errors.contains("ffprobe is not installed"), "\(plain.errors)")
         #expect(plain.output.contains("\"rate\": 1000"))
+        let crowded = ["TMPDIR": stage.runner.home.file("nowhere")]
+        let rough = try await stage.run("export", "T", "--format", "otio", "--no-album", extra: crowded)
+        #expect(rough.exitCode == 0 && rough.errors.contains("temporary files cannot be created"), "\(rough.errors)")
+        #expect(rough.output == plain.output)
         let full = try await stage.run("export", "T", "--format", "otio", "--no-album")
         #expect(full.exitCode == 0 && full.errors.isEmpty, "\(full.errors)")
         #expect(full.output.contains("\"rate\": 15") && full.output.contains("\"value\": 45"))

@@ -1,4 +1,5 @@
 import Foundation
+import MediaStore
 import TestSupport
 import Testing
 
@@ -116,6 +117,26 @@ import Testing
         #expect(try await stage.json("remove", "T", "1", "-y").states == ["removed"])
     }
 
+    @Test("Ctrl-C ends the wait of a removal for another command; the clip is removed")
+    func interrupted() async throws {
+        let stage = try await stage()
+        let directory = try DataDirectory.open(stage.runner.home.file("data/mediactl"))
+        let store = try LibraryStore(in: directory)
+        let tape = try #require(try store.tapeSummaries().first?.tape.id)
+        let lock = try await AlbumLock.acquire(.tape(tape), in: directory)
+        defer { lock.release() }
+        let child = try stage.runner.start(["tapes", "remove", "T", "1", "--yes"])
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try store.clips(of: tape).count > 2, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        child.signal(SIGINT)
+        let result = try await child.finish(deadline: .seconds(20))
+        #expect(result.exitCode == 130 && result.output.hasPrefix("removed "), "\(result)")
+        #expect(result.errors.contains("its album was not updated (interrupted)"))
+        #expect(try stage.links("Tapes – T").count == 3)
+    }
+
     // MARK: Changed by hand
 
     @Test("links changed by hand are shown, verified and repaired") func repaired() async throws {
@@ -129,6 +150,8 @@ import Testing
             atPath: stage.album("Tapes – Gone"),
             withIntermediateDirectories: false
         )
+        let unfinished = stage.album("Tapes – Gone") + "/.mediactl-album.json.mediactl-part"
+        try Data("{".utf8).write(to: URL(fileURLWithPath: unfinished))
 
         let shown = try await stage.json("show", "T")
         #expect(shown.items.map { $0["link_state"] as? String } == ["missing", "missing", "present"])

@@ -30,6 +30,7 @@ struct AlbumStoreTests {
         try store.keep(intent)
         try store.keep(AlbumIntent(tapeID: tape.id, libraryID: "l2", title: "x", startedAt: later))
         #expect(try store.albumIntent(of: tape.id, in: "folder:1") == intent)
+        #expect(try store.albumIntents(in: "folder:1") == [intent])
         try store.settleTape(tape.id, .pending, .quota)
 
         #expect(try store.keep(sampleLink(tape.id)))

@@ -178,17 +178,17 @@ import Testing
         return outcome
     }
 
-    @Test("R12: with the flag off nothing is removed from the album, which shows the remaining order")
+    @Test("R12: with the flag off clips are removed from the tape only, also while another changes its album")
     func removeFlagOff() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])
+        let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)
         #expect(try await remove(["/a"], of: id, bench, bench.service()).state == .skipped)
-        #expect(bench.library.calls == [.arrange("album-1", ["/b"])])
+        lock.release()
+        #expect(bench.library.calls.isEmpty)
         #expect(try bench.assets(id) == ["/a", "/b"] && bench.clips(id) == ["b linked"])
-        bench.library.tell { $0.failures["arrange"] = [AlbumError(.unreachable(retryAfter: nil))] }
-        let outcome = try await remove(["/b"], of: id, bench, bench.service())
-        #expect(outcome.state == .partly && outcome.reason == .unreachable)
-        #expect(try bench.clips(id).isEmpty)
+        #expect(try await bench.service().rearrange(id).state == .associated)
+        #expect(bench.library.calls == [.arrange("album-1", ["/b"])])
     }
 
     @Test("R12: with the flag on the asset goes; the empty album and its link stay")
@@ -236,6 +236,47 @@ import Testing
         bench.library.tell { $0.identity.libraryID = "test:two" }
         #expect(try await remove(["/c"], of: id, bench, service).reason == .libraryChanged)
         #expect(try bench.clips(id).isEmpty)
+    }
+
+    @Test("a removal that is cancelled while another works on the album removes nothing")
+    func removalCancelledWaiting() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        let clips = try bench.store.clips(of: id).map(\.id)
+        let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)
+        let task = Task { [service = bench.service(AlbumBench.deleting)] in
+            try await service.removeClips(clips, of: id).removed.count
+        }
+        task.cancel()
+        let error = await #expect(throws: TapesError.self) { try await task.value }
+        #expect(error?.code == .cancelled && bench.library.calls.isEmpty)
+        #expect(try bench.clips(id) == ["a linked"])
+        lock.release()
+    }
+
+    @Test("R12: a removal that is cancelled after it began also removes from the album")
+    func removalCancelledLate() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated("Summer", ["a", "b"])
+        let clips = try bench.store.clips(of: id).prefix(1).map(\.id)
+        let (asked, answer) = AsyncStream<Void>.makeStream()
+        let (cancelled, canceller) = AsyncStream<Void>.makeStream()
+        bench.library.tell { script in
+            script.before = { call in
+                guard call.name == "remove" else { return }
+                answer.finish()
+                for await _ in cancelled {}
+            }
+        }
+        defer { bench.library.tell { $0.before = nil } }
+        let task = Task { [service = bench.service(AlbumBench.deleting)] in
+            try await service.removeClips(clips, of: id).album.state
+        }
+        for await _ in asked {}
+        task.cancel()
+        canceller.finish()
+        #expect(try await task.value == .associated)
+        #expect(try bench.assets(id) == ["/b"] && bench.clips(id) == ["b linked"])
     }
 }
 

@@ -45,7 +45,7 @@ import Testing
         let found = try leftovers.find()
         #expect(found.count == 3 && found.allSatisfy { $0.kind == .renderLeftover })
         #expect(try names(films).count == 2)
-        #expect(try leftovers.remove().isEmpty)
+        #expect(try leftovers.remove(found).isEmpty)
         #expect(try names(films).isEmpty && leftovers.find().isEmpty)
         for finding in found {
             let path = String(decoding: try #require(finding.path), as: UTF8.self)
@@ -60,8 +60,83 @@ import Testing
         await kill(films, nil)
         #expect(try RenderLeftovers(directory: data, workingDirectory: nil).find().isEmpty)
         let leftovers = RenderLeftovers(directory: data, workingDirectory: Array(films.utf8))
-        #expect(try leftovers.find().count == 3)
-        #expect(try leftovers.remove().isEmpty && names(films).isEmpty)
+        let found = try leftovers.find()
+        #expect(found.count == 3)
+        #expect(try leftovers.remove(found).isEmpty && names(films).isEmpty)
+    }
+
+    @Test("links in the temporary directory do not prove that their rendering was killed") func linksOfOthers() throws {
+        let (temporary, data, films) = try places()
+        defer { withExtendedLifetime(temporary) {} }
+        // The other process has another data directory.
+        let parent = try #require(try TargetDirectory.open(Array(films.utf8), creating: false))
+        let workplace = try RenderWorkplace(beside: parent)
+        defer { workplace.remove() }
+        let name = try #require(try names(films).min())
+        let system = RenderLeftovers(directory: data, workingDirectory: Array(NSTemporaryDirectory().utf8))
+        #expect(FileManager.default.fileExists(atPath: NSTemporaryDirectory() + "/\(name)-links"))
+        #expect(try !system.find().contains { String(decoding: $0.path ?? [], as: UTF8.self).contains(name) })
+    }
+
+    @Test("only what was found is removed, and its mark with the last of its files") func foundOnly() async throws {
+        let (temporary, data, films) = try places()
+        defer { withExtendedLifetime(temporary) {} }
+        await kill(films, temporary.file("data"))
+        let leftovers = RenderLeftovers(directory: data, workingDirectory: nil)
+        let found = try leftovers.find()
+        #expect(try leftovers.remove(Array(found.prefix(1))).isEmpty)
+        #expect(try leftovers.find() == Array(found.dropFirst()))
+        #expect(try leftovers.remove(found).isEmpty && RenderMark.all(in: data).abandoned.isEmpty)
+    }
+
+    @Test("the mark stays while a directory cannot be read") func unmounted() async throws {
+        let (temporary, data, films) = try places()
+        defer { withExtendedLifetime(temporary) {} }
+        let disk = temporary.file("disk")
+        try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
+        try FileManager.default.moveItem(atPath: films, toPath: disk + "/films")
+        await kill(disk + "/films", temporary.file("data"))
+        let leftovers = RenderLeftovers(directory: data, workingDirectory: nil)
+        // Without the parent, and with a file in place of the directory.
+        try FileManager.default.moveItem(atPath: disk, toPath: temporary.file("away"))
+        #expect(try leftovers.remove(leftovers.find()).isEmpty)
+        try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
+        try Data().write(to: URL(fileURLWithPath: disk + "/films"))
+        #expect(try leftovers.remove(leftovers.find()).isEmpty)
+        #expect(try RenderMark.all(in: data).abandoned.count == 1)
+        try FileManager.default.removeItem(atPath: disk)
+        try FileManager.default.moveItem(atPath: temporary.file("away"), toPath: disk)
+        #expect(try leftovers.find().count == 2)
+        // Removed by hand.
+        try FileManager.default.removeItem(atPath: disk + "/films")
+        #expect(try leftovers.find().isEmpty && leftovers.remove([]).isEmpty)
+        #expect(try RenderMark.all(in: data).abandoned.isEmpty)
+    }
+
+    @Test("files of a timeline and of a dry run are found after a kill", arguments: [true, false])
+    func temporaryFiles(_ isTimeline: Bool) async throws {
+        let (temporary, data, films) = try places()
+        defer { withExtendedLifetime(temporary) {} }
+        try Data("x".utf8).write(to: URL(fileURLWithPath: films + "/a.mp4"))
+        for name in ["ffmpeg", "ffprobe"] {
+            try Data("#!/bin/sh\nkill -9 $PPID\n".utf8).write(to: URL(fileURLWithPath: temporary.file(name)))
+            try #require(chmod(temporary.file(name), 0o755) == 0)
+        }
+        let place = [temporary.path, isTimeline ? "timeline" : "dry run"]
+        await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
+            let data = try DataDirectory.open(place[0] + "/data")
+            let clips = [ExportFixtures.video(place[0] + "/films/a.mp4", 1000)]
+            if place[1] == "timeline" {
+                _ = try await ClipMedia.read(clips, searchPath: place[0], directory: data)
+            } else {
+                try await TapeRendering(searchPath: place[0], directory: data)
+                    .check(ExportFixtures.tape(), clips: clips)
+            }
+        }
+        let leftovers = RenderLeftovers(directory: data, workingDirectory: nil)
+        let found = try leftovers.find()
+        #expect(found.count == 3)
+        #expect(try leftovers.remove(found).isEmpty && leftovers.find().isEmpty)
     }
 
     @Test("files of a rendering that runs stay, with a mark and without", arguments: [true, false])
@@ -71,7 +146,7 @@ import Testing
         let parent = try #require(try TargetDirectory.open(Array(films.utf8), creating: false))
         let workplace = try RenderWorkplace(beside: parent, marking: isMarked ? data : nil)
         let leftovers = RenderLeftovers(directory: data, workingDirectory: Array(films.utf8))
-        #expect(try leftovers.find().isEmpty && leftovers.remove().isEmpty)
+        #expect(try leftovers.find().isEmpty && leftovers.remove([]).isEmpty)
         #expect(try names(films).count == 2)
         workplace.remove()
         #expect(try names(films).isEmpty)
@@ -90,7 +165,8 @@ import Testing
             withDestinationPath: "/tmp"
         )
         let before = try OriginalsWitness(films)
-        #expect(try RenderLeftovers(directory: data, workingDirectory: Array(films.utf8)).remove().isEmpty)
+        let leftovers = RenderLeftovers(directory: data, workingDirectory: Array(films.utf8))
+        #expect(try leftovers.remove(leftovers.find()).isEmpty)
         try before.check()
     }
 }

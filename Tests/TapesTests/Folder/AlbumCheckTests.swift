@@ -162,6 +162,7 @@ import Testing
         let bench = try await Bench()
         let clip = try #require(try bench.fixture.store.clips(of: bench.tape).first)
         _ = try await bench.service.removeClips([clip.id], of: bench.tape)
+        #expect(try await bench.service.rearrange(bench.tape).state == .associated)
         #expect(try bench.fixture.names().contains("0003-a.jpg"))
         try FileManager.default.removeItem(atPath: bench.fixture.path("0003-a.jpg"))
         try FileManager.default.removeItem(atPath: bench.fixture.path("0001-b.jpg"))
@@ -227,19 +228,47 @@ import Testing
         #expect(try bench.fixture.store.clips(of: bench.tape).allSatisfy { $0.association == .linked })
     }
 
-    @Test("empty folders of albums are found and removed; others stay") func emptyFolders() async throws {
+    /// Creates a tape and its album in a process of its own, until it is killed before the manifest.
+    private func killCreation(_ title: String, _ bench: Bench) async throws {
+        let id = UUID().uuidString.lowercased()
+        try bench.fixture.store.create(TapeRecord(id: id, title: title, createdAt: Date()))
+        let source = try bench.fixture.original("d.jpg")
+        let clip = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: id, kind: .image, source: source)
+        _ = try bench.fixture.store.addClips([clip], to: id, at: nil, now: Date())
+        let place = [bench.fixture.temporary.path, id]
+        await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
+            setenv("MEDIACTL_KILL_AT", TapeKillPoint.folderMade.rawValue, 1)
+            let data = try DataDirectory.open(place[0] + "/data")
+            let store = try LibraryStore(in: data)
+            let pictures = Array((place[0] + "/Pictures").utf8)
+            let root = FolderLibrary.Root(
+                path: pictures + Array("/Tapes".utf8),
+                picturesDirectory: pictures,
+                isConfigured: false
+            )
+            let library = FolderLibrary(root: root, directory: data, store: store)
+            _ = try await AlbumService(store: store, directory: data, library: library).associate(place[1])
+        }
+    }
+
+    @Test("empty folders of interrupted creations are found and removed; others stay") func emptyFolders() async throws
+    {
         let bench = try await Bench()
         let root = bench.fixture.root
-        for name in ["Tapes – Gone", "Tapes – Half", "Mine", "Tapes – Full"] {
+        let others = ["Mine", "Tapes – Full", "Tapes – Gone", "Tapes – Gone (x)", "Tapes – Made by hand"]
+        for name in others + ["Tapes – Half"] {
             try FileManager.default.createDirectory(atPath: root + "/" + name, withIntermediateDirectories: false)
         }
+        try bench.fixture.write("mine", to: root + "/Tapes – Gone/notes.txt")
+        // Its folder gets the next number.
+        try await killCreation("Gone", bench)
         try bench.fixture.write("{", to: root + "/Tapes – Half/.mediactl-album.json.mediactl-part")
         try bench.fixture.write("mine", to: root + "/Tapes – Full/notes.txt")
         try FileManager.default.createSymbolicLink(atPath: root + "/Tapes – Link", withDestinationPath: "Mine")
         let found = try await bench.service.leftovers()
-        #expect(found.map { Bench.words($0) } == ["empty_folder Tapes – Gone", "empty_folder Tapes – Half"])
+        #expect(found.map { Bench.words($0) } == ["empty_folder Tapes – Gone (2)", "empty_folder Tapes – Half"])
         #expect(try await bench.service.removeLeftovers(found).isEmpty)
-        let names = ["Mine", "Tapes – Full", "Tapes – Link", "Tapes – Summer"]
+        let names = (others + ["Tapes – Link", "Tapes – Summer"]).sorted()
         let left = try FileManager.default.contentsOfDirectory(atPath: root).filter { !$0.hasPrefix(".") }
         #expect(left.sorted() == names)
     }

@@ -194,13 +194,14 @@ extension TapesError {
 }
 
 extension RenderWorkplace {
-    /// For reading originals without a target: everything is in the system's temporary directory. Blocks.
-    static func temporary() throws(TapesError) -> RenderWorkplace {
+    /// For reading originals without a target: everything is in the system's temporary directory, and marked in `data`.
+    /// Blocks.
+    static func temporary(marking data: DataDirectory?) throws(TapesError) -> RenderWorkplace {
         let path = Array(NSTemporaryDirectory().utf8)
         let directory = try TapesError.writing(TargetDirectory.open(path, creating: false))
         guard let directory else {
             throw TapesError(.targetUnusable, detail: "there is no such directory", path: path)
         }
-        return try TapesError.writing(RenderWorkplace(beside: directory))
+        return try TapesError.writing(RenderWorkplace(beside: directory, marking: data))
     }
 }

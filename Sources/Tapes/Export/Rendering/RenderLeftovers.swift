@@ -29,22 +29,33 @@ public struct RenderLeftovers: Sendable {
     }
 
     /// Finds the files, and changes nothing. Files of a process that is alive are skipped, and so are those in a directory
-    /// that cannot be read now. Blocks.
+    /// that cannot be read now, whose mark is kept. Blocks.
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func find() throws(TapesError) -> [AlbumFinding] {
-        try search().items.map { AlbumFinding(.renderLeftover, path: $0.directory.path(of: $0.name)) }
+        try search().items.map { AlbumFinding(.renderLeftover, path: $0.path) }
     }
 
-    /// Removes the files, and returns those that are still there. Blocks.
+    /// Removes files that were found, and returns those that may still be there. Blocks.
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
-    public func remove() throws(TapesError) -> [AlbumFinding] {
+    public func remove(_ found: [AlbumFinding]) throws(TapesError) -> [AlbumFinding] {
         let (items, marks) = try search()
-        for item in items { item.remove() }
-        let left = items.filter { (try? $0.directory.kind(of: $0.name)) != .some(nil) }
-        for mark in marks where !left.contains(where: { $0.id == mark.id }) { mark.remove() }
-        return left.map { AlbumFinding(.renderLeftover, path: $0.directory.path(of: $0.name)) }
+        let paths = Set(found.compactMap(\.path))
+        for item in items where paths.contains(item.path) { item.remove() }
+        let left = Set(items.filter { !Self.isGone($0.path) }.map(\.id))
+        for mark in marks where !left.contains(mark.id) { mark.remove() }
+        return found.filter { $0.path.map(Self.isGone) == false }
+    }
+
+    /// Whether the directory of a path confirms that it does not contain it.
+    private static func isGone(_ path: [UInt8]) -> Bool {
+        do throws(FileWriteError) {
+            guard let directory = try TargetDirectory.open(path.directoryOfPath, creating: false) else { return false }
+            return try directory.kind(of: path.nameOfPath) == nil
+        } catch {
+            return false
+        }
     }
 
     // MARK: Searching
@@ -54,6 +65,10 @@ public struct RenderLeftovers: Sendable {
         var directory: TargetDirectory
         var name: [UInt8]
         var isDirectory: Bool
+        /// Whether it is the directory of links.
+        var hasLinks: Bool
+
+        var path: [UInt8] { directory.path(of: name) }
 
         /// Only files and links directly in it are removed: there is nothing else in a directory of ours.
         func remove() {
@@ -76,24 +91,33 @@ public struct RenderLeftovers: Sendable {
         }
     }
 
+    /// The files, and the marks of which every directory could be read.
     private func search() throws(TapesError) -> (items: [Item], marks: [RenderMark]) {
         let (marks, alive) = try stored(RenderMark.all(in: directory))
+        var unread: Set<String> = []
         var items: [Item] = []
         var seen: Set<[UInt8]> = []
         func add(_ found: [Item]) {
-            items += found.filter { seen.insert($0.directory.path(of: $0.name)).inserted }
+            items += found.filter { seen.insert($0.path).inserted }
         }
         for mark in marks {
-            for place in mark.places { add(Self.items(in: place) { $0 == mark.id }) }
+            for place in mark.places {
+                guard let found = Self.items(in: place, where: { $0 == mark.id }) else {
+                    unread.insert(mark.id)
+                    continue
+                }
+                add(found)
+            }
         }
-        if let workingDirectory {
-            let found = Self.items(in: workingDirectory) { !alive.contains($0) }
+        if let workingDirectory, let all = Self.items(in: workingDirectory, where: { !alive.contains($0) }) {
+            // Links prove nothing: the locked draft of a rendering that runs may be elsewhere.
+            let found = all.filter { !$0.hasLinks }
             let ids = Set(found.map(\.id)).subtracting(Self.locked(found))
             add(found.filter { ids.contains($0.id) })
             // The links of the same rendering.
-            add(Self.items(in: Array(NSTemporaryDirectory().utf8)) { ids.contains($0) })
+            add(Self.items(in: Array(NSTemporaryDirectory().utf8)) { ids.contains($0) } ?? [])
         }
-        return (items, marks)
+        return (items, marks.filter { !unread.contains($0.id) })
     }
 
     /// Ids of drafts that a process writes now.
@@ -111,11 +135,20 @@ public struct RenderLeftovers: Sendable {
         )
     }
 
-    /// Entries of this user in a directory with a name of ours; none if it cannot be read.
-    private static func items(in place: [UInt8], where isWanted: (String) -> Bool) -> [Item] {
-        guard let opened = try? TargetDirectory.open(place, creating: false) else { return [] }
+    /// Entries of this user in a directory with a name of ours; nil if it cannot be read.
+    private static func items(in place: [UInt8], where isWanted: (String) -> Bool) -> [Item]? {
         var names: [[UInt8]] = []
-        try? opened.forEachName { names.append($0) }
+        let opened: TargetDirectory
+        do throws(FileWriteError) {
+            guard let directory = try TargetDirectory.open(place, creating: false) else {
+                // Removed; without a parent its disk may only be unmounted.
+                return try TargetDirectory.open(place.directoryOfPath, creating: false) == nil ? nil : []
+            }
+            try directory.forEachName { names.append($0) }
+            opened = directory
+        } catch {
+            return nil
+        }
         return names.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { name in
             guard let text = String(validating: name, as: UTF8.self), text.hasPrefix(prefix) else { return nil }
             let suffix = [draftSuffix, linksSuffix].first { text.hasSuffix($0) } ?? ""
@@ -124,7 +157,8 @@ public struct RenderLeftovers: Sendable {
             guard UUID(uuidString: id) != nil, isWanted(id), (try? opened.isOfOthers(name)) == false,
                 let kind = try? opened.kind(of: name), kind == (isDraft ? .regular : .directory)
             else { return nil }
-            return Item(id: id, directory: opened, name: name, isDirectory: !isDraft)
+            let hasLinks = suffix == linksSuffix
+            return Item(id: id, directory: opened, name: name, isDirectory: !isDraft, hasLinks: hasLinks)
         }
     }
 }

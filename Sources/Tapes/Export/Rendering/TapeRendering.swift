@@ -99,7 +99,7 @@ public struct TapeRendering: Sendable {
     }
 
     /// Checks the clips as `render` does before it starts: originals that are missing, trimmed away, or cannot be decoded.
-    /// Writes nothing outside of the system's temporary directory.
+    /// Writes nothing outside of the system's temporary directory but a mark in the data directory.
     ///
     /// - Throws: As `render`, for clips and programs.
     public func check(_ tape: TapeRecord, clips: [ClipRecord]) async throws(TapesError) {
@@ -109,7 +109,7 @@ public struct TapeRendering: Sendable {
         let workplace = try await BlockingWork.run { () throws(TapesError) in
             try ffmpeg.requirePrograms()
             for clip in shown { try Self.requireOriginal(clip) }
-            return try RenderWorkplace.temporary()
+            return try RenderWorkplace.temporary(marking: directory)
         }
         let result: Result<Void, TapesError>
         do {
