@@ -138,7 +138,7 @@ struct RepairRun: Sendable {
     ) -> ExitCode {
         let code = console.exitCode(code ?? tally.exitCode(isStopped: isStopped))
         let counts = tally.words([
-            (.repaired, "repaired"), (.planned, "to be repaired"), (.skipped, "no longer damaged"),
+            (.repaired, "repaired"), (.planned, "to be repaired"), (.skipped, "skipped"),
             (.noOriginal, "without a local original"),
             (.failed, "failed"), (.cancelled, "canceled"),
         ])
@@ -181,7 +181,7 @@ extension TextRenderer {
         return switch item.state {
         case .planned: ["\(name) (\(problem)): would be uploaded again from \(original)"]
         case .repaired: ["\(style.green("repaired")) \(name) (\(problem)) from \(original)"]
-        case .skipped: ["\(name): no longer damaged; nothing was changed"]
+        case .skipped: ["\(name) (\(problem)): skipped: no longer damaged, or damaged before its upload"]
         case .noOriginal: ["\(style.yellow("no original")) \(name) (\(problem)): no local file has the uploaded bytes"]
         case .cancelled: ["\(name): canceled"]
         case .failed: []

@@ -18,7 +18,8 @@ public struct Repair: Sendable {
             case planned
             /// Uploaded again, and served to this user: the server refuses the files of other owners (contract section 6).
             case repaired
-            /// No longer known to be damaged, for example because another machine repaired it. Nothing was changed.
+            /// Not known to be damaged by the server: another machine repaired it meanwhile, or it was damaged before its upload.
+            /// Nothing was changed.
             case skipped
             /// No copy on this machine has the uploaded bytes.
             case noOriginal = "no_original"
@@ -98,7 +99,7 @@ public struct Repair: Sendable {
                     Item(
                         photo: photo,
                         problem: difference.kind,
-                        state: original == nil ? .noOriginal : .planned,
+                        state: Self.state(original, of: difference),
                         path: original?.path
                     )
                 )
@@ -111,6 +112,15 @@ public struct Repair: Sendable {
     private static func original(in copies: [PhotoCopy]) -> PhotoCopy? {
         let held = copies.filter { [.present, .replaced].contains($0.state) && isReadable($0) }
         return held.first { LocalCopies.condition(of: $0) == .unchanged } ?? held.first { $0.state == .present }
+    }
+
+    private static func state(_ original: PhotoCopy?, of difference: SyncDifference) -> Item.State {
+        guard let original else { return .noOriginal }
+        // The server's copy of a file that was uploaded damaged is as damaged, and would be again.
+        guard difference.kind == .serverDamaged, let file = try? SourceFile(path: original.path),
+            case .damaged = PhotoStructure(of: file).integrity
+        else { return .planned }
+        return .skipped
     }
 
     private static func isReadable(_ copy: PhotoCopy) -> Bool { (try? SourceFile(path: copy.path)) != nil }

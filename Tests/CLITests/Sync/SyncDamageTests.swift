@@ -122,6 +122,22 @@ import Testing
         #expect(try await stage.json("sync", "verify", "--server-content").count("server_damaged") == 0)
     }
 
+    /// The server's copy of a photo that was uploaded damaged is as damaged: another upload would not help.
+    @Test func aPhotoThatWasUploadedDamagedIsNotRepaired() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg")
+        try Data(SmallPhoto.jpeg("photo a").dropLast(20)).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
+        #expect(try await stage.run("sync", "push", directory).exitCode == 0)
+        try await stage.sandbox.photoSync("POST", "settle")
+        _ = try await stage.run("sync", "--full")
+        let id = try #require(try await stage.sandbox.photos().first?.id)
+        // A copy that the server has rewritten.
+        try await damage(stage, id, #"{"action":"truncate","bytes":300}"#)
+        let repair = try await stage.json("sync", "repair", "--server-content", "--yes")
+        #expect(repair.result.exitCode == 0 && repair.states == ["skipped"], "\(repair.result.errors)")
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
+    }
+
     /// Responses of a proxy: nothing is known of the files, and nothing is deleted.
     @Test(arguments: ["403", "404"], [false, true])
     func aRefusalOfAProxyIsNoMissingFile(status: String, readsContent: Bool) async throws {

@@ -107,9 +107,9 @@ struct ImmichUploadTests {
         let library = try bench.library()
         let clips = [try bench.clip("a.xyz", "a"), try bench.clip("b.JPG", "b"), try bench.clip("c", "c")]
         let found = try await library.resolveAssets(clips, mayUpload: true)
-        #expect(found[0] == .rejected("the server does not take .xyz"))
+        #expect(found[0] == .rejected("the server does not accept .xyz"))
         #expect(found[1].assetID != nil)
-        #expect(found[2] == .rejected("the server does not take ."))
+        #expect(found[2] == .rejected("the server does not accept ."))
         let lines = try await bench.report().requests.map(\.line)
         #expect(lines.filter { $0 == "POST /assets" }.count == 1)
         #expect(lines.filter { $0 == "GET /server/media-types" }.count == 1)
