@@ -327,7 +327,8 @@ class Judge:
     def repair_item(self, item):
         state, identifier = item["state"], item["photo_id"]
         stored = self.before.states.get(identifier, "gone")
-        self.claim(self.is_disturbed or stored != "genuine", "repair of an intact file", item)
+        # Nothing was changed; deletions of intact photos are reported above.
+        self.claim(self.is_disturbed or stored != "genuine" or state == "skipped", "repair of an intact file", item)
         if state == "repaired":
             row, old = self.after.own.get(item["new_photo_id"]), self.server.photos[identifier].row
             is_whole = row is not None and row.hash == old.hash and self.after.states[row.id] == "genuine"
