@@ -95,7 +95,7 @@ struct LibraryGuideTests {
         for note in try await RescueAdoption.run(store: store, directory: directory) { print(note) }
         for row in try store.uploads(states: [], host: server.scope) where try Uploader.isResumable(row, in: store) {
             let result = await uploader.resume(row) { event in
-                if case .resuming(let offset) = event { print("resuming after", offset, "bytes") }
+                if case .resuming(let offset) = event { print("resuming at", offset, "bytes") }
             }
             print(result.state)
         }
