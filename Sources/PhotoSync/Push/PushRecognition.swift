@@ -55,13 +55,16 @@ extension PushRun {
     }
 
     private static func stamped(_ photos: [PhotoToSend]) async -> [StampedFile] {
+        // A thread for each photo would cost more than the reading.
         let cores = ProcessInfo.processInfo.activeProcessorCount
-        return await withBoundedTasks(photos, limit: cores) { (photo: PhotoToSend) -> StampedFile? in
+        return await withBoundedTasks(0..<cores, limit: cores) { (core: Int) -> [StampedFile] in
             await BlockingWork.run {
-                (try? SourceFile(path: photo.candidate.path)).flatMap { PhotoStamp.read(from: $0) }
-                    .map { StampedFile(photo: photo, id: $0) }
+                stride(from: core, to: photos.count, by: cores).compactMap { position in
+                    (try? SourceFile(path: photos[position].candidate.path)).flatMap { PhotoStamp.read(from: $0) }
+                        .map { StampedFile(photo: photos[position], id: $0) }
+                }
             }
-        }.compactMap(\.self)
+        }.flatMap(\.self)
     }
 
     private func lengths(of ids: [String]) async -> [String: Result<Int64, PhotoSyncError>] {
@@ -87,20 +90,17 @@ extension PushRun {
 extension OwnPhotos {
     /// The photos of this user's listing with these ids.
     fileprivate func listed(ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
-        let (index, server) = (account.index, account.server)
-        return try await queue.run { [account] in
+        try await queue.run { [account] in
             // A dry run does not pull, so the index may have another user's photos.
-            guard try account.state() != nil else { return [:] }
-            return try index.photosByID(ids, of: server)
+            try account.state() == nil ? [:] : account.photosByID(ids)
         }
     }
 
     /// By id, the digests of verified copies that the server had rewritten. A file with the stamp and the length, but
     /// other bytes, is damaged.
     fileprivate func rewrittenCopies(_ ids: [String]) async throws(PhotoSyncError) -> [String: Set<String>] {
-        let (library, server) = (account.library, account.server)
-        return try await queue.run {
-            let copies = try library.copies(ofPhotos: ids, server: server)
+        try await queue.run { [account] in
+            let copies = try account.library.copies(ofPhotos: ids, server: account.server)
                 .filter { $0.state == .present && $0.source == .downloaded && $0.sha256 != $0.serverSHA256 }
             return Dictionary(grouping: copies, by: \.photoID).mapValues { Set($0.compactMap(\.sha256)) }
         }
