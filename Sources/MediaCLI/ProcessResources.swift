@@ -51,7 +51,9 @@ enum ProcessResources {
         let end = DispatchSemaphore(value: 0)
         var started = 0
         var code: Int32 = 0
-        while code == 0, started < extraThreads + ProcessInfo.processInfo.activeProcessorCount {
+        // Counting the cores reads files.
+        let wanted = extraThreads + ProcessInfo.processInfo.activeProcessorCount
+        while code == 0, started < wanted {
             code = DedicatedThread.start { end.wait() }
             if code == 0 { started += 1 }
         }

@@ -1,3 +1,4 @@
+/// Bytes as hexadecimal text.
 package enum HexText {
     /// Two lower-case digits for each byte, with a hyphen before the bytes at these indexes.
     package static func lowerCase(_ bytes: [UInt8], hyphensBefore places: [Int] = []) -> String {
@@ -5,22 +6,65 @@ package enum HexText {
             var end = 0
             for (place, byte) in bytes.enumerated() {
                 if places.contains(place) {
-                    buffer[end] = UInt8(ascii: "-")
+                    buffer[end] = hyphen
                     end += 1
                 }
-                buffer[end] = digits[Int(byte >> 4)]
-                buffer[end + 1] = digits[Int(byte & 15)]
+                buffer[end] = digit(byte >> 4)
+                buffer[end + 1] = digit(byte & 15)
                 end += 2
             }
             return end
         }
     }
 
-    private static let digits = Array("0123456789abcdef".utf8)
+    /// Reads what `lowerCase` writes: groups of this many bytes with hyphens between them; nil for any other text.
+    package static func bytes(lowerCase text: String, groups: [Int]) -> [UInt8]? {
+        var text = text
+        let count = groups.reduce(0, +)
+        return text.withUTF8 { text in
+            guard text.count == count * 2 + groups.count - 1 else { return nil }
+            // Of all digits: whether one is invalid is checked once.
+            var seen: UInt8 = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, end in
+                values.withUnsafeBufferPointer { values in
+                    var position = 0
+                    for group in groups {
+                        if position > 0 {
+                            seen |= text[position] == hyphen ? 0 : 255
+                            position += 1
+                        }
+                        for _ in 0..<group {
+                            let (high, low) = (values[Int(text[position])], values[Int(text[position + 1])])
+                            seen |= high | low
+                            buffer[end] = high << 4 | low & 15
+                            (position, end) = (position + 2, end + 1)
+                        }
+                    }
+                }
+            }
+            return seen < 16 ? bytes : nil
+        }
+    }
 
-    /// The value of each digit, by its character; 255 for other characters.
-    private static let values: [UInt8] = (0...255).map { byte in
-        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) } ?? 255
+    /// Whether a text consists of lower-case digits.
+    static func isLowerCase(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { text in
+            values.withUnsafeBufferPointer { values in text.reduce(0) { $0 | values[Int($1)] } } < 16
+        }
+    }
+
+    private static var hyphen: UInt8 { UInt8(ascii: "-") }
+
+    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+
+    /// The value of each digit in lower case, by its character; 255 for other characters.
+    private static let values = (UInt8.min...UInt8.max).map { byte -> UInt8 in
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x61...0x66: byte - 0x57
+        default: 255
+        }
     }
 
     /// Whether a character is a hexadecimal digit, in either case.
@@ -35,13 +79,8 @@ package enum HexText {
     }
 
     /// Reads digits in either case; nil for anything but pairs of them.
-    package static func bytes(_ text: String) -> [UInt8]? { bytes(Array(text.utf8)) }
-
-    package static func bytes(_ digits: [UInt8]) -> [UInt8]? {
-        guard digits.count.isMultiple(of: 2), digits.allSatisfy({ values[Int($0)] < 16 }) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { place in
-            values[Int(digits[place])] << 4 | values[Int(digits[place + 1])]
-        }
+    package static func bytes(_ text: String) -> [UInt8]? {
+        text.utf8.allSatisfy(isDigit) ? bytes(lowerCase: text.lowercased(), groups: [text.utf8.count / 2]) : nil
     }
 }
 
@@ -49,17 +88,11 @@ package enum HexText {
 package enum SHA256Text {
     /// The digits in lower case; nil for anything else. Does not copy a text without capitals.
     package static func lowerCased(_ text: String) -> String? {
-        var hasCapitals = false
-        var count = 0
-        for byte in text.utf8 {
-            guard HexText.isDigit(byte) else { return nil }
-            if byte < UInt8(ascii: "a"), byte > UInt8(ascii: "9") { hasCapitals = true }
-            count += 1
-        }
-        guard count == 64 else { return nil }
-        return hasCapitals ? text.lowercased() : text
+        guard text.utf8.count == 64 else { return nil }
+        if HexText.isLowerCase(text) { return text }
+        return text.utf8.allSatisfy(HexText.isDigit) ? text.lowercased() : nil
     }
 
     /// Whether a text consists of 64 digits in lower case.
-    package static func isLowerCase(_ text: String) -> Bool { lowerCased(text) == text }
+    package static func isLowerCase(_ text: String) -> Bool { text.utf8.count == 64 && HexText.isLowerCase(text) }
 }

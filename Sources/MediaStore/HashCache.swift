@@ -184,47 +184,46 @@ final class HashDatabase: Sendable {
         try queue.unsafeRead { db in
             var entries: [Entry?] = []
             try db.inTransaction(.deferred) {
-                entries = try identities.map { try Self.entry(of: $0, db) }
+                let select = try RawStatement(
+                    db,
+                    """
+                    SELECT digest, used_on FROM hashes
+                    WHERE device = ?1 AND inode = ?2 AND size = ?3 AND modified_ns = ?4 AND changed_ns = ?5
+                    """
+                )
+                entries = try identities.map { identity in
+                    try select.map(Self.values(identity)) { row in
+                        Entry(identity: identity, digest: row.text(0), usedOn: row.integer(1))
+                    }.first
+                }
                 return .commit
             }
             return entries
         }
     }
 
-    private static func entry(of identity: FileIdentity, _ db: Database) throws -> Entry? {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT digest, used_on FROM hashes
-                WHERE device = ? AND inode = ? AND size = ? AND modified_ns = ? AND changed_ns = ?
-                """
-        )
-        guard let row = try Row.fetchOne(statement, arguments: StatementArguments(values(identity))) else { return nil }
-        return Entry(identity: identity, digest: row["digest"], usedOn: row["used_on"])
-    }
-
     /// Also removes entries that were last used before a day.
     func write(_ entries: [Entry], prunedBefore day: Int64) throws {
         try queue.write { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    INSERT OR REPLACE INTO hashes (device, inode, size, modified_ns, changed_ns, digest, used_on)
-                    VALUES (?, ?, ?, ?, ?, ?, ?)
-                    """
+            let insert = try RawStatement(
+                db,
+                """
+                INSERT OR REPLACE INTO hashes (device, inode, size, modified_ns, changed_ns, digest, used_on)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                """
             )
             for entry in entries {
-                try statement.execute(
-                    arguments: StatementArguments(Self.values(entry.identity) + [entry.digest, entry.usedOn])
-                )
+                try insert.run(Self.values(entry.identity) + [.text(entry.digest), .integer(entry.usedOn)])
             }
             try db.execute(sql: "DELETE FROM hashes WHERE used_on < ?", arguments: [day])
         }
     }
 
-    private static func values(_ identity: FileIdentity) -> [any DatabaseValueConvertible] {
+    private static func values(_ identity: FileIdentity) -> [RawValue] {
         [
             Int64(bitPattern: identity.device), Int64(bitPattern: identity.inode), identity.size,
             identity.modificationNanoseconds, identity.changeNanoseconds,
-        ]
+        ].map(RawValue.integer)
     }
 
     // MARK: Opening

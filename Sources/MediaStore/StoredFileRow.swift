@@ -90,22 +90,19 @@ enum StoredFileRow {
         return try files(db.makeStatement(sql: sql), arguments)
     }
 
-    /// The files of a page of tokens: `tokens` selects their keys.
-    static func fetch(
-        _ db: Database,
-        ofTokens tokens: String,
-        _ arguments: [(any DatabaseValueConvertible)?]
-    ) throws -> [StoredFile] {
+    /// The files of a page of tokens, by the numbers of their rows.
+    static func fetch(_ db: Database, ofTokens numbers: [Int64]) throws -> [StoredFile] {
         // Stores of 0.1.0 have none.
         let any = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM stored_files)")
         guard try Bool.fetchOne(any) ?? false else { return [] }
         // The page comes first: it is small, and the files are found by their key.
         let sql = """
-            SELECT file.* FROM (\(tokens)) AS page CROSS JOIN stored_files AS file
+            SELECT file.* FROM tokens AS page CROSS JOIN stored_files AS file
             ON file.host = page.host AND file.file_id = page.file_id AND file.checksum_sha256 = page.checksum_sha256
+            WHERE page.row_id IN (\(numbers.map(String.init).joined(separator: ",")))
             ORDER BY file.created_at, file.event_date, file.org_name
             """
-        return try files(db.cachedStatement(sql: sql), arguments)
+        return try files(db.makeStatement(sql: sql), [])
     }
 
     /// By a cursor: its rows find a column by a dictionary, copies of rows by a search.

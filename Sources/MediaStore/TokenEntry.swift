@@ -247,30 +247,31 @@ enum TokenRow {
         )
     }
 
+    /// By position: looking up a column's name takes longer than reading it.
     private static func entry(_ row: Row) throws -> TokenEntry {
-        guard let token = DeleteToken(row["token"]) else {
+        guard let token = DeleteToken(row[3]) else {
             throw StoreError(
                 .corrupt,
                 path: "tokens.sqlite",
-                detail: "row \(row["row_id"] as Int64) has no usable token"
+                detail: "row \(row[0] as Int64) has no usable token"
             )
         }
         return TokenEntry(
-            rowID: row["row_id"],
-            host: row["host"],
-            fileID: row["file_id"],
+            rowID: row[0],
+            host: row[1],
+            fileID: row[2],
             token: token,
-            createdAt: Date(milliseconds: row["created_at"]),
-            eventDate: row["event_date"],
-            orgName: row["org_name"],
-            eventType: row["event_type"],
-            label: row["label"],
-            fileName: row["file_name"],
-            fileType: row["file_type"],
-            checksumSHA256: row["checksum_sha256"],
-            sizeBytes: row["size_bytes"],
-            baseURL: row["base_url"],
-            isSuperseded: row["superseded"]
+            createdAt: Date(milliseconds: row[4]),
+            eventDate: row[5],
+            orgName: row[6],
+            eventType: row[7],
+            label: row[8],
+            fileName: row[9],
+            fileType: row[10],
+            checksumSHA256: row[11],
+            sizeBytes: row[12],
+            baseURL: row[13],
+            isSuperseded: row[14]
         )
     }
 }

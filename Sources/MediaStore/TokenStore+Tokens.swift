@@ -231,13 +231,13 @@ package struct TokenPages {
         let page = try store.connection.read { db in
             let entries = try TokenRow.fetch(
                 db,
-                from: Self.source,
+                from: source,
                 where: condition,
                 order: ordering,
                 limit: Self.pageSize,
                 arguments
             )
-            let files = try includesFiles ? StoredFileRow.fetch(db, ofTokens: keys, arguments) : []
+            let files = try includesFiles ? StoredFileRow.fetch(db, ofTokens: entries.compactMap(\.rowID)) : []
             return Page(entries: entries, files: files)
         }
         isAtEnd = page.entries.count < Self.pageSize
@@ -250,17 +250,21 @@ package struct TokenPages {
     /// all.
     static let source = "tokens INDEXED BY tokens_by_time"
 
-    private var keys: String {
-        """
-        SELECT host, file_id, checksum_sha256 FROM \(Self.source)
-        WHERE \(condition) ORDER BY \(ordering) LIMIT \(Self.pageSize)
-        """
+    /// What follows the last entry: the rest of its moment, then the other moments. With one condition for both, each page
+    /// would look at all entries of that moment again.
+    private var source: String {
+        let after = order == .newestFirst ? "<" : ">"
+        return last == nil
+            ? Self.source
+            : """
+            (SELECT * FROM \(Self.source) WHERE created_at = ?2 AND row_id \(after) ?3
+                UNION ALL SELECT * FROM \(Self.source) WHERE created_at \(after) ?2)
+            """
     }
 
     private var condition: String {
-        let after = order == .newestFirst ? "<" : ">"
-        return "(?1 IS NULL OR host = ?1)" + (includesSuperseded ? "" : " AND superseded = 0")
-            + (last == nil ? " AND ?2 IS NULL AND ?3 IS NULL" : " AND (created_at, row_id) \(after) (?2, ?3)")
+        "(?1 IS NULL OR host = ?1)" + (includesSuperseded ? "" : " AND superseded = 0")
+            + (last == nil ? " AND ?2 IS NULL AND ?3 IS NULL" : "")
     }
 
     private var ordering: String {

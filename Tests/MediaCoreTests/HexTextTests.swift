@@ -13,6 +13,17 @@ import Testing
         #expect(uuid == "00010203-0405-0607-0809-0a0b0c0d0e0f")
     }
 
+    @Test(arguments: [
+        ("00010203-0405-0607-0809-0a0b0c0d0eff", true), ("00010203-0405-0607-0809-0A0b0c0d0eff", false),
+        ("000102030-405-0607-0809-0a0b0c0d0eff", false), ("000102030405060708090a0b0c0d0eff", false),
+        ("00010203-0405-0607-0809-0a0b0c0d0ef", false), ("00010203-0405-0607-0809-0a0b0c0d0eg0", false),
+        ("00010203-0405-0607-0809-0a0b0c0d0eé", false), ("", false),
+    ])
+    func groupsAreSeparatedByHyphens(_ text: String, _ isValid: Bool) {
+        let bytes: [UInt8] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255]
+        #expect(HexText.bytes(lowerCase: text, groups: [4, 2, 2, 2, 6]) == (isValid ? bytes : nil))
+    }
+
     @Test(arguments: [("0f", UInt32(15)), ("FF", 255), ("+f", nil), ("-1", nil), ("0", nil), ("00f", nil), ("g0", nil)])
     func numbersHaveNoSigns(_ text: String, _ number: UInt32?) {
         #expect(HexText.number(Array(text.utf8)[...], count: 2) == number)

@@ -143,6 +143,16 @@ struct SyncReadingTests {
         #expect(try index.all().map(\.originDevice) == [phone, phone])
     }
 
+    @Test("texts are stored as they are", arguments: ["", "a\0b", "é€😀", String(repeating: "long name ", count: 30)])
+    func texts(name: String) throws {
+        let index = try fixture.get().index()
+        var photo = samplePhoto(1)
+        (photo.originalFilename, photo.id) = (name, "id of another form \(name)")
+        try index.synchronize([[photo]])
+        #expect(try index.all() == [photo])
+        #expect(try index.photos([photo.id], of: server) == [photo])
+    }
+
     @Test("gone photos are found by id and digest, when asked for")
     func gonePhotos() throws {
         let index = try fixture.get().index()

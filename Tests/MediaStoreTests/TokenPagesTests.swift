@@ -41,6 +41,20 @@ struct TokenPagesTests {
         #expect(try all(TokenPages(of: store, host: "none")).isEmpty)
     }
 
+    @Test("entries of one moment fill several pages", arguments: [TokenPages.Order.newestFirst, .oldestFirst])
+    func oneMoment(order: TokenPages.Order) throws {
+        let store = try fixture.get().store()
+        let entries = try (1...2500).map { (number: Int) -> TokenEntry in
+            var entry = try #require(StoreFiles.entry(number))
+            entry.createdAt = Date(timeIntervalSince1970: 1_780_000_000 + (number > 2300 ? 1 : 0))
+            return entry
+        }
+        _ = try store.add(entries)
+        let numbers = entries.map(\.fileID)
+        let expected = order == .oldestFirst ? numbers : Array(numbers.reversed())
+        #expect(try all(TokenPages(of: store, host: nil, order: order)).map(\.fileID) == expected)
+    }
+
     @Test("superseded entries come only if asked for")
     func superseded() throws {
         let store = try fixture.get().store()

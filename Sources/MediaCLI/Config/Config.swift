@@ -3,6 +3,7 @@ internal import MediaCore
 
 struct Config: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "config",
         abstract: "Show settings, and where they come from.",
         discussion: """
             Examples:

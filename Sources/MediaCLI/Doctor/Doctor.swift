@@ -5,6 +5,7 @@ internal import MediaTransport
 struct Doctor: ContextCommand {
     static let schema = "mediactl.doctor/1"
     static let configuration = CommandConfiguration(
+        commandName: "doctor",
         abstract: "Check the server: DNS, TLS, kind, health, login, role, tus, limits, clock.",
         discussion: """
             Changes nothing on the server: sends only GET, HEAD and OPTIONS, and one POST without file IDs if an old \

@@ -6,6 +6,7 @@ internal import MediaTransport
 struct Smoke: ContextCommand {
     static let schema = "mediactl.smoke/1"
     static let configuration = CommandConfiguration(
+        commandName: "smoke",
         abstract: "Run an end-to-end test: upload a tiny audio file, find it, and delete it.",
         discussion: """
             Uploads one second of silence to the event "mediactl smoke test" of 2000-01-01, checks it, finds it in \

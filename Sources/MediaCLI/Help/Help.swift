@@ -4,6 +4,7 @@ internal import MediaCore
 struct Help: ContextCommand {
     static let schema = "mediactl.help/1"
     static let configuration = CommandConfiguration(
+        commandName: "help",
         abstract: "Show help for a command, or the exit codes.",
         discussion: """
             Examples:

@@ -8,6 +8,7 @@ internal import PhotoSync
 struct ClaimLegacy: ContextCommand {
     static let schema = "mediactl.claim-legacy/1"
     static let configuration = CommandConfiguration(
+        commandName: "claim-legacy",
         abstract: "Claim photos that are not assigned to any device.",
         discussion: """
             Prints the number of photos and prompts; without a terminal it requires --yes. The claimed photos are counted \

@@ -7,6 +7,7 @@ internal import PhotoSync
 
 struct Sync: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "sync",
         abstract: "Index, push and download photos.",
         discussion: """
             With a directory, mediactl sync DIR lists what changed on the server, uploads the photos of DIR that the \

@@ -5,6 +5,7 @@ internal import MediaStore
 struct Upload: ContextCommand {
     static let schema = "mediactl.upload/1"
     static let configuration = CommandConfiguration(
+        commandName: "upload",
         abstract: "Upload files and store their delete tokens.",
         discussion: """
             Four files are uploaded in parallel; --jobs changes that. Use - to read from standard input (requires \

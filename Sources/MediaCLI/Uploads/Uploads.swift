@@ -2,6 +2,7 @@ internal import ArgumentParser
 
 struct Uploads: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "uploads",
         abstract: "Manage the uploads of this machine: list, show, delete, resume, verify.",
         discussion: """
             Deletes uploads with their stored delete tokens, and resumes interrupted uploads.

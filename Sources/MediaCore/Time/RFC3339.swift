@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Times as text (RFC 3339).
 ///
 /// Foundation's parsers are not used: they disagree about fractions, store a time as a binary fraction, and take longer than
@@ -19,20 +21,28 @@ package enum RFC3339 {
     /// Writes a time in UTC with `Z`; the fraction (at most 6 digits, without trailing zeros) only if there is one. Nil outside
     /// the years 0000 to 9999.
     package static func text(microseconds: Int64) -> String? {
-        let (seconds, fraction) = microseconds.flooredDivision(by: 1_000_000)
-        let time = CivilTime(secondsSince1970: seconds)
-        guard (0...9999).contains(time.year) else { return nil }
-        return String(unsafeUninitializedCapacity: longestText) { write(time, fraction, to: $0) }
+        let text = String(unsafeUninitializedCapacity: longestText) { write(microseconds, to: $0) }
+        return text.isEmpty ? nil : text
+    }
+
+    /// Whether `text(microseconds:)` returns this text. Makes no string: a listing has two million times.
+    package static func isText(_ text: String, of microseconds: Int64) -> Bool {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: longestText) { buffer in
+            let count = write(microseconds, to: buffer)
+            guard count == text.utf8.count, let written = buffer.baseAddress else { return false }
+            var text = text
+            return text.withUTF8 { text in text.baseAddress.map { memcmp($0, written, count) == 0 } ?? false }
+        }
     }
 
     /// `2024-03-01T00:30:00.123456Z`
     private static let longestText = 27
 
-    private static func write(
-        _ time: CivilTime,
-        _ fraction: Int64,
-        to buffer: UnsafeMutableBufferPointer<UInt8>
-    ) -> Int {
+    /// Returns the length; 0 outside the years 0000 to 9999.
+    private static func write(_ microseconds: Int64, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        let (seconds, fraction) = microseconds.flooredDivision(by: 1_000_000)
+        let time = CivilTime(secondsSince1970: seconds)
+        guard (0...9999).contains(time.year) else { return 0 }
         var end = 0
         func put(_ value: Int64, _ count: Int, _ mark: UInt8) {
             var rest = value

@@ -111,7 +111,7 @@ private struct RunningWalk {
         in stream: borrowing DirectoryStream
     ) {
         guard filter.acceptsFile(relative) else { return }
-        guard !reportedExcludes.contains(where: { $0.matches(relative) }) else {
+        guard !reportedExcludes.contains(where: { $0.matchesFile(relative) }) else {
             result.excluded.append(absolute(relative))
             return
         }

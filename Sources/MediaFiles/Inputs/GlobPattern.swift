@@ -40,6 +40,9 @@ public struct GlobPattern: Sendable, Equatable {
         return relativePath.ancestors.contains(where: fits)
     }
 
+    /// Like `matches`, for a file in directories of which none matches by itself.
+    func matchesFile(_ relativePath: [UInt8]) -> Bool { !isDirectoryOnly && fits(relativePath[...]) }
+
     /// Compares the texts.
     public static func == (left: GlobPattern, right: GlobPattern) -> Bool {
         left.text == right.text
@@ -258,25 +261,35 @@ struct GlobProgram: Sendable {
     let steps: [Step]
 
     func matches(_ text: ArraySlice<UInt8>) -> Bool {
-        var current: Set<Int> = []
+        var scalars = Scalars(text)
+        var scalar = scalars.next()
+        // Most names differ from most patterns in their first character.
+        if case .take(let matcher)? = steps.first, scalar.map(matcher.fits) != true { return false }
+        // The possible states after the characters so far.
+        var current = [Bool](repeating: false, count: steps.count + 1)
         add(0, to: &current)
-        for scalar in Self.scalars(of: text) {
-            var next: Set<Int> = []
-            for state in current where state < steps.count {
-                guard case .take(let matcher) = steps[state], matcher.fits(scalar) else { continue }
+        while let character = scalar {
+            var next = [Bool](repeating: false, count: steps.count + 1)
+            var hasStates = false
+            for (state, step) in steps.enumerated() where current[state] {
+                guard case .take(let matcher) = step, matcher.fits(character) else { continue }
                 add(state + 1, to: &next)
+                hasStates = true
             }
+            guard hasStates else { return false }
             current = next
-            if current.isEmpty { return false }
+            scalar = scalars.next()
         }
-        return current.contains(steps.count)
+        return current[steps.count]
     }
 
     /// Adds a state and all states reachable without a character.
-    private func add(_ state: Int, to set: inout Set<Int>) {
+    private func add(_ state: Int, to states: inout [Bool]) {
         var open = [state]
         while let state = open.popLast() {
-            guard set.insert(state).inserted, state < steps.count else { continue }
+            guard !states[state] else { continue }
+            states[state] = true
+            guard state < steps.count else { continue }
             switch steps[state] {
             case .take: break
             case .fork(let first, let second): open += [state + first, state + second]
@@ -286,21 +299,23 @@ struct GlobProgram: Sendable {
     }
 
     /// The scalars of a path; each byte of invalid UTF-8 becomes a number above Unicode.
-    private static func scalars(of text: ArraySlice<UInt8>) -> [UInt32] {
-        var parser = Unicode.UTF8.ForwardParser()
-        var bytes = text.makeIterator()
-        var rest = text
-        var scalars: [UInt32] = []
-        while true {
-            switch parser.parseScalar(from: &bytes) {
-            case .valid(let encoded):
-                scalars.append(Unicode.UTF8.decode(encoded).value)
-                rest = rest.dropFirst(encoded.count)
-            case .error(let length):
-                scalars += rest.prefix(length).map { 0x11_0000 + UInt32($0) }
-                rest = rest.dropFirst(length)
-            case .emptyInput: return scalars
+    private struct Scalars {
+        private var rest: ArraySlice<UInt8>
+
+        init(_ text: ArraySlice<UInt8>) {
+            rest = text
+        }
+
+        mutating func next() -> UInt32? {
+            guard let first = rest.first else { return nil }
+            var parser = Unicode.UTF8.ForwardParser()
+            var bytes = rest.makeIterator()
+            guard first >= 0x80, case .valid(let encoded) = parser.parseScalar(from: &bytes) else {
+                rest.removeFirst()
+                return first < 0x80 ? UInt32(first) : 0x11_0000 + UInt32(first)
             }
+            rest = rest.dropFirst(encoded.count)
+            return Unicode.UTF8.decode(encoded).value
         }
     }
 }

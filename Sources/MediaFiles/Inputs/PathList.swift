@@ -76,7 +76,7 @@ public struct PathFilter: Sendable, Equatable {
     /// For a file that is not in an excluded directory.
     func acceptsFile(_ relativePath: [UInt8]) -> Bool {
         (includes.isEmpty || includes.contains { $0.matches(relativePath) })
-            && !excludes.contains { $0.matches(relativePath) }
+            && !excludes.contains { $0.matchesFile(relativePath) }
     }
 
     func excludesDirectory(_ relativePath: ArraySlice<UInt8>) -> Bool {

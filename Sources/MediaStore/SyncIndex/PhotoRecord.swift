@@ -82,18 +82,17 @@ public struct PhotoRecord: Sendable, Hashable {
 /// How ids, digests and times are stored: in few bytes where they have their usual form.
 enum PhotoCoding {
     /// The 16 bytes of a lower-case UUID; any other text as it is.
-    static func id(_ text: String) -> RawValue { packed(text, byteCount: 16) }
+    static func id(_ text: String) -> RawValue {
+        HexText.bytes(lowerCase: text, groups: uuidGroups).map(RawValue.blob) ?? .text(text)
+    }
 
     /// The 32 bytes of a SHA-256 digest in lower-case hexadecimal; any other text as it is.
-    static func digest(_ text: String) -> RawValue { packed(text, byteCount: 32) }
-
-    private static func packed(_ text: String, byteCount: Int) -> RawValue {
-        let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
-        guard digits.count == 2 * byteCount, let bytes = HexText.bytes(digits), self.text(bytes) == text else {
-            return .text(text)
-        }
-        return .blob(bytes)
+    static func digest(_ text: String) -> RawValue {
+        HexText.bytes(lowerCase: text, groups: digestGroups).map(RawValue.blob) ?? .text(text)
     }
+
+    private static let uuidGroups = [4, 2, 2, 2, 6]
+    private static let digestGroups = [32]
 
     /// The text of a packed id or digest.
     static func text(_ bytes: [UInt8]) -> String {
@@ -102,7 +101,7 @@ enum PhotoCoding {
 
     /// The text of a time; null where `time` gives it back.
     static func text(_ time: PhotoTime) -> RawValue {
-        time.text == self.time(time.microseconds) ? .null : .text(time.text)
+        RFC3339.isText(time.text, of: time.microseconds) ? .null : .text(time.text)
     }
 
     /// The text of a time as the server writes it: UTC, without trailing zeros in the fraction (photosync contract

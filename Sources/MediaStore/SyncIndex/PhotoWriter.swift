@@ -117,10 +117,13 @@ struct RawStatement {
     /// Runs it, and calls `body` at each row. Values beyond the last parameter are ignored.
     func map<Value>(_ values: [RawValue], _ body: (RawStatement) -> Value) throws -> [Value] {
         sqlite3_reset(statement)
-        bind(values)
-        var results: [Value] = []
-        while try step() { results.append(body(self)) }
-        return results
+        // What is bound lives until the rows are read.
+        defer { sqlite3_clear_bindings(statement) }
+        return try binding(values[..<min(values.count, Int(sqlite3_bind_parameter_count(statement)))]) {
+            var results: [Value] = []
+            while try step() { results.append(body(self)) }
+            return results
+        }
     }
 
     /// Runs a statement that gives no rows, and returns how many it has changed.
@@ -130,20 +133,31 @@ struct RawStatement {
         return sqlite3_changes(connection)
     }
 
-    /// `SQLITE_TRANSIENT`: SQLite makes a copy at once.
-    private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
-
-    private func bind(_ values: [RawValue]) {
-        for (index, value) in zip(Int32(1)..., values.prefix(Int(sqlite3_bind_parameter_count(statement)))) {
-            switch value {
-            case .null: sqlite3_bind_null(statement, index)
-            case .integer(let number): sqlite3_bind_int64(statement, index, number)
-            case .text(let text):
-                sqlite3_bind_text(statement, index, text, Int32(clamping: text.utf8.count), Self.copied)
-            case .blob(let bytes):
-                sqlite3_bind_blob(statement, index, bytes, Int32(clamping: bytes.count), Self.copied)
+    /// Binds the values without copies, each inside the access to the one before.
+    private func binding<Result>(_ values: ArraySlice<RawValue>, _ body: () throws -> Result) throws -> Result {
+        guard let value = values.first else { return try body() }
+        let index = Int32(values.startIndex + 1)
+        switch value {
+        case .null: sqlite3_bind_null(statement, index)
+        case .integer(let number): sqlite3_bind_int64(statement, index, number)
+        case .text(var text):
+            return try text.withUTF8 { bytes in
+                let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+                if let start {
+                    sqlite3_bind_text(statement, index, start, Int32(clamping: bytes.count), nil)
+                } else {
+                    // Without an address it would be null.
+                    sqlite3_bind_text(statement, index, "", 0, nil)
+                }
+                return try binding(values.dropFirst(), body)
+            }
+        case .blob(let bytes):
+            return try bytes.withUnsafeBytes { bytes in
+                sqlite3_bind_blob(statement, index, bytes.baseAddress, Int32(clamping: bytes.count), nil)
+                return try binding(values.dropFirst(), body)
             }
         }
+        return try binding(values.dropFirst(), body)
     }
 
     /// False at the end.

@@ -55,13 +55,16 @@ extension PushRun {
     }
 
     private static func stamped(_ photos: [PhotoToSend]) async -> [StampedFile] {
+        // A thread for each photo would cost more than the reading.
         let cores = ProcessInfo.processInfo.activeProcessorCount
-        return await withBoundedTasks(photos, limit: cores) { (photo: PhotoToSend) -> StampedFile? in
+        return await withBoundedTasks(0..<cores, limit: cores) { (core: Int) -> [StampedFile] in
             await BlockingWork.run {
-                (try? SourceFile(path: photo.candidate.path)).flatMap { PhotoStamp.read(from: $0) }
-                    .map { StampedFile(photo: photo, id: $0) }
+                stride(from: core, to: photos.count, by: cores).compactMap { position in
+                    (try? SourceFile(path: photos[position].candidate.path)).flatMap { PhotoStamp.read(from: $0) }
+                        .map { StampedFile(photo: photos[position], id: $0) }
+                }
             }
-        }.compactMap(\.self)
+        }.flatMap(\.self)
     }
 
     private func lengths(of ids: [String]) async -> [String: Result<Int64, PhotoSyncError>] {

@@ -301,9 +301,11 @@ struct MistypedLine {
             .split(separator: "\n")
             .filter { $0.hasPrefix("  -") }
             .flatMap { line in
-                // The description begins after two blanks.
+                // The description begins after two blanks. Every command is checked like this; a regular expression would take
+                // a tenth of its start.
                 let label = line.dropFirst(2).firstRange(of: "  ").map { line[..<$0.lowerBound] } ?? line
-                return label.matches(of: /--[a-z0-9][a-z0-9-]*/).map { String($0.0) }
+                let words = label.split { !($0.isLowercase || $0.isNumber || $0 == "-") }
+                return words.filter { $0.hasPrefix("--") }.map(String.init)
             }
     }
 }
