@@ -254,7 +254,7 @@ import Testing
         lock.release()
     }
 
-    @Test("R11: a deletion that is cancelled while another changes the album deletes nothing", arguments: [false, true])
+    @Test("R11: a deletion that is cancelled while it waits for another deletes nothing", arguments: [false, true])
     func deletionCancelledWaiting(withAlbum: Bool) async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
