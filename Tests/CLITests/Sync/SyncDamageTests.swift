@@ -197,7 +197,7 @@ import Testing
         let environment = ["XDG_CACHE_HOME": disk.path]
         let command = ["sync", "repair", "--server-content"]
         if isFullLater {
-            let child = try stage.runner.start(command, extra: environment, streams: .terminal(columns: 200))
+            let child = try stage.runner.start(command, streams: .terminal(columns: 200), extra: environment)
             try await child.wait(for: "Repair them?")
             try disk.fill()
             child.write("yes\n")
