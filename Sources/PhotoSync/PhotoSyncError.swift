@@ -1,5 +1,6 @@
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 public import MediaTransport
 @_exported public import Outcomes
 
@@ -104,5 +105,34 @@ extension PhotoSyncError {
             return PhotoSyncError(.notRegularFile, detail: error.reason, path: error.path)
         }
         return PhotoSyncError(error.code, detail: error.detail, path: error.path)
+    }
+
+    /// Does some work on files of the target directory.
+    static func writing<Value>(_ work: () throws(FileWriteError) -> Value) throws(PhotoSyncError) -> Value {
+        do { return try work() } catch { throw PhotoSyncError(error) }
+    }
+
+    /// The error with the path or photo that it is about, unless it has one.
+    func at(_ path: [UInt8]? = nil, photo id: String? = nil) -> PhotoSyncError {
+        var error = self
+        error.path = error.path ?? path
+        error.photoID = error.photoID ?? id
+        return error
+    }
+}
+
+extension SourceFile {
+    /// Like `init(path:)`, with the error of a sync.
+    static func opened(_ path: [UInt8]) throws(PhotoSyncError) -> SourceFile {
+        do { return try SourceFile(path: path) } catch { throw .source(error) }
+    }
+
+    /// The content for one upload, which closes its own descriptor.
+    func content() throws(PhotoSyncError) -> FileContent {
+        do {
+            return FileContent(owning: try duplicateDescriptor(), byteCount: status.size)
+        } catch {
+            throw .source(error)
+        }
     }
 }

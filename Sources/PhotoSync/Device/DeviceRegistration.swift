@@ -109,19 +109,12 @@ public struct DeviceRegistration: Sendable {
     }
 
     private func token(isRenewed: Bool) throws(PhotoSyncError) -> String {
-        do {
-            return try library.deviceToken(for: client.server.description, isRenewed: isRenewed)
-        } catch {
-            throw PhotoSyncError(error)
-        }
+        let server = client.server.description
+        do { return try library.deviceToken(for: server, isRenewed: isRenewed) } catch { throw PhotoSyncError(error) }
     }
 
     private func keep(_ login: Login) throws(PhotoSyncError) {
-        do {
-            try library.keep(login)
-        } catch {
-            throw PhotoSyncError(error)
-        }
+        do { try library.keep(login) } catch { throw PhotoSyncError(error) }
     }
 }
 

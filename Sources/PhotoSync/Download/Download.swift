@@ -1,6 +1,5 @@
 public import MediaStore
 public import MediaTransport
-internal import Synchronization
 
 /// Downloads photos into a directory and verifies them (photosync contract section 6).
 public struct Download: Sendable {
@@ -73,17 +72,10 @@ public struct Download: Sendable {
         onItem: @escaping @Sendable (DownloadItem) -> Void,
         progress: (@Sendable (DownloadProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> DownloadResult {
-        let teller = DownloadTeller(onItem: onItem, progress: progress)
-        let run = DownloadRun(
-            account: account,
-            hashes: hashes,
-            options: options,
-            candidates: DownloadCandidates(account: account, selection: selection),
-            control: control.linked(),
-            teller: teller
-        )
-        try await run.perform(to: directory)
-        return teller.result
+        let candidates = DownloadCandidates(account: account, selection: selection)
+        let session = session(candidates, control, onItem, progress)
+        try await DownloadRun(session: session, hashes: hashes).perform(to: directory)
+        return session.report.result
     }
 
     /// Downloads the server's thumbnails of the selected photos to `YYYY/MM/ID.thumbnail.jpg` in a directory, by the day the photos
@@ -112,21 +104,29 @@ public struct Download: Sendable {
     ) async throws(PhotoSyncError) -> DownloadResult {
         var isOfIDs = false
         if case .ids = selection { isOfIDs = true }
-        let teller = DownloadTeller(onItem: onItem, progress: progress)
-        let run = ThumbnailRun(
+        let candidates = DownloadCandidates(
+            account: account,
+            selection: selection,
+            includesPresent: includesPresent || isOfIDs
+        )
+        let session = session(candidates, control, onItem, progress)
+        try await ThumbnailRun(session: session, isOfIDs: isOfIDs).perform(to: directory)
+        return session.report.result
+    }
+
+    private func session(
+        _ candidates: DownloadCandidates,
+        _ control: TransferControl,
+        _ onItem: @escaping @Sendable (DownloadItem) -> Void,
+        _ progress: (@Sendable (DownloadProgress) -> Void)?
+    ) -> DownloadSession {
+        DownloadSession(
             account: account,
             options: options,
-            candidates: DownloadCandidates(
-                account: account,
-                selection: selection,
-                includesPresent: includesPresent || isOfIDs
-            ),
-            isOfIDs: isOfIDs,
+            candidates: candidates,
             control: control.linked(),
-            teller: teller
+            report: DownloadReport(onItem: onItem, onProgress: progress)
         )
-        try await run.perform(to: directory)
-        return teller.result
     }
 }
 
@@ -205,61 +205,26 @@ public struct DownloadResult: Sendable, Equatable {
     package init() {}
 }
 
-/// Reports events to the caller one at a time, and keeps the counts.
-final class DownloadTeller: Sendable {
-    private struct State {
-        var result = DownloadResult()
-        var progress = DownloadProgress()
+extension DownloadResult: ReportedResult {
+    static var nothing: (result: DownloadResult, progress: DownloadProgress) { (DownloadResult(), DownloadProgress()) }
+
+    mutating func count(_ item: DownloadItem) {
+        counts[item.state, default: 0] += 1
+        bytesReceived += item.bytesReceived
     }
+}
 
-    private let state = Mutex(State())
-    private let onItem: @Sendable (DownloadItem) -> Void
-    private let progress: (@Sendable (DownloadProgress) -> Void)?
+typealias DownloadReport = RunReport<DownloadResult>
 
-    init(
-        onItem: @escaping @Sendable (DownloadItem) -> Void,
-        progress: (@Sendable (DownloadProgress) -> Void)?
-    ) {
-        self.onItem = onItem
-        self.progress = progress
-    }
-
-    var wantsProgress: Bool { progress != nil }
-
-    var result: DownloadResult { state.withLock { $0.result } }
-
-    func expect(photos: Int64, bytes: Int64) {
-        tell { progress in
-            progress.photos = photos
-            progress.bytes = bytes
-        }
-    }
-
+extension DownloadReport {
     func received(_ byteCount: Int64) {
-        guard byteCount > 0 else { return }
-        tell { $0.bytesReceived += byteCount }
+        if byteCount > 0 { progress { $0.bytesReceived += byteCount } }
     }
 
-    /// - Parameters:
-    ///   - item: The result.
-    ///   - isCounted: Whether the photo was one of those to download.
-    func ended(_ item: DownloadItem, isCounted: Bool) {
-        state.withLock { state in
-            state.result.counts[item.state, default: 0] += 1
-            state.result.bytesReceived += item.bytesReceived
-            onItem(item)
-            guard isCounted else { return }
-            state.progress.photosDone += 1
-            progress?(state.progress)
-        }
-    }
-
-    /// Calls `progress` with the lock held, so that calls do not overlap.
-    private func tell(_ change: (inout DownloadProgress) -> Void) {
-        state.withLock { state in
-            change(&state.progress)
-            progress?(state.progress)
-        }
+    /// Ends one of the photos to download.
+    func endWanted(_ item: DownloadItem) {
+        end(item)
+        progress { $0.photosDone += 1 }
     }
 }
 

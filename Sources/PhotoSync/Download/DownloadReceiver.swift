@@ -46,9 +46,9 @@ final class DownloadReceiver: ResponseReceiver {
         _ photo: PhotoRecord,
         to file: PartialFile,
         from offset: Int64,
-        expectedTotal: Int64?,
+        expectedTotal: Int64? = nil,
         pipeline: HashPipeline,
-        onBegin: @escaping @Sendable (DownloadHead) -> Void
+        onBegin: @escaping @Sendable (DownloadHead) -> Void = { _ in }
     ) {
         self.photo = photo
         self.file = file
@@ -60,6 +60,42 @@ final class DownloadReceiver: ResponseReceiver {
     }
 
     var result: State { state.withLock { $0 } }
+
+    /// The digest of the complete file, and what shows that it is the photo, by the rules of contract section 6 and its new
+    /// fact 1. The hash is compared first: a file with the right hash is right whatever ID its camera wrote. `knownDigests` are
+    /// of verified downloads of the photo.
+    func judge(knownDigests: [String] = []) async throws(PhotoSyncError) -> (digest: String, evidence: PhotoEvidence) {
+        let state = result
+        guard let total = state.head?.totalBytes, state.position == total else {
+            throw PhotoSyncError(
+                .lengthMismatch,
+                detail: "\(state.position) bytes of \(state.head?.totalBytes ?? 0)",
+                isRetryable: true,
+                photoID: photo.id
+            )
+        }
+        let digest: String
+        do {
+            digest = try await pipeline.finish().digest.hex
+        } catch {
+            throw PhotoSyncError(.internalError, detail: "\(error)")
+        }
+        if digest == photo.sha256 || knownDigests.contains(digest) { return (digest, .photo) }
+        let status = state.head?.status
+        // The server sends the header with every download. The page of a proxy or captive portal is not a photo.
+        guard state.isGenuine else {
+            throw PhotoSyncError(
+                .unexpectedAnswer,
+                detail: "an answer without X-PhotoSync-Hash",
+                httpStatus: status,
+                photoID: photo.id
+            )
+        }
+        guard total > 0 else {
+            throw PhotoSyncError(.undeliverable, detail: "it is empty", httpStatus: status, photoID: photo.id)
+        }
+        return (digest, try await PhotoEvidence.of(file, photo))
+    }
 
     func takeUntold() -> Int64 {
         state.withLock { state in
@@ -103,11 +139,8 @@ final class DownloadReceiver: ResponseReceiver {
             guard let total = state.head?.totalBytes, total - state.position >= bytes.count else {
                 throw PhotoSyncError(.lengthMismatch, detail: "more bytes than announced", isRetryable: true)
             }
-            do throws(FileWriteError) {
-                try file.write(bytes, at: state.position)
-            } catch {
-                throw PhotoSyncError(error)
-            }
+            let start = state.position
+            try PhotoSyncError.writing { () throws(FileWriteError) in try file.write(bytes, at: start) }
             state.position += Int64(bytes.count)
             state.received += Int64(bytes.count)
             state.untold += Int64(bytes.count)

@@ -4,82 +4,67 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-struct DownloadRun: Sendable {
+/// What downloads of photos and of thumbnails have in common: the target, and a task for each photo.
+struct DownloadSession: Sendable {
     let account: SyncAccount
-    let hashes: HashCache
     let options: Download.Options
     let candidates: DownloadCandidates
     /// Stopped by the caller, and by errors that end the whole run.
     let control: TransferControl
-    let teller: DownloadTeller
+    let report: DownloadReport
 
-    func perform(to path: [UInt8]) async throws(PhotoSyncError) {
+    var isStopped: Bool { control.isStopRequested || Task.isCancelled }
+
+    /// - Returns: nil for a dry run into a directory that does not exist.
+    func openTarget(_ path: [UInt8], countsBytes: Bool) async throws(PhotoSyncError) -> TargetDirectory? {
         try account.requireListing()
         let target = try DownloadTarget.open(path, isDryRun: options.isDryRun)
-        if teller.wantsProgress, !options.isDryRun {
-            let total = try await reading { try candidates.total() }
-            teller.expect(photos: total.photos, bytes: total.bytes)
+        if report.wantsProgress, !options.isDryRun {
+            do {
+                let total = try await BlockingWork.run { try candidates.total() }
+                report.progress { ($0.photos, $0.bytes) = (total.photos, countsBytes ? total.bytes : 0) }
+            } catch {
+                throw .ofStore(error)
+            }
         }
-        let planner = DownloadPlanner(account: account, target: target, root: path, isDryRun: options.isDryRun)
-        let digests = DigestKeeper(hashes)
-        let feed = CandidateFeed(candidates)
-        defer { feed.stop() }
-        let context = target.map { target in
-            DownloadContext(
-                account: account,
-                options: options,
-                target: target,
-                planner: planner,
-                digests: digests,
-                teller: teller,
-                control: control
-            )
-        }
-        let failure = await work(feed, planner, options.isDryRun ? nil : context)
-        await digests.finish()
-        if let failure { throw failure }
-        if isStopped { throw PhotoSyncError(.cancelled) }
+        return target
     }
 
-    private var isStopped: Bool { control.isStopRequested || Task.isCancelled }
-
-    // MARK: The photos
-
-    /// Runs at most `jobs` downloads at a time.
+    /// Plans the candidates block by block, and ends each planned photo in a task, at most `jobs` at a time.
     ///
+    /// - Parameters:
+    ///   - plan: Reports the photos that are not wanted, and returns the others.
+    ///   - canceled: The result of a photo that was not started.
+    ///   - end: Returns an error that ends the whole run.
     /// - Returns: The error that ended the run.
-    private func work(
-        _ feed: CandidateFeed,
-        _ planner: DownloadPlanner,
-        _ context: DownloadContext?
+    func forEach<Work: Sendable>(
+        plan: (CandidateFeed.Block) async throws(PhotoSyncError) -> [Work],
+        canceled: (Work) -> DownloadItem,
+        _ end: @escaping @Sendable (Work) async -> PhotoSyncError?
     ) async -> PhotoSyncError? {
+        let feed = CandidateFeed(candidates)
+        defer { feed.stop() }
         var failure: PhotoSyncError?
-        var plans: ArraySlice<PlannedDownload> = []
+        var planned: ArraySlice<Work> = []
         await withBoundedTasks(
             // A dry run reports in order.
-            limit: context == nil ? 1 : options.jobs,
+            limit: options.isDryRun ? 1 : options.jobs,
             next: {
                 do throws(PhotoSyncError) {
                     while failure == nil, !isStopped {
-                        if let plan = plans.popFirst() { return plan }
+                        if let work = planned.popFirst() { return work }
                         guard let block = try await feed.next() else { return nil }
-                        plans = try await plan(block, planner)[...]
+                        planned = try await plan(block)[...]
                     }
                 } catch {
                     note(error, &failure)
                 }
-                for plan in plans { teller.ended(DownloadItem(plan, state: .cancelled), isCounted: true) }
+                for work in planned { report.endWanted(canceled(work)) }
                 return nil
             },
-            ended: { note($0, &failure) }
-        ) { (plan: PlannedDownload) -> PhotoSyncError? in
-            guard let context else {
-                teller.ended(DownloadItem(plan, state: .planned), isCounted: true)
-                return nil
-            }
-            var download = PhotoDownload(plan, in: context)
-            return await download.perform()
-        }
+            ended: { note($0, &failure) },
+            end
+        )
         return failure
     }
 
@@ -89,7 +74,50 @@ struct DownloadRun: Sendable {
         control.abandon()
     }
 
-    /// Tells the photos that are not to be fetched, and names the others.
+    func finish(_ failure: PhotoSyncError?) throws(PhotoSyncError) {
+        if let failure { throw failure }
+        if isStopped { throw PhotoSyncError(.cancelled) }
+    }
+}
+
+/// Downloads photos.
+struct DownloadRun: Sendable {
+    let session: DownloadSession
+    let hashes: HashCache
+
+    func perform(to path: [UInt8]) async throws(PhotoSyncError) {
+        let (account, isDryRun) = (session.account, session.options.isDryRun)
+        let target = try await session.openTarget(path, countsBytes: true)
+        let planner = DownloadPlanner(account: account, target: target, root: path, isDryRun: isDryRun)
+        let digests = DigestKeeper(hashes)
+        var context: DownloadContext?
+        if let target, !isDryRun {
+            context = DownloadContext(
+                account: account,
+                options: session.options,
+                target: target,
+                planner: planner,
+                digests: digests,
+                report: session.report,
+                control: session.control
+            )
+        }
+        let failure = await session.forEach(
+            plan: { block throws(PhotoSyncError) in try await plan(block, planner) },
+            canceled: { DownloadItem($0, state: .cancelled) }
+        ) { [context] (plan: PlannedDownload) -> PhotoSyncError? in
+            guard let context else {
+                session.report.endWanted(DownloadItem(plan, state: .planned))
+                return nil
+            }
+            var download = PhotoDownload(plan, in: context)
+            return await download.perform()
+        }
+        await digests.finish()
+        try session.finish(failure)
+    }
+
+    /// Reports the photos that are not to be downloaded, and names the others.
     private func plan(
         _ block: CandidateFeed.Block,
         _ planner: DownloadPlanner
@@ -99,26 +127,14 @@ struct DownloadRun: Sendable {
             switch candidate {
             case .wanted(let photo, let names): wanted.append((photo, names))
             case .present(let photo, let copy, let isChanged):
-                teller.ended(DownloadItem(photo, copy, isChanged: isChanged), isCounted: false)
-            case .unknown(let id):
-                let error = PhotoSyncError(.unknownPhoto, detail: "not in the index", value: id, photoID: id)
-                teller.ended(DownloadItem(id: id, state: .failed, error: error), isCounted: false)
+                session.report.end(DownloadItem(photo, copy, isChanged: isChanged))
+            case .unknown(let id): session.report.end(DownloadItem(unknown: id))
             }
         }
         do {
             return try await planner.plan(wanted)
         } catch {
             throw PhotoSyncError(error)
-        }
-    }
-
-    private func reading<Value: Sendable>(
-        _ read: @escaping @Sendable () throws -> Value
-    ) async throws(PhotoSyncError) -> Value {
-        do {
-            return try await BlockingWork.run(read)
-        } catch {
-            throw PhotoSyncError.ofStore(error)
         }
     }
 }
@@ -134,37 +150,33 @@ extension SyncAccount {
 enum DownloadTarget {
     /// nil for a dry run into a directory that does not exist.
     static func open(_ path: [UInt8], isDryRun: Bool) throws(PhotoSyncError) -> TargetDirectory? {
-        do throws(FileWriteError) {
-            let target = try TargetDirectory.open(path, creating: !isDryRun)
-            guard let target else { return nil }
+        try PhotoSyncError.writing { () throws(FileWriteError) in
+            guard let target = try TargetDirectory.open(path, creating: !isDryRun) else { return nil }
             if !target.isWritable { throw FileWriteError(.denied, path: target.path) }
             // Two runs would give the same photo two names, and download it twice.
             if !isDryRun { try target.lock() }
             return target
-        } catch {
-            throw PhotoSyncError(error)
         }
     }
 }
 
 extension DownloadItem {
+    init(_ photo: PhotoRecord, _ state: State) {
+        self.init(id: photo.id, originalFilename: photo.originalFilename, state: state, serverSHA256: photo.sha256)
+    }
+
     init(_ plan: PlannedDownload, state: State) {
-        self.init(
-            id: plan.photo.id,
-            originalFilename: plan.photo.originalFilename,
-            state: state,
-            path: plan.copy.path,
-            serverSHA256: plan.photo.sha256
-        )
+        self.init(plan.photo, state)
+        path = plan.copy.path
+    }
+
+    init(unknown id: String) {
+        let error = PhotoSyncError(.unknownPhoto, detail: "not in the index", value: id, photoID: id)
+        self.init(id: id, state: .failed, error: error)
     }
 
     init(_ photo: PhotoRecord, _ copy: PhotoCopy, isChanged: Bool) {
-        self.init(
-            id: photo.id,
-            originalFilename: photo.originalFilename,
-            state: .present,
-            serverSHA256: photo.sha256
-        )
+        self.init(photo, .present)
         describe(copy)
         guard isChanged else { return }
         sha256 = nil
@@ -181,5 +193,21 @@ extension DownloadItem {
         path = copy.path
         sizeBytes = copy.identity?.size
         sha256 = copy.sha256
+    }
+
+    /// Ends it with an error.
+    ///
+    /// - Returns: The error, if all other photos would fail as well.
+    mutating func fail(_ error: PhotoSyncError, _ options: Download.Options) -> PhotoSyncError? {
+        state =
+            switch error.code {
+            case .cancelled: .cancelled
+            case .undeliverable: .undeliverable
+            default: .failed
+            }
+        self.error = error.code == .cancelled ? nil : error
+        // After the time limit of an outage, the next photo would only wait as long again.
+        let isOutage = error.code == .serverError && error.isRetryable && options.retry.timeLimit != nil
+        return error.endsDownloads || isOutage ? error : nil
     }
 }

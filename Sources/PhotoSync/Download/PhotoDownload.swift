@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
@@ -11,7 +12,7 @@ struct DownloadContext: Sendable {
     let target: TargetDirectory
     let planner: DownloadPlanner
     let digests: DigestKeeper
-    let teller: DownloadTeller
+    let report: DownloadReport
     let control: TransferControl
 }
 
@@ -47,18 +48,9 @@ struct PhotoDownload {
         do {
             try await fetch()
         } catch {
-            item.state =
-                switch error.code {
-                case .cancelled: .cancelled
-                case .undeliverable: .undeliverable
-                default: .failed
-                }
-            item.error = error.code == .cancelled ? nil : error
-            // After the time limit of an outage, the next photo would only wait as long again.
-            let isOutage = error.code == .serverError && error.isRetryable && context.options.retry.timeLimit != nil
-            obstacle = error.endsDownloads || isOutage ? error : nil
+            obstacle = item.fail(error, context.options)
         }
-        context.teller.ended(item, isCounted: true)
+        context.report.endWanted(item)
         return obstacle
     }
 
@@ -67,7 +59,9 @@ struct PhotoDownload {
         guard !context.control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
         let directory = try openDirectory()
         if try await adoptRenamed(in: directory) { return }
-        let file = try open(plan.temporaryName, in: directory)
+        let file = try PhotoSyncError.writing { () throws(FileWriteError) in
+            try PartialFile.open(plan.temporaryName, in: directory)
+        }
         // Another process may have fetched the photo before we had the lock.
         if try presentCopy() {
             discard(file)
@@ -86,12 +80,9 @@ struct PhotoDownload {
     // MARK: Before the first byte
 
     func openDirectory() throws(PhotoSyncError) -> TargetDirectory {
-        let month: TargetDirectory?
-        do throws(FileWriteError) {
-            let year = try context.target.subdirectory(plan.place.year, creating: true)
-            month = try year?.subdirectory(plan.place.month, creating: true)
-        } catch {
-            throw PhotoSyncError(error)
+        let month = try PhotoSyncError.writing { () throws(FileWriteError) in
+            try context.target.subdirectory(plan.place.year, creating: true)?
+                .subdirectory(plan.place.month, creating: true)
         }
         guard let month else { throw PhotoSyncError(.targetUnusable, path: context.target.path) }
         if let abandoned = plan.abandoned {
@@ -101,27 +92,17 @@ struct PhotoDownload {
         return month
     }
 
-    private func open(_ name: String, in directory: TargetDirectory) throws(PhotoSyncError) -> PartialFile {
-        do {
-            return try PartialFile.open(name, in: directory)
-        } catch {
-            throw PhotoSyncError(error)
-        }
-    }
-
     /// Finishes a photo of a run that died right after the rename.
     private mutating func adoptRenamed(in directory: TargetDirectory) async throws(PhotoSyncError) -> Bool {
         guard plan.copy.state == .written, let digest = plan.copy.sha256, let known = plan.copy.identity,
             let found = FileIdentity(ofRegularFile: plan.copy.path), found.isSameContent(as: known)
         else { return false }
-        do {
+        try PhotoSyncError.writing { () throws(FileWriteError) in
             // Where a rename is a link and an unlink, the run may have died between the two.
             let temporary = Array(plan.temporaryName.utf8)
             if try directory.status(of: temporary)?.isSameContent(as: known) == true {
                 try directory.remove(temporary)
             }
-        } catch {
-            throw PhotoSyncError(error)
         }
         try await becomePresent(digest, identity: FileIdentity(ofRegularFile: plan.copy.path) ?? found)
         return true
@@ -168,7 +149,8 @@ struct PhotoDownload {
             if offset == 0 { isPartProven = true }
             let pipeline = try await prepare(file, from: offset)
             item.attempts += 1
-            let (outcome, state) = await request(file, from: offset, pipeline: pipeline)
+            let (outcome, receiver) = await request(file, from: offset, pipeline: pipeline)
+            let state = receiver.result
             if let head = state.head { note(head) }
             if state.head?.status == 200 { isPartProven = true }
             item.bytesReceived += state.received
@@ -188,7 +170,7 @@ struct PhotoDownload {
                 forget()
                 continue
             }
-            switch try await judge(state, pipeline, file) {
+            switch try await judge(receiver) {
             case .photo(let digest):
                 try await finish(file, digest: digest)
                 return
@@ -240,7 +222,7 @@ struct PhotoDownload {
         _ file: PartialFile,
         from offset: Int64,
         pipeline: HashPipeline
-    ) async -> (Result<DownloadAnswer, PhotoSyncError>, DownloadReceiver.State) {
+    ) async -> (Result<DownloadAnswer, PhotoSyncError>, DownloadReceiver) {
         let (heads, noting) = AsyncStream<DownloadHead>.makeStream()
         let receiver = DownloadReceiver(
             photo,
@@ -251,24 +233,20 @@ struct PhotoDownload {
             onBegin: { noting.yield($0) }
         )
         async let noted: Void = keepFacts(heads)
-        let outcome: Result<DownloadAnswer, PhotoSyncError>
-        do {
-            let answer = try await context.account.client.download(
+        let outcome = await Result(awaiting: { () async throws(PhotoSyncError) in
+            try await context.account.client.download(
                 id: photo.id,
                 from: offset,
                 ifRange: offset > 0 ? plan.copy.lastModified : nil,
                 receiver: receiver,
                 control: context.control.linked(),
-                progress: { [teller = context.teller] _ in teller.received(receiver.takeUntold()) }
+                progress: { [report = context.report] _ in report.received(receiver.takeUntold()) }
             )
-            outcome = .success(answer)
-        } catch {
-            outcome = .failure(error)
-        }
+        })
         noting.finish()
         await noted
-        context.teller.received(receiver.takeUntold())
-        return (outcome, receiver.result)
+        context.report.received(receiver.takeUntold())
+        return (outcome, receiver)
     }
 
     /// Stores during the transfer what a resume after a crash needs.
@@ -321,45 +299,9 @@ extension PhotoDownload {
         case corrupt
     }
 
-    /// Applies the rules of contract section 6 and its new fact 1. The hash is compared first: a file with the right hash is
-    /// right whatever ID its camera wrote.
-    func judge(
-        _ state: DownloadReceiver.State,
-        _ pipeline: HashPipeline,
-        _ file: PartialFile
-    ) async throws(PhotoSyncError) -> Judgment {
-        guard let total = state.head?.totalBytes, state.position == total else {
-            throw PhotoSyncError(
-                .lengthMismatch,
-                detail: "\(state.position) bytes of \(state.head?.totalBytes ?? 0)",
-                photoID: photo.id
-            )
-        }
-        let digest: String
-        do {
-            digest = try await pipeline.finish().digest.hex
-        } catch {
-            throw PhotoSyncError(.internalError, detail: "\(error)")
-        }
-        if digest == photo.sha256 { return .photo(digest: digest) }
-        // The server sends the header with every download. The page of a proxy or captive portal is not a photo.
-        guard state.isGenuine else {
-            throw PhotoSyncError(
-                .unexpectedAnswer,
-                detail: "an answer without X-PhotoSync-Hash",
-                httpStatus: state.head?.status,
-                photoID: photo.id
-            )
-        }
-        guard total > 0 else {
-            throw PhotoSyncError(
-                .undeliverable,
-                detail: "it is empty",
-                httpStatus: state.head?.status,
-                photoID: photo.id
-            )
-        }
-        switch try await PhotoEvidence.of(file, photo) {
+    private func judge(_ receiver: DownloadReceiver) async throws(PhotoSyncError) -> Judgment {
+        let (digest, evidence) = try await receiver.judge()
+        switch evidence {
         case .photo: return .photo(digest: digest)
         case .otherPhoto(let stamp):
             throw PhotoSyncError(
@@ -369,7 +311,7 @@ extension PhotoDownload {
                 photoID: photo.id
             )
         case .unverified(let reason), .unchecked(let reason):
-            return total == photo.fileSize ? .corrupt : .unverified(digest: digest, reason: reason)
+            return receiver.result.position == photo.fileSize ? .corrupt : .unverified(digest: digest, reason: reason)
         }
     }
 
@@ -470,11 +412,7 @@ extension PhotoDownload {
     }
 
     func status(of file: PartialFile) throws(PhotoSyncError) -> FileIdentity {
-        do {
-            return try file.status()
-        } catch {
-            throw PhotoSyncError(error)
-        }
+        try PhotoSyncError.writing { () throws(FileWriteError) in try file.status() }
     }
 
     func onDisk<Value: Sendable>(

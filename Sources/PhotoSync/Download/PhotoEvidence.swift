@@ -48,10 +48,7 @@ enum PhotoEvidence: Equatable {
     /// Examines a downloaded file on a thread for blocking work.
     static func of(_ file: PartialFile, _ photo: PhotoRecord) async throws(PhotoSyncError) -> PhotoEvidence {
         let path = file.path
-        let result = await BlockingWork.run { () -> Result<PhotoEvidence, SourceFileError> in
-            Result { () throws(SourceFileError) in PhotoEvidence(try SourceFile(path: path), of: photo) }
-        }
-        return try result.mapError(PhotoSyncError.source).get()
+        return try await BlockingWork.run { () throws(PhotoSyncError) in PhotoEvidence(try .opened(path), of: photo) }
     }
 
     /// Whether the server may have stored a photo in this many bytes.

@@ -269,6 +269,17 @@ struct LiveListing: Sendable {
         return LiveListing(index: index, server: account.server, outcome: outcome)
     }
 
+    /// What an incremental pull would list now.
+    static func ofNews(
+        for account: SyncAccount,
+        _ control: TransferControl,
+        queue: StoreQueue
+    ) async throws(PhotoSyncError) -> LiveListing {
+        let state = try await queue.run { try account.state() }
+        let kind = SyncRun.Kind(after: state, overlap: Pull.Options().overlap)
+        return try await make(of: account, Request(kind: kind, control: control), queue: queue)
+    }
+
     func photos(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {
         try index.photosByID(ids, of: server)
     }
@@ -310,6 +321,11 @@ extension SyncIndex {
 }
 
 extension SyncAccount {
+    /// Photos of the index not marked as gone, by id.
+    func photosByID(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {
+        try index.photosByID(ids, of: server)
+    }
+
     /// Pages of this account's listing. Each request updates the `lastSyncAt` of `device` (contract section 4).
     func source(pageSize: Int, device: String?) -> Listing.Source {
         let client = client

@@ -108,9 +108,8 @@ public struct Pull: Sendable {
 
     /// Adds the counts of index and server. The server's may fail: the listing is complete without them.
     private func counted(_ result: PullResult) async throws(PhotoSyncError) -> PullResult {
-        let (index, server, device) = (account.index, account.server, account.deviceID)
         var result = result
-        result.counts = try await queue.run { try index.counts(of: server, device: device) }
+        result.counts = try await queue.run { [account] in try account.counts() }
         result.status = try? await status()
         return result
     }
@@ -172,7 +171,7 @@ public struct Pull: Sendable {
             control: control,
             progress: progress
         )
-        let (index, server, device) = (account.index, account.server, account.deviceID)
+        let index = account.index
         let live = try await LiveListing.make(of: account, request, queue: queue)
         let total = live.outcome.run.totalCount
         let result = try await queue.run { [account] in
@@ -183,7 +182,7 @@ public struct Pull: Sendable {
                 return PullResult(live.outcome, changes)
             }
             var result = PullResult(live.outcome, try live.changes(to: index))
-            result.counts = try index.counts(of: server, device: device)
+            result.counts = try account.counts()
             if kind == .full { result.changes.gone = try live.goneCount(from: index) }
             return result
         }
@@ -237,6 +236,11 @@ extension PullResult {
         result.changes.gone += changes.gone
         return result
     }
+}
+
+extension SyncAccount {
+    /// Of the photos in the index.
+    fileprivate func counts() throws(StoreError) -> PhotoCounts { try index.counts(of: server, device: deviceID) }
 }
 
 /// Progress of a pull.
@@ -361,26 +365,24 @@ public struct SyncReport: Sendable {
         async let status = Result(awaiting: { () async throws(PhotoSyncError) in
             try await account.client.status(device: account.deviceID)
         })
-        async let version = Result(awaiting: { () async throws(PhotoSyncError) in try await account.client.version() })
-        async let registered = Result(awaiting: { () async throws(PhotoSyncError) in
-            try await account.client.devices()
-        })
+        async let version = try? account.client.version()
+        async let registered = try? account.client.devices()
         let (state, counts, ownsUploads, devices) = try await StoreQueue().run {
             let state = try account.state()
             return (
                 state,
-                state == nil ? PhotoCounts() : try account.index.counts(of: account.server, device: account.deviceID),
+                state == nil ? PhotoCounts() : try account.counts(),
                 try account.index.ownsUploads(at: account.server),
                 state == nil ? [] : try account.index.devices(of: account.server)
             )
         }
-        let (healthAnswer, statusAnswer, versionAnswer) = await (health, status, version)
+        let (healthAnswer, statusAnswer) = await (health, status)
         let known = Set(devices.map(\.device.id))
-        let others = ((try? await registered.get()) ?? []).filter { !known.contains($0.id) }
+        let others = (await registered ?? []).filter { !known.contains($0.id) }
         return SyncReport(
             health: try? healthAnswer.get(),
             status: try? statusAnswer.get(),
-            version: try? versionAnswer.get(),
+            version: await version,
             devices: devices
                 + others.map { DevicePhotos(device: PhotoDevice(id: $0.id, name: $0.name, platform: $0.platform)) },
             failure: statusAnswer.failure ?? healthAnswer.failure,

@@ -21,7 +21,7 @@ extension SyncAccount {
     func removeUndoneDeletions(before began: Date) throws {
         let expected = try library.deletions(of: server, state: .purged).filter { $0.foundAt < began }.map(\.photoID)
         guard !expected.isEmpty else { return }
-        for id in try index.photosByID(expected, of: server).keys {
+        for id in try photosByID(expected).keys {
             try library.removeDeletion(ofPhoto: id, server: server)
         }
     }
@@ -84,7 +84,7 @@ struct DeletedPhotos {
         var found = Dictionary(grouping: try library.deletions(withDigests: digests, server: server), by: \.sha256)
         guard isComplete else { return found.compactMapValues(Self.last) }
         let copies = try library.copies(withDigests: digests, server: server).filter { $0.state == .present }
-        let listed = try account.index.photosByID(copies.map(\.photoID), of: server)
+        let listed = try account.photosByID(copies.map(\.photoID))
         let lost = copies.filter { listed[$0.photoID] == nil }
         let known = try stored(lost.map(\.photoID))
         for copy in lost {
@@ -100,14 +100,13 @@ struct DeletedPhotos {
 
     /// By id, the deletions of these photos; none for a photo that is on the server, or that was never seen there.
     func withIDs(_ ids: [String]) throws -> [String: PhotoDeletion] {
-        let (index, server) = (account.index, account.server)
         var found = try stored(ids)
         guard isComplete else { return found }
-        for photo in try index.photos(ids, of: server, areGone: true) where found[photo.id] == nil {
+        for photo in try account.index.photos(ids, of: account.server, areGone: true) where found[photo.id] == nil {
             found[photo.id] = of(photo)
         }
-        let listed = try index.photosByID(ids, of: server)
-        for copy in try account.library.copies(ofPhotos: ids, server: server)
+        let listed = try account.photosByID(ids)
+        for copy in try account.library.copies(ofPhotos: ids, server: account.server)
         where copy.state == .present && listed[copy.photoID] == nil && found[copy.photoID] == nil {
             found[copy.photoID] = PhotoDeletion(copy, state: state, foundAt: foundAt)
         }
@@ -149,15 +148,13 @@ extension OwnPhotos {
     /// Stores deletions that are not stored yet.
     func store(_ deletions: [PhotoDeletion]) async throws(PhotoSyncError) {
         guard !deletions.isEmpty else { return }
-        let library = account.library
-        try await queue.run { try library.add(deletions) }
+        try await queue.run { [account] in try account.library.add(deletions) }
     }
 
     /// The recorded copies at paths with other bytes than these, by path.
     func changedCopies(_ digests: [[UInt8]: String]) async throws(PhotoSyncError) -> [[UInt8]: PhotoCopy] {
-        let (library, server) = (account.library, account.server)
-        return try await queue.run {
-            let copies = try library.copies(at: Array(digests.keys), server: server)
+        try await queue.run { [account] in
+            let copies = try account.library.copies(at: Array(digests.keys), server: account.server)
                 .filter { $0.state == .present && $0.sha256 != nil }
             let unchanged = Set(copies.filter { $0.sha256 == digests[$0.path] }.map(\.path))
             let changed = copies.filter { !unchanged.contains($0.path) }

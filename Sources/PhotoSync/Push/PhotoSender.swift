@@ -80,12 +80,7 @@ struct PhotoSender: Sendable {
     }
 
     private func open(_ photo: PhotoToSend) throws(PhotoSyncError) -> SourceFile {
-        let file: SourceFile
-        do {
-            file = try SourceFile(path: photo.candidate.path)
-        } catch {
-            throw PhotoSyncError.source(error)
-        }
+        let file = try SourceFile.opened(photo.candidate.path)
         guard file.status == photo.digest.identity else { throw changed(photo, while: "it waited") }
         return file
     }
@@ -130,14 +125,8 @@ struct PhotoSender: Sendable {
         takenAt: PhotoTime?,
         _ gauge: SendGauge
     ) async throws(PhotoSyncError) -> PhotoReceipt {
-        let descriptor: Int32
-        do {
-            descriptor = try file.duplicateDescriptor()
-        } catch {
-            throw PhotoSyncError.source(error)
-        }
         let upload = PhotoUpload(
-            content: FileContent(owning: descriptor, byteCount: file.status.size),
+            content: try file.content(),
             fileName: photo.candidate.fileName,
             takenAt: takenAt,
             deviceID: deviceID
@@ -172,14 +161,6 @@ private final class SendGauge: Sendable {
     }
 }
 
-extension PhotoSyncError {
-    func at(_ path: [UInt8]) -> PhotoSyncError {
-        var error = self
-        error.path = error.path ?? path
-        return error
-    }
-}
-
 /// Hashes files sequentially with one buffer. Used by one thread.
 final class FileReader {
     /// Fits into the cache of a core, and makes system calls rare enough.
@@ -208,12 +189,7 @@ final class FileReader {
 
     /// Fails if the file changes meanwhile.
     func digest(of path: [UInt8]) throws(PhotoSyncError) -> TreeHashing.Digest {
-        let file: SourceFile
-        do {
-            file = try SourceFile(path: path)
-        } catch {
-            throw PhotoSyncError.source(error)
-        }
+        let file = try SourceFile.opened(path)
         hasher.reset()
         try read(file)
         guard let status = try? file.currentStatus(), status == file.status else {
@@ -270,15 +246,7 @@ enum PhotoDate {
     }
 
     /// - Throws: `PhotoSyncError`, also for a file that cannot be opened.
-    static func of(path: [UInt8]) throws(PhotoSyncError) -> PhotoTime {
-        let file: SourceFile
-        do {
-            file = try SourceFile(path: path)
-        } catch {
-            throw PhotoSyncError.source(error)
-        }
-        return try of(file)
-    }
+    static func of(path: [UInt8]) throws(PhotoSyncError) -> PhotoTime { try of(.opened(path)) }
 
     /// Does not use 64-bit nanoseconds, which overflow in the year 2262.
     private static func modification(of descriptor: Int32) -> Int64? {
@@ -305,15 +273,14 @@ struct OwnPhotos: Sendable {
     ///
     /// - Returns: Photos by requested digest.
     func known(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
-        let (index, library, server) = (account.index, account.library, account.server)
-        return try await queue.run { [account] in
+        try await queue.run { [account] in
             // A dry run does not pull, so the index may have another user's photos.
             guard try account.state() != nil else { return [:] }
-            var known = Self.bySHA256(try index.photos(withDigests: digests, of: server))
+            var known = Self.bySHA256(try account.index.photos(withDigests: digests, of: account.server))
             let others = digests.filter { known[$0] == nil }
-            let copies = try library.copies(withDigests: others, server: server)
+            let copies = try account.library.copies(withDigests: others, server: account.server)
                 .filter { [.present, .replaced].contains($0.state) && $0.sha256 != $0.serverSHA256 }
-            let byID = try index.photosByID(copies.map(\.photoID), of: server)
+            let byID = try account.photosByID(copies.map(\.photoID))
             for copy in copies {
                 if let digest = copy.sha256, let photo = byID[copy.photoID] { known[digest] = photo }
             }
@@ -322,13 +289,13 @@ struct OwnPhotos: Sendable {
     }
 
     func uploaded(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
-        let (index, server) = (account.index, account.server)
-        return try await queue.run { Self.bySHA256(try index.photos(withDigests: digests, of: server)) }
+        try await queue.run { [account] in
+            Self.bySHA256(try account.index.photos(withDigests: digests, of: account.server))
+        }
     }
 
     func withIDs(_ ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
-        let (index, server) = (account.index, account.server)
-        return try await queue.run { try index.photosByID(ids, of: server) }
+        try await queue.run { [account] in try account.photosByID(ids) }
     }
 
     /// Records which local files are which photos, one per path, unless already recorded. An earlier copy with other bytes
@@ -359,10 +326,9 @@ struct OwnPhotos: Sendable {
     ///
     /// A server without owners may have deleted photos by itself, so deletions found before are doubtful.
     func remember(isOwned: Bool) async throws(PhotoSyncError) {
-        let (index, library, server) = (account.index, account.library, account.server)
-        try await queue.run {
-            try index.setOwnsUploads(isOwned, at: server)
-            if !isOwned { try library.doubtDeletions(of: server) }
+        try await queue.run { [account] in
+            try account.index.setOwnsUploads(isOwned, at: account.server)
+            if !isOwned { try account.library.doubtDeletions(of: account.server) }
         }
     }
 
@@ -379,12 +345,8 @@ struct OwnPhotos: Sendable {
     /// - Throws: `PhotoSyncError`, as a pull for an invalid listing.
     func listed(_ digests: [String], control: TransferControl) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         guard !digests.isEmpty else { return [:] }
-        let state = try await queue.run { [account] in try account.state() }
-        let kind = SyncRun.Kind(after: state, overlap: Pull.Options().overlap)
-        let request = LiveListing.Request(kind: kind, control: control)
-        let live = try await LiveListing.make(of: account, request, queue: queue)
-        let server = account.server
-        return try await queue.run { Self.bySHA256(try live.index.photos(withDigests: digests, of: server)) }
+        let live = try await LiveListing.ofNews(for: account, control, queue: queue)
+        return try await queue.run { Self.bySHA256(try live.index.photos(withDigests: digests, of: live.server)) }
     }
 }
 

@@ -186,33 +186,51 @@ public struct PushResult: Sendable, Equatable {
     package init() {}
 }
 
-/// Counts results, and reports events to the caller one at a time.
-final class PushReport: Sendable {
-    private struct State {
-        var result = PushResult()
-        var progress = PushProgress()
+/// The result of a run that is counted item by item.
+protocol ReportedResult: Sendable {
+    associatedtype Item: Sendable
+    associatedtype Progress: Sendable
+    static var nothing: (result: Self, progress: Progress) { get }
+    mutating func count(_ item: Item)
+}
+
+extension PushResult: ReportedResult {
+    static var nothing: (result: PushResult, progress: PushProgress) { (PushResult(), PushProgress()) }
+
+    mutating func count(_ item: PushItem) {
+        counts[item.state, default: 0] += 1
+        bytesSent += item.bytesSent
     }
+}
 
-    private let state = Mutex(State())
-    private let onItem: @Sendable (PushItem) -> Void
-    private let onProgress: (@Sendable (PushProgress) -> Void)?
+typealias PushReport = RunReport<PushResult>
 
-    init(onItem: @escaping @Sendable (PushItem) -> Void, onProgress: (@Sendable (PushProgress) -> Void)?) {
+/// Counts results, and reports events to the caller one at a time.
+final class RunReport<Outcome: ReportedResult>: Sendable {
+    private let state = Mutex(Outcome.nothing)
+    private let onItem: @Sendable (Outcome.Item) -> Void
+    private let onProgress: (@Sendable (Outcome.Progress) -> Void)?
+
+    init(
+        onItem: @escaping @Sendable (Outcome.Item) -> Void,
+        onProgress: (@Sendable (Outcome.Progress) -> Void)?
+    ) {
         self.onItem = onItem
         self.onProgress = onProgress
     }
 
-    var result: PushResult { state.withLock { $0.result } }
+    var wantsProgress: Bool { onProgress != nil }
 
-    func end(_ item: PushItem) {
+    var result: Outcome { state.withLock { $0.result } }
+
+    func end(_ item: Outcome.Item) {
         state.withLock { state in
-            state.result.counts[item.state, default: 0] += 1
-            state.result.bytesSent += item.bytesSent
+            state.result.count(item)
             onItem(item)
         }
     }
 
-    func progress(_ change: (inout PushProgress) -> Void) {
+    func progress(_ change: (inout Outcome.Progress) -> Void) {
         state.withLock { state in
             change(&state.progress)
             onProgress?(state.progress)

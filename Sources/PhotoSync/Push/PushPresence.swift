@@ -32,14 +32,10 @@ extension PushRun {
 extension OwnPhotos {
     /// Everything as the server lists it now; nil if the index, with what is new, has as many photos as the server.
     fileprivate func listingOfOutdatedIndex(_ control: TransferControl) async throws(PhotoSyncError) -> LiveListing? {
-        let state = try await queue.run { [account] in try account.state() }
-        let kind = SyncRun.Kind(after: state, overlap: Pull.Options().overlap)
-        let request = LiveListing.Request(kind: kind, control: control)
-        let live = try await LiveListing.make(of: account, request, queue: queue)
-        if kind == .full { return live }
-        let (index, server) = (account.index, account.server)
-        let count = try await queue.run {
-            try index.counts(of: server, device: nil).total + live.changes(to: index).added
+        let live = try await LiveListing.ofNews(for: account, control, queue: queue)
+        if live.outcome.run.kind == .full { return live }
+        let count = try await queue.run { [account] in
+            try account.index.counts(of: account.server, device: nil).total + live.changes(to: account.index).added
         }
         if count == live.outcome.run.totalCount { return nil }
         return try await LiveListing.make(of: account, LiveListing.Request(control: control), queue: queue)

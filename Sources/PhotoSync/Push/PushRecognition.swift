@@ -90,20 +90,17 @@ extension PushRun {
 extension OwnPhotos {
     /// The photos of this user's listing with these ids.
     fileprivate func listed(ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
-        let (index, server) = (account.index, account.server)
-        return try await queue.run { [account] in
+        try await queue.run { [account] in
             // A dry run does not pull, so the index may have another user's photos.
-            guard try account.state() != nil else { return [:] }
-            return try index.photosByID(ids, of: server)
+            try account.state() == nil ? [:] : account.photosByID(ids)
         }
     }
 
     /// By id, the digests of verified copies that the server had rewritten. A file with the stamp and the length, but
     /// other bytes, is damaged.
     fileprivate func rewrittenCopies(_ ids: [String]) async throws(PhotoSyncError) -> [String: Set<String>] {
-        let (library, server) = (account.library, account.server)
-        return try await queue.run {
-            let copies = try library.copies(ofPhotos: ids, server: server)
+        try await queue.run { [account] in
+            let copies = try account.library.copies(ofPhotos: ids, server: account.server)
                 .filter { $0.state == .present && $0.source == .downloaded && $0.sha256 != $0.serverSHA256 }
             return Dictionary(grouping: copies, by: \.photoID).mapValues { Set($0.compactMap(\.sha256)) }
         }

@@ -184,6 +184,13 @@ extension PhotoSyncClient {
     /// Maximum number of digests per `/check` (contract 3.7).
     static let largestCheck = 1000
 
+    /// The path of a photo, or of something below it.
+    static func path(of id: String, _ rest: String = "") throws(PhotoSyncError) -> String {
+        // A path segment of dots would address another resource (RFC 3986 section 5.2.4).
+        guard !["", ".", ".."].contains(id) else { throw PhotoSyncError(.unknownPhoto, detail: "not a photo ID") }
+        return "/api/photos/\(PercentEncoding.encode(id))\(rest)"
+    }
+
     /// Maximum length of a response in bytes; 500 photos take about 250 KB.
     private static let longestAnswer = 16 << 20
 
@@ -335,9 +342,7 @@ extension PhotoSyncClient {
                 progress: progress
             )
         } catch {
-            var error = error
-            error.photoID = id
-            throw error
+            throw error.at(photo: id)
         }
     }
 
@@ -348,11 +353,9 @@ extension PhotoSyncClient {
         control: TransferControl,
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(PhotoSyncError) -> DownloadAnswer {
-        // A path segment of dots would address another resource (RFC 3986 section 5.2.4).
-        guard !["", ".", ".."].contains(id) else { throw PhotoSyncError(.unknownPhoto, detail: "no id of a photo") }
         var request = try request(
             .get,
-            "/api/photos/\(PercentEncoding.encode(id))/download",
+            Self.path(of: id, "/download"),
             headers: gate.rangeHeaders(ifRange: ifRange),
             repeatability: .resumable
         )

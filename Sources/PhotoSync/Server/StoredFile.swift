@@ -19,11 +19,10 @@ extension PhotoSyncClient {
         of id: String,
         control: TransferControl = TransferControl()
     ) async throws(PhotoSyncError) -> StoredFile {
-        guard !["", ".", ".."].contains(id) else { throw PhotoSyncError(.unknownPhoto, detail: "no id of a photo") }
         let probe = LengthProbe()
         var request = try request(
             .get,
-            "/api/photos/\(PercentEncoding.encode(id))/download",
+            Self.path(of: id, "/download"),
             headers: [HTTPHeader("Range", "bytes=0-0")]
         )
         request.destination = .receiver(probe)
@@ -37,9 +36,7 @@ extension PhotoSyncClient {
         } catch {
             // The probe ends the transfer of a whole file.
             if error.code != .cancelled, let head = probe.head { return try Self.storedFile(head) }
-            var error = error
-            error.photoID = id
-            throw error
+            throw error.at(photo: id)
         }
     }
 
@@ -54,11 +51,7 @@ extension PhotoSyncClient {
     ///
     /// - Throws: `PhotoSyncError`.
     func isListed(_ id: String, control: TransferControl) async throws(PhotoSyncError) -> Bool {
-        guard !["", ".", ".."].contains(id) else { return false }
-        let response = try await answer(
-            to: request(.get, "/api/photos/\(PercentEncoding.encode(id))"),
-            control: control
-        )
+        let response = try await answer(to: request(.get, Self.path(of: id)), control: control)
         switch response.status {
         case 200: return response.head.mediaType == "application/json"
         case 404: return false
@@ -73,11 +66,7 @@ extension PhotoSyncClient {
     ///
     /// - Throws: `PhotoSyncError`. A photo that is gone already is no error.
     func delete(_ id: String, control: TransferControl) async throws(PhotoSyncError) {
-        guard !["", ".", ".."].contains(id) else { throw PhotoSyncError(.unknownPhoto, detail: "no id of a photo") }
-        let response = try await answer(
-            to: request(.delete, "/api/photos/\(PercentEncoding.encode(id))"),
-            control: control
-        )
+        let response = try await answer(to: request(.delete, Self.path(of: id)), control: control)
         guard [200, 204, 404].contains(response.status) else { throw ServerRefusal(response).error() }
     }
 }

@@ -196,8 +196,7 @@ public struct Repair: Sendable {
     /// - Returns: Whether there was something to repair.
     private func repair(_ item: inout Item) async throws(PhotoSyncError) -> Bool {
         guard let path = item.path else { throw PhotoSyncError(.fileNotFound) }
-        let file: SourceFile
-        do { file = try SourceFile(path: path) } catch { throw PhotoSyncError.source(error) }
+        let file = try SourceFile.opened(path)
         try await check(file, of: item.photo)
         // Between deletion and upload nothing stops but a failure.
         let uninterrupted = TransferControl()
@@ -215,8 +214,8 @@ public struct Repair: Sendable {
         }
         if case .contents = check { try await confirmContent(of: item.photo, as: receipt.id, files) }
         try await record(copies, as: receipt.id)
-        let (library, server, id) = (account.library, account.server, item.photo.id)
-        try await queue.run { try library.removeDeletion(ofPhoto: id, server: server) }
+        let id = item.photo.id
+        try await queue.run { [account] in try account.library.removeDeletion(ofPhoto: id, server: account.server) }
         return true
     }
 
@@ -269,9 +268,8 @@ public struct Repair: Sendable {
             canceled: PhotoSyncError(.cancelled, path: file.path),
             retryAfter: { $0.isRetryable ? .zero : nil }
         ) { () async throws(PhotoSyncError) in
-            let descriptor = try Self.duplicate(file)
             let upload = PhotoUpload(
-                content: FileContent(owning: descriptor, byteCount: file.status.size),
+                content: try file.content(),
                 fileName: photo.originalFilename,
                 takenAt: photo.takenAt,
                 deviceID: photo.originDevice?.id
@@ -284,17 +282,8 @@ public struct Repair: Sendable {
         }
     }
 
-    private static func duplicate(_ file: SourceFile) throws(PhotoSyncError) -> Int32 {
-        do {
-            return try file.duplicateDescriptor()
-        } catch {
-            throw PhotoSyncError.source(error)
-        }
-    }
-
     private func copies(of id: String) async throws(PhotoSyncError) -> [PhotoCopy] {
-        let (library, server) = (account.library, account.server)
-        return try await queue.run { try library.copies(ofPhotos: [id], server: server) }
+        try await queue.run { [account] in try account.library.copies(ofPhotos: [id], server: account.server) }
     }
 
     /// After a crash between deletion and upload, the next push must upload the original: without this, it would hold it back as
@@ -308,37 +297,31 @@ public struct Repair: Sendable {
             state: .purged,
             foundAt: account.now()
         )
-        let library = account.library
-        try await queue.run { try library.keep([deletion]) }
+        try await queue.run { [account] in try account.library.keep([deletion]) }
     }
 
     /// The copies are copies of the new photo. A downloaded copy that the server had rewritten carries the old ID, and is not.
     private func record(_ copies: [PhotoCopy], as id: String) async throws(PhotoSyncError) {
-        let held: [PhotoCopy.State] = [.present, .replaced]
-        let moved = copies.filter { held.contains($0.state) && $0.sha256 == $0.serverSHA256 }.map { copy in
+        let old = copies.filter { [.present, .replaced].contains($0.state) && $0.sha256 == $0.serverSHA256 }
+        let moved = old.map { copy in
             var copy = copy
             copy.photoID = id
             return copy
         }
-        let library = account.library
         do {
-            try await library.keep(moved)
+            try await account.library.keep(moved)
         } catch {
             throw PhotoSyncError(error)
         }
         guard copies.allSatisfy({ $0.photoID != id }) else { return }
-        let old = copies.filter { held.contains($0.state) && $0.sha256 == $0.serverSHA256 }
-        try await queue.run { try library.remove(old) }
+        try await queue.run { [account] in try account.library.remove(old) }
     }
 
     /// An upload to a server with the ownership defect is not listed (photosync contract 3.5).
     ///
     /// - Returns: Whether the listing could be read; otherwise the next photo is checked.
     private func confirm(_ item: Item) async throws(PhotoSyncError) -> Bool {
-        let listed: [String: PhotoRecord]
-        do throws(PhotoSyncError) {
-            listed = try await OwnPhotos(account).listed([item.photo.sha256], control: TransferControl())
-        } catch {
+        guard let listed = try? await OwnPhotos(account).listed([item.photo.sha256], control: TransferControl()) else {
             return false
         }
         guard listed[item.photo.sha256] != nil else { throw await ownershipDefect(item.newID) }

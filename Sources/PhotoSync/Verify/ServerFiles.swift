@@ -1,11 +1,27 @@
 internal import Dispatch
 internal import Foundation
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
+
+/// Blocks the thread of a queue while tasks work for it.
+enum QueueThread {
+    static func wait<Value: Sendable>(for work: @escaping @Sendable () async -> Value) -> Value? {
+        let value = Mutex<Value?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            let found = await work()
+            value.withLock { $0 = found }
+            done.signal()
+        }
+        done.wait()
+        return value.withLock { $0 }
+    }
+}
 
 /// What `Verification` checks of the files that the server stores. Its listing, counts and `/check` do not look at files
 /// (photosync contract, new fact 2).
@@ -50,39 +66,22 @@ struct ServerFiles: Sendable {
         _ photos: [PhotoRecord],
         _ copies: [String: [PhotoCopy]]
     ) -> (differences: [SyncDifference], failure: PhotoSyncError?) {
-        let results = Results()
-        let done = DispatchSemaphore(value: 0)
-        Task {
-            await withBoundedTasks(photos, limit: Self.jobs) { photo in
-                if control.isStopRequested { return }
-                do throws(PhotoSyncError) {
-                    results.add(.success(try await difference(of: photo, copies[photo.id] ?? [])), of: photo.id)
-                } catch {
-                    results.add(.failure(error), of: photo.id)
-                }
+        let results = QueueThread.wait(for: {
+            await withBoundedTasks(photos, limit: Self.jobs) { photo -> Result<SyncDifference?, PhotoSyncError> in
+                if control.isStopRequested { return .success(nil) }
+                return await Result(awaiting: { () async throws(PhotoSyncError) in
+                    try await difference(of: photo, copies[photo.id] ?? [])
+                })
             }
-            done.signal()
-        }
-        done.wait()
+        })
         var differences: [SyncDifference] = []
-        for photo in photos {
-            switch results[photo.id] {
-            case .success(let difference?): differences.append(difference)
+        for result in results ?? [] {
+            switch result {
+            case .success(let difference): differences += difference.map { [$0] } ?? []
             case .failure(let error): return (differences, error)
-            default: break
             }
         }
         return (differences, nil)
-    }
-
-    private final class Results: Sendable {
-        private let all = Mutex<[String: Result<SyncDifference?, PhotoSyncError>]>([:])
-
-        func add(_ result: Result<SyncDifference?, PhotoSyncError>, of id: String) {
-            all.withLock { $0[id] = result }
-        }
-
-        subscript(id: String) -> Result<SyncDifference?, PhotoSyncError>? { all.withLock { $0[id] } }
     }
 
     // MARK: One photo
@@ -168,13 +167,13 @@ struct ServerFiles: Sendable {
         _ scratch: [UInt8]
     ) async throws(PhotoSyncError) -> SyncDifference? {
         let digests = Self.rewritten(copies).compactMap(\.sha256)
-        let file: PartialFile
-        do throws(FileWriteError) {
-            guard let directory = try TargetDirectory.open(scratch, creating: true) else { return nil }
-            file = try PartialFile.open("verify-\(UUID().uuidString).part", in: directory)
-        } catch {
-            throw PhotoSyncError(error)
+        let opened = try PhotoSyncError.writing { () throws(FileWriteError) in
+            try TargetDirectory.open(scratch, creating: true)
+                .map { directory throws(FileWriteError) in
+                    try PartialFile.open("verify-\(UUID().uuidString).part", in: directory)
+                }
         }
+        guard let file = opened else { return nil }
         // A file that cannot be removed stays in the cache.
         defer { try? file.discard() }
         let download = PhotoContent(client: account.client, photo: photo, file: file, control: control)
@@ -237,43 +236,11 @@ private struct PhotoContent {
     }
 
     private func readOnce(_ knownDigests: [String]) async throws(PhotoSyncError) -> PhotoEvidence {
-        let (pipeline, receiver) = try prepare()
+        try PhotoSyncError.writing { () throws(FileWriteError) in try file.truncate(to: 0) }
+        let pipeline: HashPipeline
+        do { pipeline = try HashPipeline() } catch { throw PhotoSyncError(.internalError, detail: "\(error)") }
+        let receiver = DownloadReceiver(photo, to: file, from: 0, pipeline: pipeline)
         _ = try await client.download(id: photo.id, receiver: receiver, control: control.linked())
-        let state = receiver.result
-        guard let total = state.head?.totalBytes, state.position == total else {
-            throw PhotoSyncError(.lengthMismatch, isRetryable: true, photoID: photo.id)
-        }
-        let digest: String
-        do {
-            digest = try await pipeline.finish().digest.hex
-        } catch {
-            throw PhotoSyncError(.internalError, detail: "\(error)")
-        }
-        if digest == photo.sha256 || knownDigests.contains(digest) { return .photo }
-        guard state.isGenuine else {
-            throw PhotoSyncError(.unexpectedAnswer, detail: "an answer without X-PhotoSync-Hash", photoID: photo.id)
-        }
-        guard total > 0 else { throw PhotoSyncError(.undeliverable, photoID: photo.id) }
-        return try await PhotoEvidence.of(file, photo)
-    }
-
-    private func prepare() throws(PhotoSyncError) -> (HashPipeline, DownloadReceiver) {
-        do {
-            try file.truncate(to: 0)
-            let pipeline = try HashPipeline()
-            let receiver = DownloadReceiver(
-                photo,
-                to: file,
-                from: 0,
-                expectedTotal: nil,
-                pipeline: pipeline,
-                onBegin: { _ in }
-            )
-            return (pipeline, receiver)
-        } catch let error as FileWriteError {
-            throw PhotoSyncError(error)
-        } catch {
-            throw PhotoSyncError(.internalError, detail: "\(error)")
-        }
+        return try await receiver.judge(knownDigests: knownDigests).evidence
     }
 }

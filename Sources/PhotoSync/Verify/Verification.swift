@@ -118,8 +118,7 @@ public struct Verification: Sendable {
 
     /// Blocks the queue's thread while tasks read files on other threads.
     private func look(at copies: [PhotoCopy], _ stop: TransferControl, _ tally: Tally) {
-        let done = DispatchSemaphore(value: 0)
-        Task {
+        _ = QueueThread.wait(for: {
             let wanted = copies.lazy.filter { _ in !stop.isStopRequested }
             await withBoundedTasks(wanted, limit: ProcessInfo.processInfo.activeProcessorCount) { copy in
                 guard var difference = await check.difference(of: copy) else { return }
@@ -127,9 +126,7 @@ public struct Verification: Sendable {
                 if copy.state == .replaced { difference.uploadedAs = photo(at: copy.path, difference.found) }
                 tally.note([difference])
             }
-            done.signal()
-        }
-        done.wait()
+        })
     }
 
     /// Whether the photo is on this machine under another name, so that no download would fetch it again.

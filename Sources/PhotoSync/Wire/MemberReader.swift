@@ -13,6 +13,17 @@ struct MemberReader {
 
     // MARK: Structure
 
+    /// Reads an object that is all of a body; `member` must read or skip the value of each member.
+    static func read(
+        _ body: [UInt8],
+        _ member: (_ name: String, inout MemberReader) throws(PhotoSyncError) -> Void
+    ) throws(PhotoSyncError) {
+        var members = MemberReader(body)
+        try members.enterObject()
+        while let name = try members.next() { try member(name, &members) }
+        try members.finish()
+    }
+
     /// False for `null`.
     mutating func beginObject(_ name: String) throws(PhotoSyncError) -> Bool {
         guard try isPresent(.object, name) else { return false }

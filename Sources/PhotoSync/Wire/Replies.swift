@@ -100,11 +100,9 @@ public struct ServerHealth: Sendable, Equatable {
 
 extension SyncStatus {
     init(reading body: [UInt8]) throws(PhotoSyncError) {
-        var members = MemberReader(body)
         var counts: [String: Int64] = [:]
         var lastSyncAt: PhotoTime?
-        try members.enterObject()
-        while let name = try members.next() {
+        try MemberReader.read(body) { (name, members) throws(PhotoSyncError) in
             switch name {
             case "totalPhotos", "devicePhotos", "legacyPhotos", "otherDevicePhotos":
                 counts[name] = try members.count(name)
@@ -112,7 +110,6 @@ extension SyncStatus {
             default: try members.skip()
             }
         }
-        try members.finish()
         self.init(
             totalPhotos: try MemberReader.require(counts["totalPhotos"], "totalPhotos"),
             devicePhotos: try MemberReader.require(counts["devicePhotos"], "devicePhotos"),
@@ -194,12 +191,10 @@ extension LoginReply {
     }
 
     private static func whole(_ body: [UInt8]) throws(PhotoSyncError) -> LoginReply {
-        var members = MemberReader(body)
         var apiKey: String?
         var device: RegisteredDevice?
         var email: String?
-        try members.enterObject()
-        while let name = try members.next() {
+        try MemberReader.read(body) { (name, members) throws(PhotoSyncError) in
             switch name {
             case "apiKey": apiKey = try members.identifier(name)
             case "device": device = try RegisteredDevice(&members, name)
@@ -207,7 +202,6 @@ extension LoginReply {
             default: try members.skip()
             }
         }
-        try members.finish()
         return LoginReply(
             apiKey: try MemberReader.require(apiKey, "apiKey"),
             device: try MemberReader.require(device, "device"),
@@ -227,18 +221,15 @@ extension LoginReply {
 
 extension PhotoReceipt {
     init(reading body: [UInt8]) throws(PhotoSyncError) {
-        var members = MemberReader(body)
         var id: String?
         var isDuplicate: Bool?
-        try members.enterObject()
-        while let name = try members.next() {
+        try MemberReader.read(body) { (name, members) throws(PhotoSyncError) in
             switch name {
             case "id": id = try members.identifier(name)
             case "isDuplicate": isDuplicate = try members.flag(name)
             default: try members.skip()
             }
         }
-        try members.finish()
         self.init(
             id: try MemberReader.require(id, "id"),
             isDuplicate: try MemberReader.require(isDuplicate, "isDuplicate")
@@ -264,13 +255,10 @@ extension ServerHealth {
 /// The response of `POST /api/photos/check` (contract 3.7).
 enum CheckReply {
     static func existing(in body: [UInt8]) throws(PhotoSyncError) -> Set<String> {
-        var members = MemberReader(body)
         var existing: Set<String>?
-        try members.enterObject()
-        while let name = try members.next() {
+        try MemberReader.read(body) { (name, members) throws(PhotoSyncError) in
             if name == "existing" { existing = try digests(&members) } else { try members.skip() }
         }
-        try members.finish()
         return try MemberReader.require(existing, "existing")
     }
 
@@ -287,13 +275,10 @@ enum CheckReply {
 /// The response of `POST /api/sync/claim-legacy` (contract section 7). Its other numbers are always 0.
 enum ClaimReply {
     static func claimed(in body: [UInt8]) throws(PhotoSyncError) -> Int64 {
-        var members = MemberReader(body)
         var claimed: Int64?
-        try members.enterObject()
-        while let name = try members.next() {
+        try MemberReader.read(body) { (name, members) throws(PhotoSyncError) in
             if name == "claimed" { claimed = try members.count(name) } else { try members.skip() }
         }
-        try members.finish()
         return try MemberReader.require(claimed, "claimed")
     }
 }
