@@ -142,20 +142,23 @@ struct DirectoryRun: Sendable {
     func run() async throws -> ExitCode {
         let began = console.context.elapsed()
         guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
-        let isFirst = try !account.library.hasCopies(below: directory.absolutePath, server: account.server)
+        let isFirst = try !account.library.isSynced(directory.absolutePath, server: account.server)
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: isConfirmed)
         if isFirst, !isDryRun { try confirmation.requireSomebody(for: Self.question) }
         try await list()
         var isAgreed = true
+        var isConsentGiven = isConfirmed
         if console.mayGoOn, isDryRun || (isFirst && !isConfirmed) {
             try await plan()
             let count = parts.number("planned", of: "push") + parts.number("planned", of: "download")
             if !isDryRun, console.mayGoOn, count > 0 {
                 isAgreed = try await confirmation.ask(explanation(), Self.question, on: console)
+                isConsentGiven = isAgreed
             }
         }
         if !isDryRun, isAgreed, console.mayGoOn {
             forgetPlan()
+            if isFirst, isConsentGiven { try account.library.setSynced(directory.absolutePath, server: account.server) }
             try await push(isDryRun: false)
             if console.mayGoOn { try await download(isDryRun: false) }
         }
