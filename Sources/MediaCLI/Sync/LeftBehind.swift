@@ -22,9 +22,12 @@ final class LeftBehind: Sendable {
     }
 
     private let counts = Mutex<[FileType: Int]>([:])
+    private let irregular = Mutex(0)
 
     func add(_ item: PushItem) {
-        guard item.state == .skipped, let error = item.error, error.code == .unknownExtension else { return }
+        guard item.state == .skipped, let error = item.error else { return }
+        if error.code == .notRegularFile { irregular.withLock { $0 += 1 } }
+        guard error.code == .unknownExtension else { return }
         let pathExtension = error.value ?? ""
         guard let kind = pathExtension.isEmpty ? Self.kind(ofFile: item.path) : Self.kind(of: pathExtension) else {
             return
@@ -62,6 +65,12 @@ final class LeftBehind: Sendable {
         let types = types { $0 == .sidecar }
         guard !types.isEmpty else { return nil }
         return Self.list(types) + " not uploaded: sidecars with edits stay on this machine only"
+    }
+
+    /// The same for FIFOs, sockets and devices.
+    var irregularNote: String? {
+        let count = irregular.withLock { $0 }
+        return count == 0 ? nil : "\(count) not a regular file and skipped (FIFO, socket or device)"
     }
 
     var json: JSONValue {

@@ -209,7 +209,9 @@ struct PushRun: Sendable {
 
     private func conclude(_ tally: PushTally, _ paths: [[UInt8]]) {
         let words: [(state: PushItem.State, words: String)] = [
-            (.uploaded, "uploaded"), (.planned, "to be uploaded"), (.present, "already on the server"),
+            (.uploaded, "uploaded"), (.planned, "to be uploaded"),
+            (.duplicate, tally.items.count(.duplicate) == 1 ? "duplicate" : "duplicates"),
+            (.present, "already on the server"),
             (.unconfirmed, "not confirmed"), (.foreign, "on the server, but not yours"),
             (.changed, "changed since upload"),
             (.deleted, "deleted on the server"), (.forgotten, "with an accepted deletion"), (.skipped, "skipped"),
@@ -221,6 +223,7 @@ struct PushRun: Sendable {
             console.warning("keep the local originals of photos that are not confirmed, or not yours on the server")
         }
         if let note = tally.leftBehind.note { console.note(note) }
+        if let note = tally.leftBehind.irregularNote { console.note(note) }
         warn(tally, paths)
     }
 
@@ -261,10 +264,10 @@ struct PushRun: Sendable {
         return [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun),
             "items": JSONValue(tally.items.total), "uploaded": count(.uploaded), "unconfirmed": count(.unconfirmed),
-            "present": count(.present), "foreign": count(.foreign), "planned": count(.planned),
-            "changed": count(.changed), "deleted": count(.deleted), "forgotten": count(.forgotten),
-            "skipped": count(.skipped), "excluded": count(.excluded), "failed": count(.failed),
-            "cancelled": count(.cancelled), "left_behind": tally.leftBehind.json,
+            "present": count(.present), "duplicate": count(.duplicate), "foreign": count(.foreign),
+            "planned": count(.planned), "changed": count(.changed), "deleted": count(.deleted),
+            "forgotten": count(.forgotten), "skipped": count(.skipped), "excluded": count(.excluded),
+            "failed": count(.failed), "cancelled": count(.cancelled), "left_behind": tally.leftBehind.json,
             "bytes_sent": .integer(bytesSent ?? 0),
         ] + console.ending(code, after: run.display.elapsed)
     }
@@ -312,7 +315,7 @@ extension PushItem {
     /// under a state that is not a failure. What was deleted on the server was somebody's decision.
     var exitCode: ExitCode {
         switch state {
-        case .uploaded, .present, .planned, .deleted, .forgotten, .skipped, .excluded: .success
+        case .uploaded, .present, .duplicate, .planned, .deleted, .forgotten, .skipped, .excluded: .success
         case .unconfirmed, .foreign: diagnosis?.exitCode ?? .failure
         case .changed, .failed: error.map { exitCode(of: $0) } ?? .failure
         case .cancelled: .interrupt
@@ -382,13 +385,22 @@ extension TextRenderer {
         case .uploaded: ["\(style.green("uploaded")) \(name)\(size)"]
         case .planned: ["\(name): would be uploaded\(size)"]
         case .present: ["\(name): already on the server"]
-        case .skipped: ["\(name): skipped\(item.error?.code == .unknownExtension ? ", not an accepted type" : "")"]
+        case .duplicate: ["\(name): duplicate of another file of this run"]
+        case .skipped: ["\(name): skipped\(reason(item.error?.code))"]
         case .changed: ["\(name): \(style.yellow("changed since upload")): edited or damaged?"]
         case .deleted: ["\(name): deleted on the server, not uploaded again"]
         case .forgotten: ["\(name): deletion accepted"]
         case .excluded: ["\(name): excluded by default"]
         case .cancelled: ["\(name): canceled"]
         case .unconfirmed, .foreign, .failed: []
+        }
+    }
+
+    private static func reason(_ code: OutcomeCode?) -> String {
+        switch code {
+        case .unknownExtension: ", not an accepted type"
+        case .notRegularFile: ", not a regular file"
+        default: ""
         }
     }
 }

@@ -71,6 +71,32 @@ import Testing
         #expect(types.map { $0["kind"] as? String } == ["picture", "video"])
     }
 
+    @Test func irregularFilesAreCountedAsSkipped() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg")
+        try #require(mkfifo(directory + "/f.jpg", 0o600) == 0)
+        let report = try await stage.json("sync", "push", directory, "--dry-run")
+        #expect(report.result.exitCode == 0 && report.states == ["planned", "skipped"])
+        let text = try await stage.run("sync", "push", directory, "-v")
+        #expect(text.exitCode == 0 && text.output.contains("/f.jpg: skipped, not a regular file"))
+        #expect(text.errors.contains("1 uploaded, 1 skipped"))
+        #expect(text.errors.contains("1 not a regular file and skipped"))
+    }
+
+    @Test func duplicatesAreReportedAsSuch() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg")
+        try FileManager.default.copyItem(atPath: directory + "/a.jpg", toPath: directory + "/b.jpg")
+        let plan = try await stage.run("sync", "push", directory, "--dry-run")
+        #expect(plan.output.contains("/b.jpg: duplicate of another file of this run"))
+        #expect(plan.errors.contains("1 to be uploaded, 1 duplicate\n"))
+        let report = try await stage.json("sync", "push", directory)
+        #expect(report.count("uploaded") == 1 && report.count("duplicate") == 1 && report.count("present") == 0)
+        #expect(Set(report.items.compactMap { $0["photo_id"] as? String }).count == 1)
+        #expect(report.result.errors.contains("1 uploaded, 1 duplicate\n"))
+        #expect(try await stage.json("sync", "push", directory).count("present") == 2)
+    }
+
     @Test func quietPushOfPhotosOnlyPrintsNothing() async throws {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg")
