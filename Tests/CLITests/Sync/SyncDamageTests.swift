@@ -93,6 +93,42 @@ import Testing
         #expect(try await stage.run("sync", "verify", "--server-files").exitCode == 3)
     }
 
+    /// A download that the server could not deliver leaves nothing to finish. A file that was here before stays missing.
+    @Test func aFailedDownloadIsNoUnfinishedOne() async throws {
+        let (stage, directory, ids) = try await pushed()
+        let out = stage.runner.home.file("out")
+        try FileManager.default.removeItem(atPath: directory)
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        let first = try await stage.json("sync", "download", "--missing", "--output", out)
+        #expect(first.states == ["rewritten", "rewritten", "undeliverable"])
+        let text = try await stage.run("sync", "verify")
+        #expect(text.output == "copy missing       \(directory)/a.jpg\n")
+        #expect(text.errors.contains("3 photos and 2 copies compared, 1 difference"))
+        // The path of the second photo below the target.
+        let path = try #require(first.items.first { $0["photo_id"] as? String == ids[1] }?["path"] as? String)
+        try FileManager.default.removeItem(atPath: path)
+        try await damage(stage, ids[1], #"{"action":"remove"}"#)
+        let second = try await stage.json("sync", "download", "--missing", "--output", out)
+        #expect(second.states == ["undeliverable", "undeliverable"])
+        let verify = try await stage.json("sync", "verify")
+        #expect(verify.count("copy_unfinished") == 0 && verify.count("copy_missing") == 3)
+        #expect(verify.items.contains { $0["path"] as? String == path })
+    }
+
+    /// Only files whose bytes were verified are counted as verified.
+    @Test func filesThatCannotBeVerifiedAreNotCountedAsVerified() async throws {
+        let (stage, _, ids) = try await pushed()
+        let intact = try await stage.run("sync", "verify", "--server-content")
+        #expect(intact.errors.contains("note: downloaded and verified 3 files of the server\n"))
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        try await damage(stage, ids[1], #"{"action":"truncate","bytes":300}"#)
+        let verify = try await stage.run("sync", "verify", "--server-content")
+        #expect(verify.exitCode == 3)
+        #expect(verify.errors.contains("verified 1 file of the server; others: 1 missing, 1 damaged\n"))
+        #expect(verify.output.contains("server missing     \(ids[0])  (a.jpg)\n"), "\(verify.output)")
+        #expect(verify.output.contains("server damaged     \(ids[1])  (b.jpg, the file ends early)\n"))
+    }
+
     /// A file of the right length: only reading it tells.
     @Test func verifyReadsTheFilesOnTheServerWhenAsked() async throws {
         let (stage, _, ids) = try await pushed()
@@ -242,6 +278,51 @@ import Testing
         #expect(try await stage.requests("DELETE", "/api/photos/") == 1)
         #expect(try await stage.run("sync", "repair", "--yes").exitCode == 7)
         #expect(try await stage.requests("DELETE", "/api/photos/") == 1)
+    }
+
+    /// A changed original is no original: the photo is listed, and nothing is deleted.
+    @Test(arguments: [false, true]) func aChangedOriginalIsNotRepaired(isDryRun: Bool) async throws {
+        let (stage, directory, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        let path = "\(directory)/a.jpg"
+        try Data("edited".utf8).write(to: URL(fileURLWithPath: path))
+        let mode = isDryRun ? "--dry-run" : "--yes"
+        let repair = try await stage.json("sync", "repair", mode)
+        #expect(repair.result.exitCode == 5 && repair.states == ["no_original"])
+        #expect(repair.items.first?["photo_id"] as? String == ids[0] && repair.items.first?["path"] as? String == path)
+        let text = try await stage.run("sync", "repair", mode)
+        #expect(text.exitCode == 5)
+        #expect(
+            text.output
+                == "no original a.jpg (server missing, ID \(ids[0])): \(path) was changed after its upload\n"
+        )
+        #expect(text.errors.contains("restore changed originals from a backup") && !text.errors.contains("error:"))
+        #expect(text.errors.contains("mediactl sync push --changed \(path)\n"))
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
+        // A file with another date, but the uploaded bytes, is one.
+        try Data(SmallPhoto.jpeg("photo a")).write(to: URL(fileURLWithPath: path))
+        #expect(try await stage.json("sync", "repair", "--yes").states == ["repaired"])
+    }
+
+    /// The server's copy of a repaired photo carries the old ID, and is a copy of the photo with the new one.
+    @Test func aReplacedPhotoIsNotDeleted() async throws {
+        let (stage, directory, ids) = try await pushed()
+        let original = "\(directory)/a.jpg"
+        try FileManager.default.moveItem(atPath: original, toPath: original + ".away")
+        let out = stage.runner.home.file("out")
+        #expect(try await stage.json("sync", "download", ids[0], "--output", out).states == ["rewritten"])
+        try FileManager.default.moveItem(atPath: original + ".away", toPath: original)
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        #expect(try await stage.json("sync", "repair", "--yes").states == ["repaired"])
+        for _ in 1...2 {
+            #expect(try await stage.json("sync", "list", "--gone").items.isEmpty)
+            for options in [["--dry-run"], []] {
+                let run = try await stage.runner.run(["sync", "push", directory, out, "--json"] + options)
+                #expect(try SyncStage.report(of: run).states == ["present", "present", "present", "present"])
+            }
+            #expect(try await stage.run("sync", "--full").exitCode == 0)
+        }
+        #expect(try await stage.requests("POST", "/api/photos/upload") == 4)
     }
 
     @Test func repairUploadsTheOriginalsAgain() async throws {
