@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What `swift format lint` does not look at: shell syntax, constructs that must not reach a user, imports, frozen files.
+# What `swift format lint` does not look at: shell syntax, constructs that must not reach a user, imports, frozen files,
+# docs/json.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,6 +25,7 @@ fi
 scripts/check-imports.py || failed=1
 scripts/check-once.py || failed=1
 scripts/check-frozen.sh || failed=1
+scripts/json-docs.py --check || failed=1
 while read -r lines file; do
     complain "$file: $lines lines; above 600, a file usually has more than one subject"
 done < <(find Sources Tests -name '*.swift' -print0 | xargs -0 wc -l | awk '$2 != "total" && $1 > 600')

@@ -31,7 +31,7 @@ struct JSONSchema: @unchecked Sendable {
     private func validate(_ value: Any, _ schema: [String: Any], _ path: String, _ isClosed: Bool) throws {
         for (word, rule) in schema {
             switch word {
-            case "$schema", "$id", "$defs", "title", "format": break
+            case "$schema", "$id", "$defs", "title", "description", "format": break
             case "$ref": try validate(value, try definition(rule), path, isClosed)
             case "type": try check(Self.types(rule).contains { Self.value(value, is: $0) }, path, "type \(rule)")
             case "const": try check(Self.equal(value, rule), path, "const \(rule)")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `docs/dependencies.md` names everything that the build fetches or installs, with the licence that really comes with it.
+/// `docs/dependencies.md` names everything that the build fetches or installs, with the license that really comes with it.
 @Suite("Dependency table")
 struct DependencyTableTests {
     private struct Resolved: Decodable {
@@ -9,10 +9,10 @@ struct DependencyTableTests {
         var pins: [Pin]
     }
 
-    /// A row: the names in its cells, and what it says of the licence.
+    /// A row: the names in its cells, and what it says of the license.
     private struct Row {
         var names: [String]
-        var licence: String
+        var license: String
     }
 
     private static let root = DocumentationTests.root
@@ -21,18 +21,18 @@ struct DependencyTableTests {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// The rows of all tables, by what is in backquotes before the licence's column.
+    /// The rows of all tables, by what is in backquotes before the license's column.
     private static func rows() throws -> [Row] {
-        var licenceColumn: Int?
+        var licenseColumn: Int?
         var rows: [Row] = []
         for line in try text("docs/dependencies.md").split(separator: "\n", omittingEmptySubsequences: false) {
             guard line.hasPrefix("|") else {
-                licenceColumn = nil
+                licenseColumn = nil
                 continue
             }
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard let column = licenceColumn else {
-                licenceColumn = cells.firstIndex(of: "licence")
+            guard let column = licenseColumn else {
+                licenseColumn = cells.firstIndex(of: "license")
                 continue
             }
             guard cells.count > column, cells[column].first != "-" else { continue }
@@ -40,13 +40,13 @@ struct DependencyTableTests {
                 cell.split(separator: "`", omittingEmptySubsequences: false).enumerated()
                     .filter { $0.offset % 2 == 1 }.map { String($0.element) }
             }
-            rows.append(Row(names: names, licence: cells[column]))
+            rows.append(Row(names: names, license: cells[column]))
         }
         return rows
     }
 
-    /// As the licence file of a package says, for the licences that packages of Swift have.
-    private static func licence(of text: String) -> String? {
+    /// As the license file of a package says, for the licenses that packages of Swift have.
+    private static func license(of text: String) -> String? {
         if text.contains("Apache License") {
             return text.contains("Runtime Library Exception") ? "Apache-2.0 WITH Swift-exception" : "Apache-2.0"
         }
@@ -63,8 +63,8 @@ struct DependencyTableTests {
         }
     }
 
-    @Test("each licence is the one in the package")
-    func licencesAreThoseOfThePackages() throws {
+    @Test("each license is the one in the package")
+    func licensesAreThoseOfThePackages() throws {
         // The programs lie in <scratch path>/<triple>/<configuration>.
         let products = Bundle.main.bundleURL.resolvingSymlinksInPath()
         let checkouts = products.deletingLastPathComponent().deletingLastPathComponent().appending(path: "checkouts")
@@ -80,7 +80,7 @@ struct DependencyTableTests {
             let row = rows.first { $0.names.contains(folder.lastPathComponent.lowercased()) }
             // A checkout without row is one that is pinned no longer.
             guard let row else { continue }
-            #expect(row.licence == Self.licence(of: text), "\(folder.lastPathComponent)")
+            #expect(row.license == Self.license(of: text), "\(folder.lastPathComponent)")
         }
         #expect(folders.count >= 20)
     }

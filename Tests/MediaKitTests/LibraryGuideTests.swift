@@ -72,11 +72,11 @@ struct LibraryGuideTests {
         let report: @Sendable (UploadEvent) -> Void = { event in
             if case .progress(let sent) = event, sent.bytesAcknowledged > 1 << 20 { underWay.open() }
         }
-        func userHasHadEnough() async { await underWay.opened() }
+        func userCancels() async { await underWay.opened() }
 
         // guide: cancel
         let upload = Task { await uploader.upload(prepared, onEvent: report) }
-        await userHasHadEnough()
+        await userCancels()
         upload.cancel()
         print(await upload.value.state)
         // guide: end
@@ -95,7 +95,7 @@ struct LibraryGuideTests {
         for note in try await RescueAdoption.run(store: store, directory: directory) { print(note) }
         for row in try store.uploads(states: [], host: server.scope) where try Uploader.isResumable(row, in: store) {
             let result = await uploader.resume(row) { event in
-                if case .resuming(let offset) = event { print("goes on after", offset, "bytes") }
+                if case .resuming(let offset) = event { print("resuming at", offset, "bytes") }
             }
             print(result.state)
         }
@@ -123,7 +123,7 @@ struct LibraryGuideTests {
         let hashes = HashCache(directory: folder)
         let pushed = try await Push(account, hashes: hashes).run([pictures]) { print($0.state) }
         let fetched = try await Download(account, hashes: hashes).run(.missing, to: pictures) { print($0.state) }
-        print(pushed.counts[.uploaded, default: 0], "sent,", fetched.counts[.verified, default: 0], "fetched")
+        print(pushed.counts[.uploaded, default: 0], "uploaded,", fetched.counts[.verified, default: 0], "downloaded")
         // guide: end
         #expect(listing.changes.added == 1)
         #expect(pushed.counts == [.uploaded: 1])

@@ -3,6 +3,16 @@
  *
  * A value and its "Safe" copy are what the kernel has and what the disk has; a kill keeps the first, a power cut only the
  * second. A request keeps its number for ever, and so does its rescue file.
+ *
+ * The source of what the models have:
+ *   upload, send, fail, retry: UploadRun, UploadVerdict
+ *   settleEarlier: EarlierUploads
+ *   resolve, settle, ask: UploadResolution, UploadOwnership, OutcomeInquiry
+ *   finalize, mark, QUIET: Finalization, FinalizeVerdict, TusJournal
+ *   adopt, adoptOne: RescueAdoption
+ *   prepare, receive, release, keeper: RescueLog, ReplyCollector, LockedFile
+ *   commit, synchronize: TokenStore, GroupCommit
+ *   Server: gighive contract 2, 3 and 4
  */
 
 #define FREE 0

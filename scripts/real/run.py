@@ -32,6 +32,7 @@ reach what it must.
 import argparse
 import concurrent.futures
 import contextlib
+import csv
 import datetime
 import fcntl
 import pathlib
@@ -41,12 +42,12 @@ import sys
 import time
 
 import interruptions  # noqa: F401 - it adds its scenarios, and those of large.py
-from batches import Batches
+from batches import Batches, Tally
 from client import mediactl
 from operations import can_run, stops_server
 from scenarios import NEEDS_VIEWER, needs_plain_http
 from servers import RELEASES, Sandbox, SetupError, real_servers
-from stage import SCENARIOS, Stage
+from stage import SCENARIOS, VERDICTS, Stage
 
 START, END = "<!-- real servers: begin -->", "<!-- real servers: end -->"
 
@@ -59,7 +60,8 @@ def options():
     parser.add_argument("--batches", type=int, default=200, metavar="N", help="random batches per release (default: 200)")
     parser.add_argument("--seed", type=int, help="repeat the random batches of an earlier run")
     parser.add_argument("--lock", metavar="FILE", help="hold a shared lock on FILE during each scenario and batch")
-    parser.add_argument("--write", metavar="FILE", help="replace the section between the marks in this Markdown file")
+    parser.add_argument("--write", metavar="FILE", help="replace the section between the marks in this Markdown file, and write each row to"
+                        " real-servers.csv beside it")
     return parser.parse_args()
 
 
@@ -126,31 +128,37 @@ def version():
     return subprocess.run([mediactl(), "--version"], capture_output=True, text=True).stdout.split("\n")[0].strip()
 
 
-def table(rows):
-    lines = ["| scenario | release | mediactl's claim | on the server | result |", "| --- | --- | --- | --- | --- |"]
-    for row in rows:
-        result = "; ".join([row.verdict, *dict.fromkeys(row.wrong + row.unmet)])
-        cells = [row.name, row.release, "; ".join(row.claims), row.truth, result]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+def totals(rows, tallies):
+    """The table of the releases: their scenarios by result, and their random batches."""
+    lines = [
+        "| release | scenarios | ok | false claim | unmet | random batches | files | claimed | stored | batches with a false claim |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    tallies = {tally.release: tally for tally in tallies}
+    for release in sorted({row.release for row in rows} | tallies.keys()):
+        verdicts = [row.verdict for row in rows if row.release == release]
+        tally = tallies.get(release, Tally(release))
+        counts = [
+            len(verdicts), *map(verdicts.count, VERDICTS),
+            tally.batches, tally.files, tally.claimed, tally.stored, tally.false_batches,
+        ]
+        lines.append(f"| {release} | " + " | ".join(map(str, counts)) + " |")
     return lines
-
-
-def summary(rows, tallies):
-    false = sum(bool(row.wrong) for row in rows)
-    unmet = sum(bool(row.unmet) and not row.wrong for row in rows)
-    words = [f"{len(rows)} rows: {len(rows) - false - unmet} ok, {false} with a false claim, {unmet} unmet."]
-    for tally in tallies:
-        words.append(
-            f"{tally.batches} random batches on {tally.release}: {tally.files} files, {tally.claimed} claimed to be in"
-            f" the event, {tally.stored} in it; {tally.false_batches} batches with a false claim."
-        )
-    return words
 
 
 def section(rows, tallies, servers, kind, seed):
     today = datetime.datetime.now(datetime.timezone.utc).date()
     head = f"{version()} against {kind} {', '.join(servers)}, {today}, seed {seed}."
-    return "\n".join([head, "", *[f"- {line}" for line in summary(rows, tallies)], "", *table(rows)])
+    return "\n".join([head, "", *totals(rows, tallies)])
+
+
+def write_rows(path, rows):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["scenario", "release", "claims", "on the server", "result"])
+        for row in rows:
+            result = "; ".join([row.verdict, *dict.fromkeys(row.wrong + row.unmet)])
+            writer.writerow([row.name, row.release, "; ".join(row.claims), row.truth, result])
 
 
 def write(path, text):
@@ -190,9 +198,10 @@ def main():
         rows = [row for some, _ in results for row in some]
         rows += run_alone(servers.values(), chosen, arguments, seed)
         tallies = [tally for _, tally in results if tally.batches]
-        print(*summary(rows, tallies), sep="\n")
+        print(*totals(rows, tallies), sep="\n")
         if arguments.write:
             write(arguments.write, section(rows, tallies, servers, kind, seed))
+            write_rows(pathlib.Path(arguments.write).with_name("real-servers.csv"), rows)
     finally:
         for sandbox in sandboxes:
             sandbox.stop()

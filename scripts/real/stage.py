@@ -5,8 +5,11 @@ from faultproxy import FaultProxy
 from servers import RELEASES
 
 
+VERDICTS = ("ok", "false claim", "unmet")
+
+
 class Row:
-    """One line of the table."""
+    """The result of one scenario."""
 
     def __init__(self, name, release):
         self.name, self.release = name, release
