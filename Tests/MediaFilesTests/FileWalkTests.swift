@@ -144,6 +144,9 @@ import Testing
         let result = walk()
         #expect(names(result) == ["a"])
         #expect(result.skipped.isEmpty)
+        #expect(result.irregular == ["device", "fifo", "link"].map { path($0) })
+        let filtered = walk(PathFilter(includes: [try GlobPattern("*.jpg")]))
+        #expect(filtered.irregular.isEmpty)
     }
 
     /// Root may read everything, so that this means something for other users only.

@@ -117,6 +117,18 @@ struct SyncReadingTests {
         #expect(try index.counts(of: server, device: nil).total == 4)
     }
 
+    @Test("photos that have another id now are removed without being gone")
+    func removeReplaced() throws {
+        let index = try fixture.get().index()
+        let photos = (1...3).map { samplePhoto($0) }
+        try index.synchronize([photos])
+        #expect(try index.remove([photos[1].id, "unknown"], of: server))
+        #expect(try index.all() == [photos[0], photos[2]])
+        #expect(try index.all(PhotoFilter(isGone: true)).isEmpty)
+        let counts = try index.counts(of: server, device: IndexFixture.phone.id)
+        #expect((counts.total, counts.gone) == (2, 0))
+    }
+
     @Test("a run that is not finished may have seen them, so that they stay")
     func markGoneDuringARun() throws {
         let index = try fixture.get().index()

@@ -57,6 +57,26 @@ import Testing
         #expect(result.counts.isEmpty)
     }
 
+    /// A copy that does not exist was not compared, also if the photo is in another file; a name that is only reserved is no
+    /// unfinished download.
+    @Test func whatDoesNotExistIsNotCompared() async throws {
+        let bench = try PullBench(PullShelf(4))
+        _ = try await bench.pull().run()
+        var copy = try await addCopy(bench, of: PullShelf.photo(1).id, "content")
+        for name in ["moved", "lost"] {
+            copy.path = Array(bench.directory.file(name).utf8)
+            try await bench.account.library.keep([copy])
+        }
+        copy = try await addCopy(bench, of: PullShelf.photo(2).id, nil, state: .planned)
+        // A file with this name is missing, and the download that was to replace it failed.
+        #expect(try await verify(bench).differences.map(\.kind) == [.copyMissing])
+        copy.sha256 = nil
+        try await bench.account.library.keep([copy])
+        let (result, differences) = try await verify(bench)
+        #expect((result.photos, result.copies) == (4, 1))
+        #expect(differences.isEmpty)
+    }
+
     @Test func everyDifferenceIsFoundAndNothingChanged() async throws {
         let bench = try PullBench(PullShelf(9))
         _ = try await bench.pull().run()
@@ -75,6 +95,7 @@ import Testing
         try await addCopy(bench, of: ids[3], nil)
         try await addCopy(bench, of: ids[4], "Content")
         try await addCopy(bench, of: ids[5], nil, state: .planned)
+        try Data("part".utf8).write(to: URL(fileURLWithPath: bench.directory.file("x.part")))
         try await addCopy(bench, of: ids[6], "")
         let before = try bench.listed
 
@@ -90,6 +111,9 @@ import Testing
         #expect(differences.count == 9)
         #expect(result.counts[.copyChanged] == 2)
         #expect(result.counts.values.reduce(0, +) == 9)
+        // Of the four finished copies, one is missing.
+        #expect(result.copies == 3)
+        #expect(differences.first { $0.kind == .copyUnfinished }?.found == "4 bytes")
         let renamed = try #require(differences.first { $0.kind == .changedOnServer })
         #expect((renamed.expected, renamed.found) == ("IMG_2.jpg", "other.jpg"))
 

@@ -9,7 +9,9 @@ EXIT_CODES = documented_exit_codes() | {0}
 EXTENSIONS = {".jpg", ".jpeg", ".png", ".gif", ".webp", ".heic", ".heif"}
 # States of items with which a command ends with exit code 0.
 GOOD = {
-    "mediactl.sync-push/1": {"uploaded", "present", "planned", "deleted", "forgotten", "skipped", "excluded"},
+    "mediactl.sync-push/1": {
+        "uploaded", "present", "duplicate", "planned", "deleted", "forgotten", "skipped", "excluded",
+    },
     "mediactl.sync-download/1": {"verified", "rewritten", "present", "planned"},
     "mediactl.sync-repair/1": {"planned", "repaired", "skipped"},
     "mediactl.sync-forget/1": {"forgotten", "planned"},
@@ -180,7 +182,7 @@ class Judge:
             copy = self.machine.copies.get(path)
             if copy and copy.is_certain and copy.digest != content:
                 self.claim("--changed" in self.words, "a changed copy was uploaded as a new photo", item)
-        elif state == "present":
+        elif state == "present" or (state == "duplicate" and not self.is_dry):
             self.present(item, row, photo, path, content)
         elif state in ("deleted", "forgotten"):
             self.claim(photo is not None and photo.is_gone and content not in self.after.hashes, f"{state}, and there", item)
@@ -192,14 +194,14 @@ class Judge:
         elif state == "foreign":
             others = {row.hash for row in self.after.rows.values() if row.email != ALICE}
             self.claim(content in others and content not in self.after.hashes, "foreign, and not another user's", item)
-        elif state == "planned":
+        elif state in ("planned", "duplicate"):
             hashes = {row.hash for row in self.after.rows.values()}
             self.claim(content not in hashes, "to be uploaded, and on the server", item)
         elif state in ("unconfirmed", "cancelled"):
             self.claim(self.is_disturbed, f"{state} although nothing happened", item)
         elif state in ("skipped", "excluded"):
             self.claim(path.suffix not in EXTENSIONS or not file or not file.size, "a photo was left out", item)
-        if state in ("uploaded", "present") and identifier and not self.is_dry:
+        if state in ("uploaded", "present", "duplicate") and identifier and not self.is_dry:
             self.machine.record(path, identifier, content)
             self.machine.seen.add(identifier)
 

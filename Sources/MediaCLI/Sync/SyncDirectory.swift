@@ -25,10 +25,7 @@ struct SyncDirectory: ContextCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp("Directory with photos; without it, only the index is updated.", valueName: "dir"),
-        completion: .directory
-    )
+    @Argument("Directory with photos; without it, only the index is updated.", value: .directory)
     var directory: String?
 
     @OptionGroup var listing: ListingOptions
@@ -48,15 +45,16 @@ struct SyncDirectory: ContextCommand {
 
     func validate() throws {
         guard let directory else {
-            guard !yes else { throw ValidationError("--yes requires a directory.") }
-            guard connection.rate.limitRate == nil else { throw ValidationError("--limit-rate requires a directory.") }
+            try require(!yes, "--yes requires a directory.")
+            try require(connection.rate.limitRate == nil, "--limit-rate requires a directory.")
             return
         }
         // A misspelled command is not a directory.
         let commands = Sync.configuration.subcommands.map { $0._commandName }
-        guard isDirectory(directory) || Spelling.nearest(to: directory, among: commands) == nil else {
-            throw ValidationError("Unexpected argument '\(directory)'")
-        }
+        try require(
+            isDirectory(directory) || Spelling.nearest(to: directory, among: commands) == nil,
+            "Unexpected argument '\(directory)'"
+        )
     }
 
     private func isDirectory(_ directory: String) -> Bool {
@@ -144,20 +142,23 @@ struct DirectoryRun: Sendable {
     func run() async throws -> ExitCode {
         let began = console.context.elapsed()
         guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
-        let isFirst = try !account.library.hasCopies(below: directory.absolutePath, server: account.server)
+        let isFirst = try !account.library.isSynced(directory.absolutePath, server: account.server)
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: isConfirmed)
         if isFirst, !isDryRun { try confirmation.requireSomebody(for: Self.question) }
         try await list()
         var isAgreed = true
+        var isConsentGiven = isConfirmed
         if console.mayGoOn, isDryRun || (isFirst && !isConfirmed) {
             try await plan()
             let count = parts.number("planned", of: "push") + parts.number("planned", of: "download")
             if !isDryRun, console.mayGoOn, count > 0 {
                 isAgreed = try await confirmation.ask(explanation(), Self.question, on: console)
+                isConsentGiven = isAgreed
             }
         }
         if !isDryRun, isAgreed, console.mayGoOn {
             forgetPlan()
+            if isFirst, isConsentGiven { try account.library.setSynced(directory.absolutePath, server: account.server) }
             try await push(isDryRun: false)
             if console.mayGoOn { try await download(isDryRun: false) }
         }

@@ -26,17 +26,13 @@ struct SyncPush: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Photos, and directories with photos.", valueName: "path"), completion: .file())
+    @Argument("Photos, and directories with photos.", value: .file("path"))
     var paths: [String]
 
-    @Option(
-        help: ArgumentHelp("Include only matching files of directories; may be repeated.", valueName: "glob")
-    )
+    @Option("Include only matching files of directories; may be repeated.", value: "glob")
     var include: [String] = []
 
-    @Option(
-        help: ArgumentHelp("Exclude matching files of directories; may be repeated.", valueName: "glob")
-    )
+    @Option("Exclude matching files of directories; may be repeated.", value: "glob")
     var exclude: [String] = []
 
     @Flag(help: "Include hidden directories, trash, thumbnails and system files.")
@@ -58,10 +54,7 @@ struct SyncPush: ContextCommand {
     @Flag(name: .dryRun, help: "Show what would be uploaded, without uploading it. The server is queried.")
     var dryRun = false
 
-    @Option(
-        name: .jobs,
-        help: ArgumentHelp("Number of parallel uploads, 1 to 16 (default: 2).", valueName: "n")
-    )
+    @Option("Number of parallel uploads, 1 to 16 (default: 2).", value: "n", name: .jobs)
     var jobs: String?
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
@@ -69,7 +62,7 @@ struct SyncPush: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !paths.contains("") else { throw ValidationError("An empty path.") }
+        try require(!paths.contains(""), "An empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -216,7 +209,9 @@ struct PushRun: Sendable {
 
     private func conclude(_ tally: PushTally, _ paths: [[UInt8]]) {
         let words: [(state: PushItem.State, words: String)] = [
-            (.uploaded, "uploaded"), (.planned, "to be uploaded"), (.present, "already on the server"),
+            (.uploaded, "uploaded"), (.planned, "to be uploaded"),
+            (.duplicate, tally.items.count(.duplicate) == 1 ? "duplicate" : "duplicates"),
+            (.present, "already on the server"),
             (.unconfirmed, "not confirmed"), (.foreign, "on the server, but not yours"),
             (.changed, "changed since upload"),
             (.deleted, "deleted on the server"), (.forgotten, "with an accepted deletion"), (.skipped, "skipped"),
@@ -228,6 +223,7 @@ struct PushRun: Sendable {
             console.warning("keep the local originals of photos that are not confirmed, or not yours on the server")
         }
         if let note = tally.leftBehind.note { console.note(note) }
+        if let note = tally.leftBehind.irregularNote { console.note(note) }
         warn(tally, paths)
     }
 
@@ -268,10 +264,10 @@ struct PushRun: Sendable {
         return [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun),
             "items": JSONValue(tally.items.total), "uploaded": count(.uploaded), "unconfirmed": count(.unconfirmed),
-            "present": count(.present), "foreign": count(.foreign), "planned": count(.planned),
-            "changed": count(.changed), "deleted": count(.deleted), "forgotten": count(.forgotten),
-            "skipped": count(.skipped), "excluded": count(.excluded), "failed": count(.failed),
-            "cancelled": count(.cancelled), "left_behind": tally.leftBehind.json,
+            "present": count(.present), "duplicate": count(.duplicate), "foreign": count(.foreign),
+            "planned": count(.planned), "changed": count(.changed), "deleted": count(.deleted),
+            "forgotten": count(.forgotten), "skipped": count(.skipped), "excluded": count(.excluded),
+            "failed": count(.failed), "cancelled": count(.cancelled), "left_behind": tally.leftBehind.json,
             "bytes_sent": .integer(bytesSent ?? 0),
         ] + console.ending(code, after: run.display.elapsed)
     }
@@ -319,7 +315,7 @@ extension PushItem {
     /// under a state that is not a failure. What was deleted on the server was somebody's decision.
     var exitCode: ExitCode {
         switch state {
-        case .uploaded, .present, .planned, .deleted, .forgotten, .skipped, .excluded: .success
+        case .uploaded, .present, .duplicate, .planned, .deleted, .forgotten, .skipped, .excluded: .success
         case .unconfirmed, .foreign: diagnosis?.exitCode ?? .failure
         case .changed, .failed: error.map { exitCode(of: $0) } ?? .failure
         case .cancelled: .interrupt
@@ -389,13 +385,22 @@ extension TextRenderer {
         case .uploaded: ["\(style.green("uploaded")) \(name)\(size)"]
         case .planned: ["\(name): would be uploaded\(size)"]
         case .present: ["\(name): already on the server"]
-        case .skipped: ["\(name): skipped\(item.error?.code == .unknownExtension ? ", not an accepted type" : "")"]
+        case .duplicate: ["\(name): duplicate of another file of this run"]
+        case .skipped: ["\(name): skipped\(reason(item.error?.code))"]
         case .changed: ["\(name): \(style.yellow("changed since upload")): edited or damaged?"]
         case .deleted: ["\(name): deleted on the server, not uploaded again"]
         case .forgotten: ["\(name): deletion accepted"]
         case .excluded: ["\(name): excluded by default"]
         case .cancelled: ["\(name): canceled"]
         case .unconfirmed, .foreign, .failed: []
+        }
+    }
+
+    private static func reason(_ code: OutcomeCode?) -> String {
+        switch code {
+        case .unknownExtension: ", not an accepted type"
+        case .notRegularFile: ", not a regular file"
+        default: ""
         }
     }
 }

@@ -89,6 +89,7 @@ struct RepairRun: Sendable {
         let planned = plan.count { $0.state == .planned }
         if isDryRun || planned == 0 {
             for item in plan { tell(item, tally) }
+            advise(plan)
             if plan.isEmpty {
                 console.note(
                     check == .lengths
@@ -111,10 +112,19 @@ struct RepairRun: Sendable {
         let isIndexCurrent = try await console.context.interruption.handling({ control.heed($0) }) {
             try await repair.run(plan, control: control) { tell($0, tally) }
         }
+        advise(plan)
         if !isIndexCurrent {
             console.note("the index still has photos that were replaced; update it with: mediactl sync --full")
         }
         return finish(tally, run, isStopped: tally.count(.cancelled) > 0)
+    }
+
+    private func advise(_ plan: [Repair.Item]) {
+        guard let path = plan.first(where: { $0.state == .noOriginal && $0.path != nil })?.path else { return }
+        console.note(
+            "restore changed originals from a backup, and repair again; or upload the changed file as a new photo: "
+                + "mediactl sync push --changed \(ShellWord.quoted(path))"
+        )
     }
 
     private func tell(_ item: Repair.Item, _ tally: ItemTally<Repair.Item.State>) {
@@ -181,8 +191,15 @@ extension TextRenderer {
         return switch item.state {
         case .planned: ["\(name) (\(problem)): would be uploaded again from \(original)"]
         case .repaired: ["\(style.green("repaired")) \(name) (\(problem)) from \(original)"]
-        case .skipped: ["\(name) (\(problem)): skipped: no longer damaged, or damaged before its upload"]
-        case .noOriginal: ["\(style.yellow("no original")) \(name) (\(problem)): no local file has the uploaded bytes"]
+        case .skipped where item.problem == .uploadedDamaged:
+            ["\(name): skipped: it was damaged before its upload"]
+        case .skipped: ["\(name) (\(problem)): skipped: no longer damaged"]
+        case .noOriginal:
+            [
+                "\(style.yellow("no original")) \(name) (\(problem), ID \(TerminalText.escaped(item.photo.id))): "
+                    + (item.path == nil
+                        ? "no local file has the uploaded bytes" : "\(original) was changed after its upload")
+            ]
         case .cancelled: ["\(name): canceled"]
         case .failed: []
         }

@@ -145,6 +145,12 @@ struct VerifyRun: Sendable {
                 "keep the local copies of these photos; upload local originals again with: mediactl sync repair" + flag
             )
         }
+        if has(.uploadedDamaged) {
+            console.note(
+                "photos that were damaged before their upload are not repaired; restore the local files from a backup, and "
+                    + "upload them with: mediactl sync push --changed PATH"
+            )
+        }
         if has(.serverUnverified) {
             console.note("server files that cannot be verified are not repaired; keep the local copies of these photos")
         }
@@ -213,8 +219,22 @@ extension ServerCheck {
                 + "mediactl sync verify --server-files"
         case .lengths:
             "checked existence and length of \(Formats.count(result.serverFiles, "file")) on the server, not the content"
-        case .contents: "downloaded and verified \(Formats.count(result.serverFiles, "file")) of the server"
+        case .contents: contentScope(of: result)
         }
+    }
+
+    /// Counts only files whose bytes were verified.
+    private func contentScope(of result: VerificationResult) -> String {
+        let others: [(kind: SyncDifference.Kind, words: String)] = [
+            (.serverMissing, "missing"), (.serverEmpty, "empty"), (.serverLength, "of a wrong length"),
+            (.serverDamaged, "damaged"), (.uploadedDamaged, "damaged before the upload"),
+            (.serverUnverified, "not verifiable"),
+        ]
+        let found = others.filter { result.counts[$0.kind, default: 0] > 0 }
+        let count = found.reduce(0) { $0 + Int64(result.counts[$1.kind, default: 0]) }
+        let words = found.map { "\(result.counts[$0.kind, default: 0]) \($0.words)" }
+        return "downloaded and verified \(Formats.count(result.serverFiles - count, "file")) of the server"
+            + (words.isEmpty ? "" : "; others: " + words.joined(separator: ", "))
     }
 }
 
@@ -247,6 +267,9 @@ extension TextRenderer {
         switch difference.kind {
         case .notIndexed, .notOnServer:
             [difference.found ?? difference.expected].compactMap { $0.map { TerminalText.escaped($0) } }
+        // The name, and what is wrong.
+        case .serverMissing, .serverEmpty, .serverDamaged, .uploadedDamaged, .serverUnverified:
+            [difference.expected, difference.found].compactMap { $0.map { TerminalText.escaped($0) } }
         default:
             [("expected", difference.expected), ("found", difference.found)]
                 .compactMap { name, value in value.map { (name, $0) } }

@@ -21,6 +21,8 @@ package struct FileWalk: Sendable {
         package var skipped: [Skipped]
         /// Files and directories that a reported exclude matches, as paths like those of the files.
         package var excluded: [[UInt8]] = []
+        /// FIFOs, sockets and devices that the filter accepts, and links to them.
+        package var irregular: [[UInt8]] = []
     }
 
     package var filter: PathFilter
@@ -38,8 +40,8 @@ package struct FileWalk: Sendable {
     }
 
     /// All selected regular files in a directory, recursively. Links to files are followed, links to directories are
-    /// not, and no directory is entered twice. Hidden files are included; FIFOs, sockets and devices are not, and never
-    /// opened.
+    /// not, and no directory is entered twice. Hidden files are included; FIFOs, sockets and devices are only reported, and
+    /// never opened.
     ///
     /// Unreadable directories and dangling links are skipped. The root itself may be a link.
     ///
@@ -96,10 +98,8 @@ private struct RunningWalk {
                 } else {
                     directories.append(relative)
                 }
-            case .regular, .link:
+            case .regular, .link, .other:
                 takeFile(relative, entry, in: stream)
-            case .other:
-                break
             }
         }
         waiting += directories.reversed()
@@ -117,8 +117,11 @@ private struct RunningWalk {
         }
         do {
             let (kind, byteCount) = try stream.kind(of: entry.name, followingLinks: true)
-            guard kind == .regular else { return }
-            result.files.append(FileWalk.Found(path: absolute(relative), byteCount: byteCount))
+            switch kind {
+            case .regular: result.files.append(FileWalk.Found(path: absolute(relative), byteCount: byteCount))
+            case .other: result.irregular.append(absolute(relative))
+            case .directory, .link: break
+            }
         } catch {
             skip(absolute(relative), error)
         }

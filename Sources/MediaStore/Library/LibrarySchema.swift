@@ -188,6 +188,14 @@ extension StoreSchema {
             ) STRICT;
             CREATE INDEX photo_deletions_by_digest ON photo_deletions (sha256, server);
             """,
+            // 5: directories that are synchronized in both directions, by consent of the user
+            """
+            CREATE TABLE synced_directories (
+                server TEXT NOT NULL,
+                path BLOB NOT NULL,
+                PRIMARY KEY (path, server)
+            ) STRICT, WITHOUT ROWID;
+            """,
         ],
         // Checked before migrating, so that only tables of the first schema may be listed.
         checkedTables: ["logins", "device_tokens"]

@@ -2,17 +2,25 @@ import Foundation
 import GRDB
 
 extension LibraryStore {
-    /// Whether a file below a directory (absolute path, as bytes) is a copy of one of the server's photos.
-    public func hasCopies(below directory: [UInt8], server: String) throws(StoreError) -> Bool {
-        let root = directory.last == UInt8(ascii: "/") ? Array(directory.dropLast()) : directory
-        // "/" is followed by "0".
-        let (first, end) = (Data(root + [UInt8(ascii: "/")]), Data(root + [UInt8(ascii: "0")]))
-        return try connection.readBeside { db in
+    /// Whether the user has agreed to synchronize a directory (absolute path, as bytes) with a server in both directions. Copies
+    /// in it do not show that: a push records them as well.
+    public func isSynced(_ directory: [UInt8], server: String) throws(StoreError) -> Bool {
+        try connection.readBeside { db in
             try Bool.fetchOne(
                 db,
-                sql: "SELECT EXISTS (SELECT 1 FROM photo_copies WHERE server = ? AND path >= ? AND path < ?)",
-                arguments: [server, first, end]
+                sql: "SELECT EXISTS (SELECT 1 FROM synced_directories WHERE path = ? AND server = ?)",
+                arguments: [Data(directory), server]
             ) ?? false
+        }
+    }
+
+    /// Stores that the user has agreed.
+    public func setSynced(_ directory: [UInt8], server: String) throws(StoreError) {
+        try connection.write { db in
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO synced_directories (path, server) VALUES (?, ?)",
+                arguments: [Data(directory), server]
+            )
         }
     }
 }

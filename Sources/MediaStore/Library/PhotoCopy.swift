@@ -38,8 +38,9 @@ public struct PhotoCopy: Sendable, Equatable {
     public var state: State
     /// Where it came from.
     public var source: Source
-    /// SHA-256 of the local bytes, 64 lower-case hexadecimal characters; nil before they are all there. A server
-    /// rewrites files, so this may differ from `serverSHA256` (photosync contract section 6).
+    /// SHA-256 of the local bytes, 64 lower-case hexadecimal characters; nil before they are all there; of a
+    /// planned copy, those of a file with its name that is missing. A server rewrites files, so this may differ from
+    /// `serverSHA256` (photosync contract section 6).
     public var sha256: String?
     /// SHA-256 of the photo as reported by the server.
     public var serverSHA256: String

@@ -96,6 +96,22 @@ extension SyncIndex {
     ///
     /// - Returns: False, with nothing changed, while a run is unfinished: its count of the photos seen may include these.
     public func markGone(_ ids: [String], of server: String) throws(StoreError) -> Bool {
+        try drop(ids, of: server, gone: 1, by: "UPDATE photos SET is_gone = 1 WHERE number = ?1")
+    }
+
+    /// Removes photos that have another id on the server now, as after a repair. They were not deleted.
+    ///
+    /// - Returns: As `markGone`.
+    public func remove(_ ids: [String], of server: String) throws(StoreError) -> Bool {
+        try drop(ids, of: server, gone: 0, by: "DELETE FROM photos WHERE number = ?1")
+    }
+
+    private func drop(
+        _ ids: [String],
+        of server: String,
+        gone: Int64,
+        by change: String
+    ) throws(StoreError) -> Bool {
         try write { db in
             guard let number = try ServerRow.number(of: server, db) else { return true }
             guard try RunRow.fetch(ofServer: number, db) == nil else { return false }
@@ -105,13 +121,13 @@ extension SyncIndex {
                 db,
                 "SELECT number, origin FROM photos WHERE server = ?1 AND id = ?2 AND is_gone = 0"
             )
-            let update = try RawStatement(db, "UPDATE photos SET is_gone = 1 WHERE number = ?1")
+            let update = try RawStatement(db, change)
             for id in Set(ids) {
                 let known = try select.map([.integer(number), PhotoCoding.id(id)]) {
                     (number: $0.integer(0), origin: $0.integer(1))
                 }
                 guard let photo = known.first else { continue }
-                origins.add(present: -1, gone: 1, to: photo.origin)
+                origins.add(present: -1, gone: gone, to: photo.origin)
                 try update.run([.integer(photo.number)])
             }
             try origins.save()

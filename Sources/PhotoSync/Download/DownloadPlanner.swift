@@ -109,6 +109,8 @@ actor DownloadPlanner {
             if known.state == .present || known.state == .unverified {
                 plan.copy.path = known.path
                 plan.copy.temporaryName = SafeFileName.temporary(for: name)
+                // If this download fails as well, the earlier file is still reported as missing.
+                plan.copy.sha256 = known.sha256
             } else {
                 plan.copy = known
                 // The listing may have changed.

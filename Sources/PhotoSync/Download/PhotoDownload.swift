@@ -182,7 +182,7 @@ struct PhotoDownload {
             guard !isSecondChance else {
                 throw PhotoSyncError(
                     .checksumMismatch,
-                    detail: "the bytes are not those of the photo, twice",
+                    detail: "two downloads had other bytes",
                     photoID: photo.id
                 )
             }

@@ -281,8 +281,13 @@ struct OwnPhotos: Sendable {
             let copies = try account.library.copies(withDigests: others, server: account.server)
                 .filter { [.present, .replaced].contains($0.state) && $0.sha256 != $0.serverSHA256 }
             let byID = try account.photosByID(copies.map(\.photoID))
+            // After a repair, the photo has another ID.
+            let lost = copies.filter { byID[$0.photoID] == nil }.map(\.serverSHA256)
+            let replacing = Self.bySHA256(try account.index.photos(withDigests: lost, of: account.server))
             for copy in copies {
-                if let digest = copy.sha256, let photo = byID[copy.photoID] { known[digest] = photo }
+                if let digest = copy.sha256, let photo = byID[copy.photoID] ?? replacing[copy.serverSHA256] {
+                    known[digest] = photo
+                }
             }
             return known
         }

@@ -116,6 +116,8 @@ public struct PushItem: Sendable {
         case unconfirmed
         /// Already on the server, and the user's own.
         case present
+        /// With the same bytes as another file of the run, which was uploaded, or in a dry run would be.
+        case duplicate
         /// On the server, but not this user's: another user's or nobody's (trap 11).
         case foreign
         /// A dry run: it would be uploaded.
@@ -126,7 +128,7 @@ public struct PushItem: Sendable {
         case deleted
         /// As `deleted`, and the user has accepted the deletion.
         case forgotten
-        /// Not a photo that the server accepts; not attempted.
+        /// Not a photo that the server accepts, or not a regular file; not attempted.
         case skipped
         /// Excluded by default, like trash and thumbnails: a file, or a directory that was not entered.
         case excluded
@@ -319,6 +321,9 @@ struct PushPlan: Sendable {
             add(PushCandidate(path: file.path, isNamed: false), byteCount: file.byteCount, options)
         }
         ended += found.excluded.map { PushItem(path: $0, state: .excluded) }
+        ended += found.irregular.map { path in
+            PushCandidate(path: path, isNamed: false).refused(PhotoSyncError(.notRegularFile, path: path))
+        }
         for skipped in found.skipped {
             let error = PhotoSyncError(.fileUnreadable, detail: skipped.reason, path: skipped.path)
             ended.append(PushItem(path: skipped.path, state: .failed, error: error))

@@ -205,10 +205,8 @@ final class PushRun {
         for photo in repeats {
             let sha256 = photo.digest.sha256
             switch ends[sha256]?.state {
-            case .planned:
-                // Nothing with these bytes is on the server yet.
-                var nothing = PushBlock([])
-                endPlanned(photo, &nothing)
+            // A dry run: nothing with these bytes is on the server yet.
+            case .planned: end(photo, .duplicate)
             case .unconfirmed: end(photo, .unconfirmed, photoID: ends[sha256]?.photoID)
             case .uploaded, .present, .deleted, .forgotten: now.append(photo)
             default: if tried.insert(sha256).inserted { now.append(photo) } else { later.append(photo) }
@@ -358,7 +356,9 @@ extension PushRun {
     func endPresent(_ photos: [(PhotoToSend, PhotoRecord)], _ block: inout PushBlock) async throws {
         try await keepCopies(photos)
         for (photo, record) in photos {
-            end(photo, .present, photoID: record.id)
+            // Of files with the same bytes, this run has uploaded the first.
+            let isRepeat = ends[photo.digest.sha256]?.state == .uploaded
+            end(photo, isRepeat ? .duplicate : .present, photoID: record.id)
             block.close(photo)
         }
     }

@@ -21,7 +21,7 @@ public struct Repair: Sendable {
             /// Not known to be damaged by the server: another machine repaired it meanwhile, or it was damaged before its upload.
             /// Nothing was changed.
             case skipped
-            /// No copy on this machine has the uploaded bytes.
+            /// No file on this machine has the uploaded bytes; `path` is one that had them and was changed.
             case noOriginal = "no_original"
             /// Failed.
             case failed
@@ -35,7 +35,7 @@ public struct Repair: Sendable {
         public var problem: SyncDifference.Kind
         /// The state of the photo.
         public var state: State
-        /// The local original.
+        /// The local original, or one that was changed since its upload.
         public var path: [UInt8]?
         /// The id after the repair.
         public var newID: String?
@@ -84,56 +84,47 @@ public struct Repair: Sendable {
         let live = try await LiveListing.make(of: account, LiveListing.Request(control: control), queue: queue)
         let files = ServerFiles(account: account, extent: check, control: control)
         let found = Found()
-        try await queue.run { [account] in
+        let (photos, copies) = try await queue.run { [account] in
             let total = try live.index.counts(of: server, device: nil).total
             try files.check(live.index) { count, differences in
                 // An unverifiable file may be intact, and would still be unverifiable after another upload.
                 progress?(found.add(count, differences.filter { $0.kind != .serverUnverified }, of: total))
             }
             let photos = try live.photos(found.differences.map(\.photoID))
-            let copies = try account.library.copies(withDigests: photos.values.map(\.sha256), server: server)
-            for difference in found.differences {
-                guard let photo = photos[difference.photoID] else { continue }
-                let original = Self.original(in: copies.filter { $0.sha256 == photo.sha256 })
-                found.items.append(
-                    Item(
-                        photo: photo,
-                        problem: difference.kind,
-                        state: Self.state(original, of: difference),
-                        path: original?.path
-                    )
-                )
-            }
+            return (photos, try account.library.copies(withDigests: photos.values.map(\.sha256), server: server))
         }
-        return found.items
+        var items: [Item] = []
+        for difference in found.differences {
+            guard let photo = photos[difference.photoID] else { continue }
+            let held = copies.filter { $0.sha256 == photo.sha256 && [.present, .replaced].contains($0.state) }
+            var item = Item(photo: photo, problem: difference.kind, state: .skipped)
+            let original = await Self.original(among: held, of: photo)
+            item.path = original?.path ?? held.first(where: Self.isReadable)?.path
+            if difference.kind != .uploadedDamaged { item.state = original == nil ? .noOriginal : .planned }
+            items.append(item)
+        }
+        return items
     }
 
-    /// An unchanged file, if there is one; the bytes of another one are checked before the repair.
-    private static func original(in copies: [PhotoCopy]) -> PhotoCopy? {
-        let held = copies.filter { [.present, .replaced].contains($0.state) && isReadable($0) }
-        return held.first { LocalCopies.condition(of: $0) == .unchanged } ?? held.first { $0.state == .present }
-    }
-
-    private static func state(_ original: PhotoCopy?, of difference: SyncDifference) -> Item.State {
-        guard let original else { return .noOriginal }
-        // The server's copy of a file that was uploaded damaged is as damaged, and would be again.
-        guard difference.kind == .serverDamaged, let file = try? SourceFile(path: original.path),
-            case .damaged = PhotoStructure(of: file).integrity
-        else { return .planned }
-        return .skipped
+    /// A file that did not change since it was recorded, or else one that has the uploaded bytes.
+    private static func original(among copies: [PhotoCopy], of photo: PhotoRecord) async -> PhotoCopy? {
+        if let unchanged = copies.first(where: { LocalCopies.condition(of: $0) == .unchanged && isReadable($0) }) {
+            return unchanged
+        }
+        for copy in copies {
+            guard let file = try? SourceFile(path: copy.path) else { continue }
+            if (try? await digest(of: file)) == photo.sha256 { return copy }
+        }
+        return nil
     }
 
     private static func isReadable(_ copy: PhotoCopy) -> Bool { (try? SourceFile(path: copy.path)) != nil }
 
     /// What the store's queue has found; used by it alone, then by the caller.
     private final class Found: Sendable {
-        private let state = Mutex<(photos: Int64, differences: [SyncDifference], items: [Item])>((0, [], []))
+        private let state = Mutex<(photos: Int64, differences: [SyncDifference])>((0, []))
 
         var differences: [SyncDifference] { state.withLock { $0.differences } }
-        var items: [Item] {
-            get { state.withLock { $0.items } }
-            set { state.withLock { $0.items = newValue } }
-        }
 
         func add(_ count: Int, _ differences: [SyncDifference], of total: Int64) -> PullProgress {
             state.withLock { state in
@@ -162,6 +153,7 @@ public struct Repair: Sendable {
     ) async throws(PhotoSyncError) -> Bool {
         var isOwnershipKnown = false
         var replaced: [String] = []
+        var deleted: [String] = []
         var fatal: PhotoSyncError?
         for var item in plan {
             if item.state == .planned {
@@ -169,20 +161,25 @@ public struct Repair: Sendable {
                     item.state = .cancelled
                 } else {
                     do throws(PhotoSyncError) {
-                        item.state = try await repair(&item) ? .repaired : .skipped
+                        item.state = try await repair(&item)
                         if item.state == .repaired, !isOwnershipKnown { isOwnershipKnown = try await confirm(item) }
                     } catch {
                         item.state = .failed
                         item.error = error
+                        item.error?.photoID = error.photoID ?? item.photo.id
                         if Self.failsAll.contains(error.code) { fatal = error }
                     }
-                    if item.isDeleted { replaced.append(item.photo.id) }
+                    if item.state == .repaired {
+                        replaced.append(item.photo.id)
+                    } else if item.isDeleted {
+                        deleted.append(item.photo.id)
+                    }
                 }
             }
             onItem(item)
             if fatal != nil { break }
         }
-        let isIndexCurrent = await updateIndex(without: replaced)
+        let isIndexCurrent = await updateIndex(replaced: replaced, deleted: deleted)
         if let fatal { throw fatal }
         return isIndexCurrent
     }
@@ -191,26 +188,31 @@ public struct Repair: Sendable {
         .unauthorized, .notLoggedIn, .setupRequired, .ownershipDefect, .storeUnusable,
     ]
 
-    /// Removes the photos from the index that this run has replaced, and lists the new ones.
-    private func updateIndex(without ids: [String]) async -> Bool {
-        guard !ids.isEmpty else { return true }
+    /// Removes the photos from the index that this run has replaced, marks those as gone that it could only delete, and lists the
+    /// new ones. A replaced photo was not deleted: it has another ID.
+    private func updateIndex(replaced: [String], deleted: [String]) async -> Bool {
+        guard !replaced.isEmpty || !deleted.isEmpty else { return true }
         let (index, server) = (account.index, account.server)
-        guard (try? await queue.run({ try index.markGone(ids, of: server) })) == true else { return false }
+        let isUpdated = try? await queue.run {
+            try index.remove(replaced, of: server) && index.markGone(deleted, of: server)
+        }
+        guard isUpdated == true else { return false }
         var options = Pull.Options()
         options.turnLimit = .seconds(5)
         return (try? await Pull(account, options: options).run()) != nil
     }
 
-    /// - Returns: Whether there was something to repair.
-    private func repair(_ item: inout Item) async throws(PhotoSyncError) -> Bool {
+    /// - Returns: `.repaired`; `.skipped` if there was nothing to repair, `.noOriginal` if the original was changed meanwhile.
+    private func repair(_ item: inout Item) async throws(PhotoSyncError) -> Item.State {
         guard let path = item.path else { throw PhotoSyncError(.fileNotFound) }
         let file = try SourceFile.opened(path)
-        try await check(file, of: item.photo)
+        // Also a file that seems unchanged: the bytes must be those that were uploaded.
+        guard try await Self.digest(of: file) == item.photo.sha256 else { return .noOriginal }
         // Between deletion and upload nothing stops but a failure.
         let uninterrupted = TransferControl()
         let files = ServerFiles(account: account, extent: check, control: uninterrupted)
         let copies = try await copies(of: item.photo.id)
-        guard try await files.damage(of: item.photo, copies) != nil else { return false }
+        guard try await files.damage(of: item.photo, copies) != nil else { return .skipped }
         try await expectDeletion(of: item.photo)
         try await account.client.delete(item.photo.id, control: uninterrupted)
         item.isDeleted = true
@@ -224,7 +226,7 @@ public struct Repair: Sendable {
         try await record(copies, as: receipt.id)
         let id = item.photo.id
         try await queue.run { [account] in try account.library.removeDeletion(ofPhoto: id, server: account.server) }
-        return true
+        return .repaired
     }
 
     /// The file of a photo that was just uploaded. The server refuses those of other owners (contract section 6), and a server
@@ -252,16 +254,11 @@ public struct Repair: Sendable {
         )
     }
 
-    /// The bytes must be those that were uploaded.
-    private func check(_ file: SourceFile, of photo: PhotoRecord) async throws(PhotoSyncError) {
-        let digest: String
+    private static func digest(of file: SourceFile) async throws(PhotoSyncError) -> String {
         do {
-            digest = try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size).hex
+            return try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size).hex
         } catch {
             throw PhotoSyncError(.fileUnreadable, detail: "\(error)", path: file.path)
-        }
-        guard digest == photo.sha256 else {
-            throw PhotoSyncError(.checksumMismatch, detail: "the local original was changed", path: file.path)
         }
     }
 

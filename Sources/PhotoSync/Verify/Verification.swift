@@ -112,7 +112,6 @@ public struct Verification: Sendable {
             // A replaced copy is not reported once its photo is deleted on the server.
             look(at: held + block.filter { $0.state == .replaced && found[$0.photoID] != nil }, stop, tally)
             if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
-            tally.addCopies(held.count)
         }
     }
 
@@ -121,7 +120,10 @@ public struct Verification: Sendable {
         _ = QueueThread.wait(for: {
             let wanted = copies.lazy.filter { _ in !stop.isStopRequested }
             await withBoundedTasks(wanted, limit: ProcessInfo.processInfo.activeProcessorCount) { copy in
-                guard var difference = await check.difference(of: copy) else { return }
+                let found = await check.difference(of: copy)
+                // What does not exist was not compared.
+                if copy.state == .present, found?.kind != .copyMissing { tally.addCopy() }
+                guard var difference = found else { return }
                 if difference.isOfAbsence || copy.state == .replaced, isElsewhere(copy) { return }
                 if copy.state == .replaced { difference.uploadedAs = photo(at: copy.path, difference.found) }
                 tally.note([difference])
@@ -171,8 +173,8 @@ public struct Verification: Sendable {
             counted.withLock { $0.serverFiles += Int64(count) }
         }
 
-        func addCopies(_ count: Int) {
-            counted.withLock { $0.copies += Int64(count) }
+        func addCopy() {
+            counted.withLock { $0.copies += 1 }
         }
     }
 }
@@ -231,12 +233,7 @@ struct CopyCheck: Sendable {
     /// Nil when the copy has the bytes that were downloaded or uploaded.
     func difference(of copy: PhotoCopy) async -> SyncDifference? {
         guard copy.state == .present || copy.state == .replaced else {
-            return SyncDifference(
-                kind: copy.state == .unverified ? .copyUnverified : .copyUnfinished,
-                photoID: copy.photoID,
-                path: copy.path,
-                found: copy.state.rawValue
-            )
+            return Self.differenceOfDownload(copy)
         }
         let file: SourceFile
         do {
@@ -259,6 +256,31 @@ struct CopyCheck: Sendable {
         } catch {
             return difference(of: copy, because: SourceFileError(.io(errno: 0), path: copy.path))
         }
+    }
+
+    /// Nil for a name that is only reserved: the server delivered nothing, so that there is no file and no part of one, and there
+    /// never was.
+    private static func differenceOfDownload(_ copy: PhotoCopy) -> SyncDifference? {
+        if copy.state == .unverified {
+            return SyncDifference(kind: .copyUnverified, photoID: copy.photoID, path: copy.path)
+        }
+        let directory = copy.path.lastIndex(of: UInt8(ascii: "/")).map { copy.path[...$0] } ?? []
+        let part = copy.temporaryName.map { Array(directory) + Array($0.utf8) }
+        var file = part.flatMap { FileIdentity(ofRegularFile: $0) }
+        // After a crash between the rename and its record.
+        if file == nil, copy.state == .written { file = FileIdentity(ofRegularFile: copy.path) }
+        guard let file else {
+            return copy.sha256.map {
+                SyncDifference(kind: .copyMissing, photoID: copy.photoID, path: copy.path, expected: $0)
+            }
+        }
+        return SyncDifference(
+            kind: .copyUnfinished,
+            photoID: copy.photoID,
+            path: copy.path,
+            expected: copy.totalBytes.map { "\($0) bytes" },
+            found: "\(file.size) bytes"
+        )
     }
 
     /// Reads the file only if neither the copy's record nor the cache has its digest.
@@ -314,7 +336,7 @@ public struct SyncDifference: Sendable, Equatable {
         case copyChanged = "copy_changed"
         /// The copy's photo is no longer on the server.
         case copyOrphaned = "copy_orphaned"
-        /// An unfinished download.
+        /// A download of which a part is on this machine.
         case copyUnfinished = "copy_unfinished"
         /// A download that could not be verified, stored under a name that ends in `.unverified`.
         case copyUnverified = "copy_unverified"
@@ -326,6 +348,9 @@ public struct SyncDifference: Sendable, Equatable {
         case serverLength = "server_length"
         /// The server's file is damaged, or another photo (`ServerCheck.contents`).
         case serverDamaged = "server_damaged"
+        /// The server's file is damaged, and so is a local file with the uploaded bytes: it was damaged before its upload
+        /// (`ServerCheck.contents`).
+        case uploadedDamaged = "uploaded_damaged"
         /// The server's file uses a feature of its format that is not checked (`ServerCheck.contents`).
         case serverUnverified = "server_unverified"
     }
@@ -348,9 +373,9 @@ public struct SyncDifference: Sendable, Equatable {
 public struct VerificationResult: Sendable, Equatable {
     /// Photos that the server listed.
     public var photos: Int64 = 0
-    /// Copies on this machine.
+    /// Copies that were compared: files that do not exist are not counted.
     public var copies: Int64 = 0
-    /// Files of the server that were checked.
+    /// Photos whose files on the server were checked, also those with a difference.
     public var serverFiles: Int64 = 0
     /// Differences by kind.
     public var counts: [SyncDifference.Kind: Int] = [:]

@@ -93,6 +93,42 @@ import Testing
         #expect(try await stage.run("sync", "verify", "--server-files").exitCode == 3)
     }
 
+    /// A download that the server could not deliver leaves nothing to finish. A file that was here before stays missing.
+    @Test func aFailedDownloadIsNoUnfinishedOne() async throws {
+        let (stage, directory, ids) = try await pushed()
+        let out = stage.runner.home.file("out")
+        try FileManager.default.removeItem(atPath: directory)
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        let first = try await stage.json("sync", "download", "--missing", "--output", out)
+        #expect(first.states == ["rewritten", "rewritten", "undeliverable"])
+        let text = try await stage.run("sync", "verify")
+        #expect(text.output == "copy missing       \(directory)/a.jpg\n")
+        #expect(text.errors.contains("3 photos and 2 copies compared, 1 difference"))
+        // The path of the second photo below the target.
+        let path = try #require(first.items.first { $0["photo_id"] as? String == ids[1] }?["path"] as? String)
+        try FileManager.default.removeItem(atPath: path)
+        try await damage(stage, ids[1], #"{"action":"remove"}"#)
+        let second = try await stage.json("sync", "download", "--missing", "--output", out)
+        #expect(second.states == ["undeliverable", "undeliverable"])
+        let verify = try await stage.json("sync", "verify")
+        #expect(verify.count("copy_unfinished") == 0 && verify.count("copy_missing") == 3)
+        #expect(verify.items.contains { $0["path"] as? String == path })
+    }
+
+    /// Only files whose bytes were verified are counted as verified.
+    @Test func filesThatCannotBeVerifiedAreNotCountedAsVerified() async throws {
+        let (stage, _, ids) = try await pushed()
+        let intact = try await stage.run("sync", "verify", "--server-content")
+        #expect(intact.errors.contains("note: downloaded and verified 3 files of the server\n"))
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        try await damage(stage, ids[1], #"{"action":"truncate","bytes":300}"#)
+        let verify = try await stage.run("sync", "verify", "--server-content")
+        #expect(verify.exitCode == 3)
+        #expect(verify.errors.contains("verified 1 file of the server; others: 1 missing, 1 damaged\n"))
+        #expect(verify.output.contains("server missing     \(ids[0])  (a.jpg)\n"), "\(verify.output)")
+        #expect(verify.output.contains("server damaged     \(ids[1])  (b.jpg, the file ends early)\n"))
+    }
+
     /// A file of the right length: only reading it tells.
     @Test func verifyReadsTheFilesOnTheServerWhenAsked() async throws {
         let (stage, _, ids) = try await pushed()
@@ -133,8 +169,81 @@ import Testing
         let id = try #require(try await stage.sandbox.photos().first?.id)
         // A copy that the server has rewritten.
         try await damage(stage, id, #"{"action":"truncate","bytes":300}"#)
+        let verify = try await stage.json("sync", "verify", "--server-content")
+        #expect(verify.result.exitCode == 3 && verify.count("uploaded_damaged") == 1)
+        #expect(verify.count("server_damaged") == 0 && verify.items.first?["kind"] as? String == "uploaded_damaged")
+        #expect(!verify.result.errors.contains("sync repair --server-content"))
+        #expect(verify.result.errors.contains("restore the local files from a backup"))
         let repair = try await stage.json("sync", "repair", "--server-content", "--yes")
         #expect(repair.result.exitCode == 0 && repair.states == ["skipped"], "\(repair.result.errors)")
+        #expect(repair.items.first?["problem"] as? String == "uploaded_damaged")
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
+        // The local file is damaged, but was not when it was uploaded: only the server's file is known to be.
+        try Data(SmallPhoto.jpeg("photo a").dropLast(30)).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
+        #expect(try await stage.json("sync", "verify", "--server-content").count("server_damaged") == 1)
+    }
+
+    /// One wrong byte of one transfer is not a damaged file.
+    @Test func aDamagedTransferIsRepeatedBeforeItIsReported() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg")
+        try Data(SmallPhoto.jpeg("photo a")).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
+        #expect(try await stage.run("sync", "push", directory).exitCode == 0)
+        try await stage.sandbox.addFaults("photos-download:corrupt-byte,times=1")
+        let verify = try await stage.json("sync", "verify", "--server-content")
+        #expect(verify.result.exitCode == 0 && verify.items.isEmpty, "\(verify.result.output)")
+        #expect(try await stage.requests("GET", "/api/photos/") == 2)
+        try await stage.sandbox.addFaults("photos-download:corrupt-byte,times=1")
+        let repair = try await stage.json("sync", "repair", "--server-content", "--yes")
+        #expect(repair.result.exitCode == 0 && repair.states.isEmpty)
+        try await stage.sandbox.addFaults("photos-download:corrupt-byte")
+        #expect(try await stage.json("sync", "verify", "--server-content").count("server_damaged") == 1)
+    }
+
+    /// Between the plan and the repair, the file became one that cannot be verified: it may be intact.
+    @Test func aFileThatCanNoLongerBeVerifiedIsNotReplaced() async throws {
+        let (stage, _, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"truncate","bytes":300}"#)
+        let child = try stage.runner.start(
+            ["sync", "repair", "--server-content"],
+            streams: .terminal(columns: 200)
+        )
+        try await child.wait(for: "Repair them?")
+        // Arithmetic coding (SOF9, ITU-T T.81 table B.1), which is not decoded.
+        var unverifiable = SmallPhoto.jpeg("photo a")
+        for index in unverifiable.indices.dropLast()
+        where unverifiable[index] == 0xFF && (0xC0...0xC2).contains(unverifiable[index + 1]) {
+            unverifiable[index + 1] = 0xC9
+        }
+        let content = Data(unverifiable).base64EncodedString()
+        try await damage(stage, ids[0], #"{"action":"replace","base64":"\#(content)"}"#)
+        child.write("yes\n")
+        let result = try await child.finish(deadline: .seconds(60))
+        #expect(result.exitCode == 0 && result.output.contains("no longer damaged"), "\(result)")
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
+        #expect(try await stage.json("sync", "verify", "--server-content").count("server_unverified") == 1)
+    }
+
+    /// What could not be read is not known to be damaged: nothing is deleted.
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement), arguments: [false, true])
+    func aFullDiskRepairsNothing(isFullLater: Bool) async throws {
+        let (stage, _, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"truncate","bytes":300}"#)
+        let disk = try SmallDisk(kibibytes: 256)
+        let environment = ["XDG_CACHE_HOME": disk.path]
+        let command = ["sync", "repair", "--server-content"]
+        if isFullLater {
+            let child = try stage.runner.start(command, streams: .terminal(columns: 200), extra: environment)
+            try await child.wait(for: "Repair them?")
+            try disk.fill()
+            child.write("yes\n")
+            let result = try await child.finish(deadline: .seconds(60))
+            #expect(result.exitCode == 12 && result.output.contains("no space left"), "\(result)")
+        } else {
+            try disk.fill()
+            let result = try await stage.runner.run(command + ["--yes"], extra: environment)
+            #expect(result.exitCode == 12 && result.errors.contains("no space left"), "\(result)")
+        }
         #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
     }
 
@@ -169,6 +278,51 @@ import Testing
         #expect(try await stage.requests("DELETE", "/api/photos/") == 1)
         #expect(try await stage.run("sync", "repair", "--yes").exitCode == 7)
         #expect(try await stage.requests("DELETE", "/api/photos/") == 1)
+    }
+
+    /// A changed original is no original: the photo is listed, and nothing is deleted.
+    @Test(arguments: [false, true]) func aChangedOriginalIsNotRepaired(isDryRun: Bool) async throws {
+        let (stage, directory, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        let path = "\(directory)/a.jpg"
+        try Data("edited".utf8).write(to: URL(fileURLWithPath: path))
+        let mode = isDryRun ? "--dry-run" : "--yes"
+        let repair = try await stage.json("sync", "repair", mode)
+        #expect(repair.result.exitCode == 5 && repair.states == ["no_original"])
+        #expect(repair.items.first?["photo_id"] as? String == ids[0] && repair.items.first?["path"] as? String == path)
+        let text = try await stage.run("sync", "repair", mode)
+        #expect(text.exitCode == 5)
+        #expect(
+            text.output
+                == "no original a.jpg (server missing, ID \(ids[0])): \(path) was changed after its upload\n"
+        )
+        #expect(text.errors.contains("restore changed originals from a backup") && !text.errors.contains("error:"))
+        #expect(text.errors.contains("mediactl sync push --changed \(path)\n"))
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
+        // A file with another date, but the uploaded bytes, is one.
+        try Data(SmallPhoto.jpeg("photo a")).write(to: URL(fileURLWithPath: path))
+        #expect(try await stage.json("sync", "repair", "--yes").states == ["repaired"])
+    }
+
+    /// The server's copy of a repaired photo carries the old ID, and is a copy of the photo with the new one.
+    @Test func aReplacedPhotoIsNotDeleted() async throws {
+        let (stage, directory, ids) = try await pushed()
+        let original = "\(directory)/a.jpg"
+        try FileManager.default.moveItem(atPath: original, toPath: original + ".away")
+        let out = stage.runner.home.file("out")
+        #expect(try await stage.json("sync", "download", ids[0], "--output", out).states == ["rewritten"])
+        try FileManager.default.moveItem(atPath: original + ".away", toPath: original)
+        try await damage(stage, ids[0], #"{"action":"remove"}"#)
+        #expect(try await stage.json("sync", "repair", "--yes").states == ["repaired"])
+        for _ in 1...2 {
+            #expect(try await stage.json("sync", "list", "--gone").items.isEmpty)
+            for options in [["--dry-run"], []] {
+                let run = try await stage.runner.run(["sync", "push", directory, out, "--json"] + options)
+                #expect(try SyncStage.report(of: run).states == ["present", "present", "present", "present"])
+            }
+            #expect(try await stage.run("sync", "--full").exitCode == 0)
+        }
+        #expect(try await stage.requests("POST", "/api/photos/upload") == 4)
     }
 
     @Test func repairUploadsTheOriginalsAgain() async throws {

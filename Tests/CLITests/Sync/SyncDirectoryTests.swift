@@ -29,6 +29,22 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["a.jpg", "b.jpg"])
     }
 
+    /// A push or download records copies in the directory, but is no consent to the other direction.
+    @Test func aPushIsNoConsent() async throws {
+        let (stage, directory) = try await stage()
+        #expect(try await stage.run("sync", "push", directory).exitCode == 0)
+        let refused = try await stage.json("sync", directory)
+        #expect(refused.result.exitCode == 2)
+        #expect(refused.result.errors.contains("confirmation required: Upload and download them?"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["a.jpg", "b.jpg"])
+        #expect(try await stage.run("sync", directory, "--dry-run").exitCode == 0)
+        #expect(try await stage.run("sync", directory).exitCode == 2)
+        #expect(try await stage.run("sync", directory, "--yes").exitCode == 0)
+        #expect(try await stage.run("sync", directory + "/./").exitCode == 0)
+        // Consent is for a directory, not for what is above or below.
+        #expect(try await stage.run("sync", directory + "/2019").exitCode == 2)
+    }
+
     @Test func aDirectoryThatDoesNotExistIsRefused() async throws {
         let (stage, directory) = try await stage()
         let result = try await stage.run("sync", directory + "/no/such", "--yes")

@@ -47,6 +47,56 @@ import Testing
         #expect(report.count("skipped") == 25)
     }
 
+    /// By their first bytes: texts and sound are not missed.
+    @Test func photosAndVideosWithoutAnExtensionAreCounted() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg")
+        let contents: [(name: String, bytes: [UInt8])] = [
+            ("IMG_1", SmallPhoto.jpeg("1")), ("IMG_2", SmallPhoto.jpeg("2")), ("Makefile", Array("all:\n".utf8)),
+            ("clip", [0, 0, 0, 0x14] + Array("ftypqt  ".utf8)), ("song", Array("fLaC".utf8)), ("empty", []),
+        ]
+        for (name, bytes) in contents { try Data(bytes).write(to: URL(fileURLWithPath: "\(directory)/\(name)")) }
+        let quiet = try await stage.run("sync", "push", directory, "-q")
+        #expect(
+            quiet.exitCode == 0
+                && quiet.errors.contains(
+                    "2 photos without an extension, 1 video without an extension are not backed up: the server does not "
+                        + "accept files without an extension (1 video: no PhotoSync server accepts videos)"
+                ),
+            "\(quiet.errors)"
+        )
+        let types = try await stage.json("sync", "push", directory).last["left_behind"] as? [[String: Any]] ?? []
+        #expect(types.map { $0["extension"] as? String } == ["", ""])
+        #expect(types.map { $0["count"] as? Int } == [2, 1])
+        #expect(types.map { $0["kind"] as? String } == ["picture", "video"])
+    }
+
+    @Test func irregularFilesAreCountedAsSkipped() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg")
+        try #require(mkfifo(directory + "/f.jpg", 0o600) == 0)
+        let report = try await stage.json("sync", "push", directory, "--dry-run")
+        #expect(report.result.exitCode == 0 && report.states == ["planned", "skipped"])
+        let text = try await stage.run("sync", "push", directory, "-v")
+        #expect(text.exitCode == 0 && text.output.contains("/f.jpg: skipped, not a regular file"))
+        #expect(text.errors.contains("1 uploaded, 1 skipped"))
+        #expect(text.errors.contains("1 not a regular file and skipped"))
+    }
+
+    @Test func duplicatesAreReportedAsSuch() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg")
+        try FileManager.default.copyItem(atPath: directory + "/a.jpg", toPath: directory + "/b.jpg")
+        let plan = try await stage.run("sync", "push", directory, "--dry-run")
+        #expect(plan.output.contains("/b.jpg: duplicate of another file of this run"))
+        #expect(plan.errors.contains("1 to be uploaded, 1 duplicate\n"))
+        let report = try await stage.json("sync", "push", directory)
+        #expect(report.count("uploaded") == 1 && report.count("duplicate") == 1 && report.count("present") == 0)
+        #expect(Set(report.items.compactMap { $0["photo_id"] as? String }).count == 1)
+        #expect(report.result.errors.contains("1 uploaded, 1 duplicate\n"))
+        #expect(try await stage.json("sync", "push", directory).count("present") == 2)
+    }
+
     @Test func quietPushOfPhotosOnlyPrintsNothing() async throws {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg")

@@ -182,7 +182,8 @@ import Testing
     // Files that are no photos are no failure; photos that stay unsaved are.
     @Test(
         arguments: [
-            (.uploaded, nil, 0), (.present, nil, 0), (.planned, nil, 0), (.unconfirmed, nil, 6), (.foreign, nil, 10),
+            (.uploaded, nil, 0), (.present, nil, 0), (.duplicate, nil, 0), (.skipped, .notRegularFile, 0),
+            (.planned, nil, 0), (.unconfirmed, nil, 6), (.foreign, nil, 10),
             (.skipped, nil, 0), (.skipped, .unknownExtension, 0), (.failed, .fileTooLarge, 2),
             (.changed, .changedSinceUpload, 13), (.deleted, nil, 0), (.forgotten, nil, 0), (.excluded, nil, 0),
             (.skipped, .emptyFile, 0), (.failed, .sourceChanged, 13), (.failed, .serverError, 7),

@@ -79,7 +79,7 @@ extension ErrorCatalogue {
         case .targetExists:
             Words("\(file) was created in the meantime; it was not changed", hint: "run the same command again")
         case .checksumMismatch:
-            Words("\(photo(error)) does not have the bytes that were uploaded\(error.said)", hint: retryHint)
+            Words("checksum mismatch of \(photo(error))\(error.said)", hint: retryHint)
         case .lengthMismatch: Words("\(photo(error)) is incomplete\(error.said)", hint: retryHint)
         case .unknownPhoto:
             Words(
