@@ -155,7 +155,7 @@ struct SyncReadingTests {
         #expect(try index.all().map(\.originDevice) == [phone, phone])
     }
 
-    @Test("texts are stored as they are", arguments: ["", "a\0b", "é€😀", String(repeating: "long name ", count: 30)])
+    @Test("texts are stored as they are", arguments: ["", "é€😀", String(repeating: "long name ", count: 30)])
     func texts(name: String) throws {
         let index = try fixture.get().index()
         var photo = samplePhoto(1)

@@ -330,7 +330,8 @@ class Judge:
         state, identifier = item["state"], item["photo_id"]
         stored = self.before.states.get(identifier, "gone")
         # Nothing was changed; deletions of intact photos are reported above.
-        self.claim(self.is_disturbed or stored != "genuine" or state == "skipped", "repair of an intact file", item)
+        is_unchanged = state == "skipped" or state == "no_original" and not self.server.is_verifiable(identifier)
+        self.claim(self.is_disturbed or stored != "genuine" or is_unchanged, "repair of an intact file", item)
         if state == "repaired":
             row, old = self.after.own.get(item["new_photo_id"]), self.server.photos[identifier].row
             is_whole = row is not None and row.hash == old.hash and self.after.states[row.id] == "genuine"
