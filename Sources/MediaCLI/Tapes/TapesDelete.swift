@@ -100,9 +100,9 @@ struct TapeDeletionRun: Sendable {
         return try await console.context.interruption.handling({ _ in }) {
             var items: [Item] = []
             for tape in tapes {
-                guard console.mayGoOn else { break }
-                items.append(try await item(tape, isConfirmed: isConfirmed))
-                tell(items[items.count - 1])
+                guard console.mayGoOn, let item = try await item(tape, isConfirmed: isConfirmed) else { break }
+                items.append(item)
+                tell(item)
             }
             warn(items)
             return finish(items, notStarted: tapes.count - items.count)
@@ -120,18 +120,21 @@ struct TapeDeletionRun: Sendable {
         return try await confirmation.ask(lines, tapes.count == 1 ? "Delete it?" : "Delete them?", on: console)
     }
 
-    private func item(_ tape: TapeRecord, isConfirmed: Bool) async throws -> Item {
+    /// - Returns: nil if a signal ended the wait for another command, before anything was deleted.
+    private func item(_ tape: TapeRecord, isConfirmed: Bool) async throws -> Item? {
         guard isConfirmed else { return Item(tape: tape, state: .declined) }
         guard !isDryRun else {
             let link = try service.knownLink(of: tape.id)
             let isKept = keepsAlbums || !service.policy.deletesAlbums || !service.policy.isEnabled
             return Item(tape: tape, state: .planned, albums: link.map { [isKept ? .kept($0) : .deleted($0)] } ?? [])
         }
-        do throws(TapesError) {
-            let deletion = try await service.deleteTape(tape.id, keepingAlbum: keepsAlbums)
+        do {
+            let deletion = try await console.context.interruption.cancelling {
+                try await service.deleteTape(tape.id, keepingAlbum: keepsAlbums)
+            }
             return Item(tape: tape, state: .deleted, albums: deletion.albums)
-        } catch {
-            return Item(tape: tape, state: .failed, error: error)
+        } catch let error as TapesError {
+            return error.code == .cancelled ? nil : Item(tape: tape, state: .failed, error: error)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
@@ -24,16 +25,19 @@ extension AlbumService {
         guard mayDelete else {
             return (try stored(store.removeClips(clipIDs, of: tapeID, now: now())), .skipped)
         }
-        return try await locked(tapeID) { () async throws(TapesError) in
+        return try await lockedToTheEnd(tapeID) { () async throws(TapesError) in
+            try await removeFromBoth(clipIDs, of: tapeID)
+        }
+    }
+
+    /// As `locked`, but cancelling ends only the wait for the lock.
+    private func lockedToTheEnd<Value: Sendable>(
+        _ tapeID: String,
+        _ work: @escaping @Sendable () async throws(TapesError) -> Value
+    ) async throws(TapesError) -> Value {
+        try await locked(tapeID) { () async throws(TapesError) in
             // A task of its own is not canceled.
-            let removal = Task { () async -> Result<(removed: [ClipRecord], album: AlbumOutcome), TapesError> in
-                do throws(TapesError) {
-                    return .success(try await removeFromBoth(clipIDs, of: tapeID))
-                } catch {
-                    return .failure(error)
-                }
-            }
-            return try await removal.value.get()
+            try await Task { await Result(awaiting: work) }.value.get()
         }
     }
 
@@ -115,7 +119,8 @@ extension AlbumService {
 extension AlbumService {
     /// Deletes a tape; with the flag on also its album, unless it is to be kept.
     ///
-    /// With the flag off the library is not called at all.
+    /// With the flag off the library is not called at all. Cancelling ends the wait for another task that changes the album;
+    /// nothing is deleted then. It does not end the deletion.
     ///
     /// - Parameters:
     ///   - tapeID: The tape.
@@ -123,7 +128,7 @@ extension AlbumService {
     /// - Returns: The tape, and the results for its albums.
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`, `.cancelled`.
     public func deleteTape(_ tapeID: String, keepingAlbum: Bool) async throws(TapesError) -> TapeDeletion {
-        try await locked(tapeID) { () async throws(TapesError) in
+        try await lockedToTheEnd(tapeID) { () async throws(TapesError) in
             guard let tape = try stored(store.tape(tapeID)) else {
                 throw TapesError(.tapeNotFound, value: tapeID)
             }

@@ -137,6 +137,26 @@ import Testing
         #expect(try stage.links("Tapes – T").count == 3)
     }
 
+    @Test("Ctrl-C ends the wait of a deletion for another command; nothing is deleted", arguments: [false, true])
+    func deletionInterrupted(withAlbum: Bool) async throws {
+        let stage = try await stage(["a.jpg"])
+        let directory = try DataDirectory.open(stage.runner.home.file("data/mediactl"))
+        let store = try LibraryStore(in: directory)
+        let tape = try #require(try store.tapeSummaries().first?.tape.id)
+        let lock = try await AlbumLock.acquire(.tape(tape), in: directory)
+        defer { lock.release() }
+        let child = try stage.runner.start(
+            ["tapes", "delete", "T", "--yes", "--json"],
+            extra: withAlbum ? ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"] : [:]
+        )
+        // The first record comes before the wait.
+        try await child.wait(for: "\"type\":\"start\"")
+        child.signal(SIGINT)
+        let result = try await child.finish(deadline: .seconds(20))
+        #expect(result.exitCode == 130 && result.output.contains("\"not_started\":1"), "\(result)")
+        #expect(try store.tape(tape) != nil && stage.albums().count == 1)
+    }
+
     // MARK: Changed by hand
 
     @Test("links changed by hand are shown, verified and repaired") func repaired() async throws {

@@ -254,6 +254,47 @@ import Testing
         lock.release()
     }
 
+    @Test("R11: a deletion that is cancelled while it waits for another deletes nothing", arguments: [false, true])
+    func deletionCancelledWaiting(withAlbum: Bool) async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)
+        let task = Task { [service = bench.service(withAlbum ? AlbumBench.deleting : AlbumService.Policy())] in
+            try await service.deleteTape(id, keepingAlbum: false).albums.count
+        }
+        task.cancel()
+        let error = await #expect(throws: TapesError.self) { try await task.value }
+        #expect(error?.code == .cancelled && bench.library.calls.isEmpty)
+        #expect(try bench.store.tape(id) != nil)
+        lock.release()
+    }
+
+    @Test("R11: a deletion that is cancelled after it began also deletes the album")
+    func deletionCancelledLate() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        let (asked, answer) = AsyncStream<Void>.makeStream()
+        let (cancelled, canceller) = AsyncStream<Void>.makeStream()
+        bench.library.tell { script in
+            script.before = { call in
+                guard call.name == "delete" else { return }
+                answer.finish()
+                for await _ in cancelled {}
+            }
+        }
+        defer { bench.library.tell { $0.before = nil } }
+        let task = Task { [service = bench.service(AlbumBench.deleting)] in
+            try await service.deleteTape(id, keepingAlbum: false).albums
+        }
+        for await _ in asked {}
+        task.cancel()
+        canceller.finish()
+        let albums = try await task.value
+        #expect(albums.count == 1 && albums.first?.reason == nil)
+        #expect(bench.library.albums.isEmpty)
+        #expect(try bench.store.tape(id) == nil)
+    }
+
     @Test("R12: a removal that is cancelled after it began also removes from the album")
     func removalCancelledLate() async throws {
         let bench = try AlbumBench()
