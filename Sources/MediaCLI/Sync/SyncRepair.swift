@@ -181,7 +181,9 @@ extension TextRenderer {
         return switch item.state {
         case .planned: ["\(name) (\(problem)): would be uploaded again from \(original)"]
         case .repaired: ["\(style.green("repaired")) \(name) (\(problem)) from \(original)"]
-        case .skipped: ["\(name) (\(problem)): skipped: no longer damaged, or damaged before its upload"]
+        case .skipped where item.problem == .uploadedDamaged:
+            ["\(name): skipped: it was damaged before its upload"]
+        case .skipped: ["\(name) (\(problem)): skipped: no longer damaged"]
         case .noOriginal: ["\(style.yellow("no original")) \(name) (\(problem)): no local file has the uploaded bytes"]
         case .cancelled: ["\(name): canceled"]
         case .failed: []

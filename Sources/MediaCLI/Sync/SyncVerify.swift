@@ -145,6 +145,12 @@ struct VerifyRun: Sendable {
                 "keep the local copies of these photos; upload local originals again with: mediactl sync repair" + flag
             )
         }
+        if has(.uploadedDamaged) {
+            console.note(
+                "photos that were damaged before their upload are not repaired; restore the local files from a backup, and "
+                    + "upload them with: mediactl sync push --changed PATH"
+            )
+        }
         if has(.serverUnverified) {
             console.note("server files that cannot be verified are not repaired; keep the local copies of these photos")
         }

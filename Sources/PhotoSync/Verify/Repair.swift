@@ -99,7 +99,8 @@ public struct Repair: Sendable {
                     Item(
                         photo: photo,
                         problem: difference.kind,
-                        state: Self.state(original, of: difference),
+                        state: difference.kind == .uploadedDamaged
+                            ? .skipped : original == nil ? .noOriginal : .planned,
                         path: original?.path
                     )
                 )
@@ -112,15 +113,6 @@ public struct Repair: Sendable {
     private static func original(in copies: [PhotoCopy]) -> PhotoCopy? {
         let held = copies.filter { [.present, .replaced].contains($0.state) && isReadable($0) }
         return held.first { LocalCopies.condition(of: $0) == .unchanged } ?? held.first { $0.state == .present }
-    }
-
-    private static func state(_ original: PhotoCopy?, of difference: SyncDifference) -> Item.State {
-        guard let original else { return .noOriginal }
-        // The server's copy of a file that was uploaded damaged is as damaged, and would be again.
-        guard difference.kind == .serverDamaged, let file = try? SourceFile(path: original.path),
-            case .damaged = PhotoStructure(of: file).integrity
-        else { return .planned }
-        return .skipped
     }
 
     private static func isReadable(_ copy: PhotoCopy) -> Bool { (try? SourceFile(path: copy.path)) != nil }

@@ -89,7 +89,20 @@ struct ServerFiles: Sendable {
 
     /// Nil for a photo that the server can deliver. `copies` are its copies on this machine: downloaded ones have the length and
     /// the digest that the server's file had then.
-    func difference(of photo: PhotoRecord, _ copies: [PhotoCopy]) async throws(PhotoSyncError) -> SyncDifference? {
+    private func difference(
+        of photo: PhotoRecord,
+        _ copies: [PhotoCopy]
+    ) async throws(PhotoSyncError) -> SyncDifference? {
+        let first = try await differenceOnce(photo, copies)
+        // Damage of one transfer is not damage of the file.
+        guard let first, [.serverDamaged, .uploadedDamaged].contains(first.kind) else { return first }
+        return try await differenceOnce(photo, copies)
+    }
+
+    private func differenceOnce(
+        _ photo: PhotoRecord,
+        _ copies: [PhotoCopy]
+    ) async throws(PhotoSyncError) -> SyncDifference? {
         do throws(PhotoSyncError) {
             switch extent {
             case .none: return nil
@@ -111,12 +124,12 @@ struct ServerFiles: Sendable {
         }
     }
 
-    /// What is known to be wrong: a file that cannot be verified may be intact.
+    /// What another upload would repair: a file that cannot be verified may be intact, and one that was damaged before its
+    /// upload would be again.
     func damage(of photo: PhotoRecord, _ copies: [PhotoCopy]) async throws(PhotoSyncError) -> SyncDifference? {
-        guard let difference = try await difference(of: photo, copies), difference.kind != .serverUnverified else {
-            return nil
+        try await difference(of: photo, copies).flatMap {
+            [.serverUnverified, .uploadedDamaged].contains($0.kind) ? nil : $0
         }
-        return difference
     }
 
     private func differenceOfLength(
@@ -168,9 +181,34 @@ struct ServerFiles: Sendable {
         return switch try await download.read(knownDigests: digests) {
         case .photo: nil
         case .otherPhoto(let stamp): SyncDifference(photo, .serverDamaged, found: "it carries the ID \(stamp)")
-        case .unverified(let reason): SyncDifference(photo, .serverDamaged, found: reason)
+        case .unverified(let reason):
+            SyncDifference(
+                photo,
+                try await wasUploadedDamaged(photo) ? .uploadedDamaged : .serverDamaged,
+                found: reason
+            )
         case .unchecked(let reason): SyncDifference(photo, .serverUnverified, found: reason)
         }
+    }
+
+    /// Whether a file on this machine has exactly the uploaded bytes, and is damaged.
+    private func wasUploadedDamaged(_ photo: PhotoRecord) async throws(PhotoSyncError) -> Bool {
+        let copies: [PhotoCopy]
+        do throws(StoreError) {
+            copies = try account.library.copies(withDigests: [photo.sha256], server: account.server)
+        } catch {
+            throw PhotoSyncError(error)
+        }
+        for copy in copies {
+            guard let file = try? SourceFile(path: copy.path),
+                let digest = try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size),
+                digest.hex == photo.sha256
+            else { continue }
+            return await BlockingWork.run {
+                if case .damaged = PhotoStructure(of: file).integrity { true } else { false }
+            }
+        }
+        return false
     }
 }
 

@@ -329,6 +329,9 @@ public struct SyncDifference: Sendable, Equatable {
         case serverLength = "server_length"
         /// The server's file is damaged, or another photo (`ServerCheck.contents`).
         case serverDamaged = "server_damaged"
+        /// The server's file is damaged, and so is a local file with the uploaded bytes: it was damaged before its upload
+        /// (`ServerCheck.contents`).
+        case uploadedDamaged = "uploaded_damaged"
         /// The server's file uses a feature of its format that is not checked (`ServerCheck.contents`).
         case serverUnverified = "server_unverified"
     }

@@ -133,8 +133,81 @@ import Testing
         let id = try #require(try await stage.sandbox.photos().first?.id)
         // A copy that the server has rewritten.
         try await damage(stage, id, #"{"action":"truncate","bytes":300}"#)
+        let verify = try await stage.json("sync", "verify", "--server-content")
+        #expect(verify.result.exitCode == 3 && verify.count("uploaded_damaged") == 1)
+        #expect(verify.count("server_damaged") == 0 && verify.items.first?["kind"] as? String == "uploaded_damaged")
+        #expect(!verify.result.errors.contains("sync repair --server-content"))
+        #expect(verify.result.errors.contains("restore the local files from a backup"))
         let repair = try await stage.json("sync", "repair", "--server-content", "--yes")
         #expect(repair.result.exitCode == 0 && repair.states == ["skipped"], "\(repair.result.errors)")
+        #expect(repair.items.first?["problem"] as? String == "uploaded_damaged")
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
+        // The local file is damaged, but was not when it was uploaded: only the server's file is known to be.
+        try Data(SmallPhoto.jpeg("photo a").dropLast(30)).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
+        #expect(try await stage.json("sync", "verify", "--server-content").count("server_damaged") == 1)
+    }
+
+    /// One wrong byte of one transfer is not a damaged file.
+    @Test func aDamagedTransferIsRepeatedBeforeItIsReported() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg")
+        try Data(SmallPhoto.jpeg("photo a")).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
+        #expect(try await stage.run("sync", "push", directory).exitCode == 0)
+        try await stage.sandbox.addFaults("photos-download:corrupt-byte,times=1")
+        let verify = try await stage.json("sync", "verify", "--server-content")
+        #expect(verify.result.exitCode == 0 && verify.items.isEmpty, "\(verify.result.output)")
+        #expect(try await stage.requests("GET", "/api/photos/") == 2)
+        try await stage.sandbox.addFaults("photos-download:corrupt-byte,times=1")
+        let repair = try await stage.json("sync", "repair", "--server-content", "--yes")
+        #expect(repair.result.exitCode == 0 && repair.states.isEmpty)
+        try await stage.sandbox.addFaults("photos-download:corrupt-byte")
+        #expect(try await stage.json("sync", "verify", "--server-content").count("server_damaged") == 1)
+    }
+
+    /// Between the plan and the repair, the file became one that cannot be verified: it may be intact.
+    @Test func aFileThatCanNoLongerBeVerifiedIsNotReplaced() async throws {
+        let (stage, _, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"truncate","bytes":300}"#)
+        let child = try stage.runner.start(
+            ["sync", "repair", "--server-content"],
+            streams: .terminal(columns: 200)
+        )
+        try await child.wait(for: "Repair them?")
+        // Arithmetic coding (SOF9, ITU-T T.81 table B.1), which is not decoded.
+        var unverifiable = SmallPhoto.jpeg("photo a")
+        for index in unverifiable.indices.dropLast()
+        where unverifiable[index] == 0xFF && (0xC0...0xC2).contains(unverifiable[index + 1]) {
+            unverifiable[index + 1] = 0xC9
+        }
+        let content = Data(unverifiable).base64EncodedString()
+        try await damage(stage, ids[0], #"{"action":"replace","base64":"\#(content)"}"#)
+        child.write("yes\n")
+        let result = try await child.finish(deadline: .seconds(60))
+        #expect(result.exitCode == 0 && result.output.contains("no longer damaged"), "\(result)")
+        #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
+        #expect(try await stage.json("sync", "verify", "--server-content").count("server_unverified") == 1)
+    }
+
+    /// What could not be read is not known to be damaged: nothing is deleted.
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement), arguments: [false, true])
+    func aFullDiskRepairsNothing(isFullLater: Bool) async throws {
+        let (stage, _, ids) = try await pushed()
+        try await damage(stage, ids[0], #"{"action":"truncate","bytes":300}"#)
+        let disk = try SmallDisk(kibibytes: 256)
+        let environment = ["XDG_CACHE_HOME": disk.path]
+        let command = ["sync", "repair", "--server-content"]
+        if isFullLater {
+            let child = try stage.runner.start(command, streams: .terminal(columns: 200), extra: environment)
+            try await child.wait(for: "Repair them?")
+            try disk.fill()
+            child.write("yes\n")
+            let result = try await child.finish(deadline: .seconds(60))
+            #expect(result.exitCode == 12 && result.output.contains("no space left"), "\(result)")
+        } else {
+            try disk.fill()
+            let result = try await stage.runner.run(command + ["--yes"], extra: environment)
+            #expect(result.exitCode == 12 && result.errors.contains("no space left"), "\(result)")
+        }
         #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
     }
 
