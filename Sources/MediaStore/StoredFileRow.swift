@@ -57,8 +57,8 @@ enum StoredFileRow {
         """
 
     /// A newer response about the same file and event replaces the older one.
-    static func upsert(_ file: StoredFile, _ db: Database) throws {
-        try write("REPLACE", file, createdAt: Date().milliseconds, db)
+    static func upsert(_ file: StoredFile, at now: Date, _ db: Database) throws {
+        try write("REPLACE", file, createdAt: now.milliseconds, db)
     }
 
     /// Keeps the row of the same file and event.

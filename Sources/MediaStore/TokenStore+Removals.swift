@@ -118,34 +118,35 @@ extension TokenStore {
     /// - Returns: The number of token entries purged, superseded ones included.
     /// - Throws: `StoreError`; `.busy` also when the rows are gone but the log could not be emptied.
     public func clear(host: String?) throws(StoreError) -> Int {
+        let now = now()
         let backups = StoreBackups(in: directory)
         let lock = try backups.lock()
         defer { lock.remove() }
         if host == nil {
             try backups.removeAll()
         } else {
-            try backups.change { _ = try Self.clear($0, host: host) }
+            try backups.change { _ = try Self.clear($0, host: host, at: now) }
         }
         // It is unknown whose tokens they have.
         try DamagedCopies(directory: directory).removeAll()
-        let count = try connection.write { try Self.clear($0, host: host) }
+        let count = try connection.write { try Self.clear($0, host: host, at: now) }
         try connection.truncateLog()
         return count
     }
 
-    private static func clear(_ db: Database, host: String?) throws -> Int {
+    private static func clear(_ db: Database, host: String?, at now: Date) throws -> Int {
         try db.execute(sql: "DELETE FROM tokens WHERE ?1 IS NULL OR host = ?1", arguments: [host])
         let count = db.changesCount
         try db.execute(sql: "DELETE FROM tombstones WHERE ?1 IS NULL OR host = ?1", arguments: [host])
         try db.execute(sql: "DELETE FROM stored_files WHERE ?1 IS NULL OR host = ?1", arguments: [host])
-        try clearJournal(db, host: host)
+        try clearJournal(db, host: host, at: now)
         return count
     }
 
-    private static func clearJournal(_ db: Database, host: String?) throws {
+    private static func clearJournal(_ db: Database, host: String?, at now: Date) throws {
         let finished = UploadRow.isIn(Set(UploadState.allCases.filter(\.isFinal)))
         let purged = "\(finished) AND NOT (\(TusRow.isResumable))"
-        let arguments: StatementArguments = [host, Date().milliseconds]
+        let arguments: StatementArguments = [host, now.milliseconds]
         try db.execute(
             sql: "DELETE FROM guest_receipts WHERE upload_id IN (SELECT upload_id FROM uploads WHERE \(purged))",
             arguments: arguments

@@ -19,15 +19,15 @@ extension TokenStore {
         guest: GuestReceipt? = nil,
         stored: StoredFile? = nil
     ) async throws(StoreError) {
-        let path = connection.path
+        let (path, now) = (connection.path, now())
         try await commits.commit { db in
-            let isKnown = try UploadRow.update(uploadID, change, db)
+            let isKnown = try UploadRow.update(uploadID, change, at: now, db)
             if let token {
                 try TokenRow.upsert(token, db)
                 try TokenRow.removeTombstone(of: token, db)
             }
             if let guest { try GuestRow.upsert(guest, of: uploadID, db) }
-            if let stored { try StoredFileRow.upsert(stored, db) }
+            if let stored { try StoredFileRow.upsert(stored, at: now, db) }
             guard isKnown || token != nil || guest != nil else { throw UploadRow.missing(uploadID, path) }
         }
     }
@@ -45,7 +45,7 @@ extension TokenStore {
             // Done for real also in a dry run: entries may meet each other.
             try db.inSavepoint {
                 outcomes = try entries.map { try TokenRow.add($0, db) }
-                for file in stored { try StoredFileRow.upsert(file, db) }
+                for file in stored { try StoredFileRow.upsert(file, at: now(), db) }
                 return isDryRun ? .rollback : .commit
             }
             return outcomes

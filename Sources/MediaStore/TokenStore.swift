@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import GRDB
 public import MediaSystem
 import Synchronization
@@ -17,17 +17,28 @@ public final class TokenStore: Sendable {
     let directory: DataDirectory
     let connection: StoreConnection
     let commits: GroupCommit
+    /// This machine's clock.
+    let now: @Sendable () -> Date
     /// The removals of this command; nil when each is complete by itself.
     let removals = Mutex<RemovalGroup?>(nil)
 
     /// Opens, migrates and proves the store writable.
     ///
     /// - Throws: `StoreError`. A corrupt, empty or newer store is refused and left as it is.
-    public convenience init(in directory: DataDirectory) throws(StoreError) {
-        try self.init(in: directory, fileSystem: FileSystemKind.detect(directory), busyLimit: .seconds(30))
+    public convenience init(
+        in directory: DataDirectory,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(StoreError) {
+        try self.init(in: directory, fileSystem: FileSystemKind.detect(directory), busyLimit: .seconds(30), now: now)
     }
 
-    init(in directory: DataDirectory, fileSystem: FileSystemKind, busyLimit: Duration) throws(StoreError) {
+    init(
+        in directory: DataDirectory,
+        fileSystem: FileSystemKind,
+        busyLimit: Duration,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(StoreError) {
+        self.now = now
         let salvage = try LogSalvage(in: directory)
         connection = try StoreConnection(.tokens, in: directory, fileSystem: fileSystem, busyLimit: busyLimit)
         commits = GroupCommit(connection)
@@ -39,7 +50,11 @@ public final class TokenStore: Sendable {
     /// Opens the store for commands that only read: also if the data directory cannot be written or has no space left.
     /// Uploads in the write-ahead log are there as well. Exactly the stores that `init(in:)` refuses as damaged or
     /// newer are refused here.
-    package init(reading directory: DataDirectory) throws(StoreError) {
+    package init(
+        reading directory: DataDirectory,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(StoreError) {
+        self.now = now
         let (connection, warnings) = try Self.openForReading(directory)
         self.directory = directory
         isReadOnly = connection == nil
@@ -99,7 +114,7 @@ extension TokenStore {
     /// - Throws: `StoreError`; `.other` when there is no such row.
     public func update(_ uploadID: String, _ change: UploadChange) throws(StoreError) {
         try connection.write { [path = connection.path] db in
-            guard try UploadRow.update(uploadID, change, db) else { throw UploadRow.missing(uploadID, path) }
+            guard try UploadRow.update(uploadID, change, at: now(), db) else { throw UploadRow.missing(uploadID, path) }
         }
     }
 
@@ -155,9 +170,9 @@ extension TokenStore {
     ///
     /// - Throws: `StoreError`; `.other` when there is no such row.
     public func note(_ uploadID: String, _ change: UploadChange) async throws(StoreError) {
-        let path = connection.path
+        let (path, now) = (connection.path, now())
         try await commits.commit { db in
-            guard try UploadRow.update(uploadID, change, db) else { throw UploadRow.missing(uploadID, path) }
+            guard try UploadRow.update(uploadID, change, at: now, db) else { throw UploadRow.missing(uploadID, path) }
         }
     }
 

@@ -267,7 +267,7 @@ enum UploadRow {
     static func newest(_ condition: String) -> String { "\(condition) ORDER BY created_at DESC, rowid DESC" }
 
     /// - Returns: false when there is no such row.
-    static func update(_ uploadID: String, _ change: UploadChange, _ db: Database) throws -> Bool {
+    static func update(_ uploadID: String, _ change: UploadChange, at now: Date, _ db: Database) throws -> Bool {
         try db.cachedStatement(
             sql: """
                 UPDATE uploads SET state = coalesce(?, state), checksum_sha256 = coalesce(?, checksum_sha256),
@@ -281,7 +281,7 @@ enum UploadRow {
             change.state?.rawValue, change.checksumSHA256, change.fileID, change.attempts,
             change.httpStatus, change.clearsFailure, change.failureCode, change.clearsFailure,
             change.fields.map(json), change.transport?.rawValue,
-            (change.updatedAt ?? Date()).milliseconds, uploadID,
+            (change.updatedAt ?? now).milliseconds, uploadID,
         ])
         return db.changesCount == 1
     }

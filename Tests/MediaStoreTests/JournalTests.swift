@@ -56,6 +56,19 @@ struct JournalTests {
         #expect(try store.upload(record.uploadID)?.updatedAt != record.updatedAt)
     }
 
+    @Test("a change without a time has that of the store's clock")
+    func clock() async throws {
+        let now = Date(timeIntervalSince1970: 1_800_000_000)
+        let store = try TokenStore(in: fixture.get().directory, now: { now })
+        let record = sampleRecord(identity: identity)
+        try store.insert(record)
+        try store.update(record.uploadID, UploadChange(attempts: 2))
+        #expect(try store.upload(record.uploadID)?.updatedAt == now)
+        try await store.note(record.uploadID, UploadChange(attempts: 3, updatedAt: record.updatedAt))
+        try await store.commit(record.uploadID, UploadChange(state: .done), token: nil)
+        #expect(try store.upload(record.uploadID)?.updatedAt == now)
+    }
+
     @Test("a change touches only what it names")
     func update() throws {
         let store = try fixture.get().store()

@@ -278,7 +278,7 @@ struct SalvageSink {
                 failureCode: record.failureCode,
                 updatedAt: record.updatedAt
             )
-            _ = try UploadRow.update(record.uploadID, change, db)
+            _ = try UploadRow.update(record.uploadID, change, at: record.updatedAt, db)
         } else {
             try Stored(record).insert(db)
             uploads += 1

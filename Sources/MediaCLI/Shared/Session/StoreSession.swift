@@ -16,7 +16,9 @@ struct StoreSession: Sendable {
     static func open(_ settings: SettingsSession, for access: Access = .writing) async throws -> StoreSession {
         let console = settings.console
         let directory = try directory(settings, for: access)
-        let store = try access == .reading ? TokenStore(reading: directory) : TokenStore(in: directory)
+        let now = console.context.now
+        let store =
+            try access == .reading ? TokenStore(reading: directory, now: now) : TokenStore(in: directory, now: now)
         // These include the warnings of the directory.
         for warning in store.warnings {
             console.warning(ErrorCatalogue.clean(warning))
