@@ -173,7 +173,7 @@ extension CaptureSession {
         _ digest: SHA256Digest,
         mode: CaptureRecord.Mode
     ) throws(CaptureError) -> (CaptureRecord, [CaptureNotice]) {
-        let payload = payload(of: input, digest, request)
+        let (payload, notices) = payload(of: input, digest, request)
         var record = CaptureRecord(
             id: id,
             server: server,
@@ -193,7 +193,7 @@ extension CaptureSession {
         if mode == .hashOnly {
             record.unsignedBody = try payload.body(for: profile, assertion: Assertion.placeholder).bytes
         }
-        return (record, input.notices(about: payload, request, profile: profile))
+        return (record, notices)
     }
 
     // MARK: Exchanges
@@ -336,11 +336,11 @@ extension CaptureSession {
     public func preview(_ request: CaptureRequest) async throws(CaptureError) -> CapturePreview {
         let input = try await CaptureInput.read(request, profile: profile, isPreview: true)
         let digest = try await digest(of: request, input)
-        let payload = payload(of: input, digest, request)
+        let (payload, notices) = payload(of: input, digest, request)
         return CapturePreview(
             payload: payload,
             body: try payload.body(for: profile, assertion: Assertion.placeholder),
-            notices: input.notices(about: payload, request, profile: profile),
+            notices: notices,
             analysisMilliseconds: input.analysisMilliseconds,
             mediaBytes: input.file?.status.size,
             earlierID: try records(ofMedia: digest.hex).first { $0.server == server }?.id,

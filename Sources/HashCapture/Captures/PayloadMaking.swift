@@ -5,12 +5,17 @@ internal import MediaCrypto
 internal import MediaTransport
 
 extension CaptureSession {
-    /// The payload that the settings of a request allow.
-    func payload(of input: CaptureInput, _ digest: SHA256Digest, _ request: CaptureRequest) -> HashOnlyPayload {
+    /// The payload that the settings of a request allow, and the notices about it.
+    func payload(
+        of input: CaptureInput,
+        _ digest: SHA256Digest,
+        _ request: CaptureRequest
+    ) -> (payload: HashOnlyPayload, notices: [CaptureNotice]) {
         let filter = filter(request)
-        let metadata = filter.metadata(of: input.facts)
+        let finding = filter.placeFinding(of: input.facts)
+        let metadata = filter.metadata(of: input.facts, finding)
         let settings = request.settings
-        return HashOnlyPayload(
+        let payload = HashOnlyPayload(
             mediaHash: digest,
             mediaType: input.mediaType,
             depthAnalysis: input.analysis,
@@ -24,6 +29,7 @@ extension CaptureSession {
             capturedAt: filter.capturedAt(of: input.facts, now: surroundings.now()),
             video: input.video
         )
+        return (payload, input.notices(about: payload, finding, request, profile))
     }
 
     func filter(_ request: CaptureRequest) -> MetadataFilter {
@@ -38,8 +44,13 @@ extension CaptureSession {
 }
 
 extension CaptureInput {
-    func notices(about payload: HashOnlyPayload, _ request: CaptureRequest, profile: CaptureProfile) -> [CaptureNotice]
-    {
+    /// `finding` is why the table has no city and country for a known position.
+    fileprivate func notices(
+        about payload: HashOnlyPayload,
+        _ finding: PlaceTable.Finding?,
+        _ request: CaptureRequest,
+        _ profile: CaptureProfile
+    ) -> [CaptureNotice] {
         var notices = notices
         notices.append(.capturedAtIsPublic(payload.capturedAt))
         notices += timeNotices(request)
@@ -48,16 +59,16 @@ extension CaptureInput {
         case .coordinates: notices.append(.coordinatesArePublic(decimals: level == .precise ? 4 : 1))
         case .place: break
         case nil where level == .coarse && facts.hasPlace:
-            notices.append(profile == .reference ? .coarseLocationLeftOut : reasonForNoPlace)
+            if profile == .reference {
+                notices.append(.coarseLocationLeftOut)
+            } else if case .border(let candidates) = finding {
+                notices.append(.nearBorder(candidates))
+            } else {
+                notices.append(.placeUnknown)
+            }
         case nil: break
         }
         return notices
-    }
-
-    /// Why the table has no city and country for a known position.
-    private var reasonForNoPlace: CaptureNotice {
-        guard facts.country == nil, case .border(let candidates) = PlaceTable.find(facts) else { return .placeUnknown }
-        return .nearBorder(candidates)
     }
 }
 

@@ -14,8 +14,23 @@ package struct MetadataFilter: Sendable {
     package var programVersion: String
 
     /// Members that the levels allow and whose values are known; impossible facts count as unknown.
-    package func metadata(of facts: CaptureFacts) -> CaptureMetadata {
-        CaptureMetadata(location: location(of: facts), timestamp: timestamp(of: facts), deviceModel: device(of: facts))
+    package func metadata(of facts: CaptureFacts) -> CaptureMetadata { metadata(of: facts, placeFinding(of: facts)) }
+
+    /// The same with the result of `placeFinding`.
+    func metadata(of facts: CaptureFacts, _ finding: PlaceTable.Finding?) -> CaptureMetadata {
+        CaptureMetadata(
+            location: location(of: facts, finding),
+            timestamp: timestamp(of: facts),
+            deviceModel: device(of: facts)
+        )
+    }
+
+    /// What the offline table has for a position; nil if no place is to be disclosed, or the user gave the country.
+    func placeFinding(of facts: CaptureFacts) -> PlaceTable.Finding? {
+        guard settings.location == .coarse, profile == .mediactl1, facts.country == nil,
+            let latitude = facts.latitude, let longitude = facts.longitude
+        else { return nil }
+        return PlaceTable.find(latitude: latitude, longitude: longitude)
     }
 
     /// `captured_at`: the second, that UTC day (of a clock without a zone, the day that it shows), or the UTC day of the submission (contract section 4). An unknown time
@@ -79,10 +94,10 @@ package struct MetadataFilter: Sendable {
         }
     }
 
-    private func location(of facts: CaptureFacts) -> CaptureMetadata.Location? {
+    private func location(of facts: CaptureFacts, _ finding: PlaceTable.Finding?) -> CaptureMetadata.Location? {
         switch (settings.location, profile) {
         case (.none, _): return nil
-        case (.coarse, .mediactl1): return place(of: facts)
+        case (.coarse, .mediactl1): return place(of: facts, finding)
         case (.coarse, .reference): return sendsCoarseCoordinates ? coordinates(of: facts, Self.oneDecimal) : nil
         case (.precise, .mediactl1): return coordinates(of: facts) { $0 }
         case (.precise, .reference): return coordinates(of: facts, Self.fifteenDigits)
@@ -98,10 +113,10 @@ package struct MetadataFilter: Sendable {
     }
 
     /// City and country given by the user, otherwise from the offline table. Never coordinates.
-    private func place(of facts: CaptureFacts) -> CaptureMetadata.Location? {
+    private func place(of facts: CaptureFacts, _ finding: PlaceTable.Finding?) -> CaptureMetadata.Location? {
         let city = facts.city.flatMap(ToldText.cleaned)
         if let country = facts.country { return Self.countryCode(country).map { .place(city: city, country: $0) } }
-        guard case .place(let place) = PlaceTable.find(facts) else { return nil }
+        guard case .place(let place) = finding else { return nil }
         return .place(city: city ?? place.city, country: place.country)
     }
 
@@ -120,13 +135,6 @@ package struct MetadataFilter: Sendable {
     /// The reference server's decimal parser is exact up to 15 digits (contract 2.1): 0.1 µm on the ground.
     private static func fifteenDigits(_ degrees: Double) -> Double {
         Double(String(format: "%.15g", degrees)) ?? degrees
-    }
-}
-
-extension PlaceTable {
-    static func find(_ facts: CaptureFacts) -> Finding {
-        guard let latitude = facts.latitude, let longitude = facts.longitude else { return .unknown }
-        return find(latitude: latitude, longitude: longitude)
     }
 }
 

@@ -136,16 +136,14 @@ struct HashOnlySend: ContextCommand {
     /// Nothing is submitted for a photo without a choice about depth: a terminal prompts for it, once for all files.
     private func chooseDepth(of requests: inout [CaptureRequest], _ settings: SettingsSession) async throws {
         let profile = settings.settings.captureProfile.value
-        let count = requests.count { $0.needsDepthChoice(at: profile) }
-        guard count > 0 else { return }
+        let open = requests.indices.filter { requests[$0].needsDepthChoice(at: profile) }
+        guard !open.isEmpty else { return }
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: false)
-        let question = "Submit \(Formats.count(count, "capture")) without a depth map?"
+        let question = "Submit \(Formats.count(open.count, "capture")) without a depth map?"
         guard settings.prompter.isAllowed, !settings.console.isJSON,
             try await confirmation.ask([], question, on: settings.console)
         else { throw CaptureError(.depthRequired) }
-        for index in requests.indices where requests[index].needsDepthChoice(at: profile) {
-            requests[index].depth = .declined
-        }
+        for index in open { requests[index].depth = .declined }
     }
 }
 

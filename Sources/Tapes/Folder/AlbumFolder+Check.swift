@@ -38,7 +38,7 @@ extension AlbumFolder {
                 )
             }
         }
-        if let kind = try playlistFinding(tape, clips) {
+        if let kind = try playlistFinding(tape, clips, links) {
             findings.append(AlbumFinding(kind, path: directory.path(of: LibraryFile.playlist.name)))
         }
         return findings + (try temporaryFiles().map { AlbumFinding(.temporaryFile, path: directory.path(of: $0)) })
@@ -80,13 +80,14 @@ extension AlbumFolder {
 
     private func playlistFinding(
         _ tape: TapeRecord,
-        _ clips: [ClipRecord]
+        _ clips: [ClipRecord],
+        _ links: [AlbumLinkPlace]
     ) throws(FileWriteError) -> AlbumFinding.Kind? {
         guard try directory.kind(of: LibraryFile.playlist.name) != nil else { return .playlistMissing }
         guard try TapePlaylist.isOurs(in: directory), let text = try LibraryFile.playlist.read(in: directory) else {
             return .playlistForeign
         }
-        let isCurrent = TapePlaylist.entries(of: text) == TapePlaylist.entries(of: try playlist(tape, clips))
+        let isCurrent = TapePlaylist.entries(of: text) == TapePlaylist.entries(of: playlist(tape, clips, links))
         return isCurrent ? nil : .playlistOutdated
     }
 

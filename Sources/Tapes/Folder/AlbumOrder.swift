@@ -28,7 +28,7 @@ extension AlbumFolder {
         _ steps: WorkSteps
     ) throws(AlbumError) {
         try checkIsOurs()
-        let links = try AlbumError.needing(.addOnly, links())
+        var links = try AlbumError.needing(.addOnly, links())
         try steps.next()
         let names = try AlbumError.needing(.addOnly, names(of: links, for: clips))
         var isChanged = false
@@ -45,15 +45,16 @@ extension AlbumFolder {
             TapeKillPoint.renamesPlanned.reach()
             try steps.next()
             try finishRenaming()
+            links = try AlbumError.needing(.addOnly, self.links())
         }
         try steps.next()
-        try AlbumError.needing(.addOnly, TapePlaylist.write(playlist(tape, clips), in: directory))
+        try AlbumError.needing(.addOnly, TapePlaylist.write(playlist(tape, clips, links), in: directory))
     }
 
-    /// The playlist that shows the tape now.
-    func playlist(_ tape: TapeRecord, _ clips: [ClipRecord]) throws(FileWriteError) -> [UInt8] {
+    /// The playlist that shows the tape with these links.
+    func playlist(_ tape: TapeRecord, _ clips: [ClipRecord], _ links: [AlbumLinkPlace]) -> [UInt8] {
         var names: [[UInt8]: [UInt8]] = [:]
-        for link in try links() {
+        for link in links {
             guard let source = link.source, names[source] == nil else { continue }
             names[source] = link.name
         }
