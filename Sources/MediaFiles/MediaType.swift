@@ -98,6 +98,23 @@ extension MediaType {
         byFixedMagic(prefix) ?? byContainer(prefix) ?? byFrames(prefix)
     }
 
+    /// Whether a file with these first bytes is a photo. 4 KiB are enough.
+    package static func isPhoto(_ prefix: [UInt8]) -> Bool {
+        photoMagics.contains { prefix.has($0, at: 0) }
+            || prefix.fourCharacters(at: 0) == "RIFF" && prefix.fourCharacters(at: 8) == "WEBP"
+            || sniffed(prefix)?.mimeType.hasPrefix("image/") == true
+    }
+
+    private static let photoMagics: [[UInt8]] = [
+        // JPEG, PNG.
+        [0xFF, 0xD8, 0xFF], [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A],
+        // TIFF, and with it most camera raws (DNG, NEF, ARW, CR2); RW2 and ORF have their own magic numbers.
+        [0x49, 0x49, 0x2A, 0x00], [0x4D, 0x4D, 0x00, 0x2A], [0x49, 0x49, 0x55, 0x00], Array("IIRO".utf8),
+        Array("FUJIFILMCCD-RAW".utf8), Array("GIF8".utf8),
+        // JPEG XL: codestream and container.
+        [0xFF, 0x0A], [0x00, 0x00, 0x00, 0x0C, 0x4A, 0x58, 0x4C, 0x20],
+    ]
+
     private static func byFixedMagic(_ magic: [UInt8]) -> MediaType? {
         fixedMagics.first { magic.has($0.bytes, at: 0) }?.type
     }

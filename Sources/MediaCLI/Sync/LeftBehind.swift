@@ -4,7 +4,7 @@ internal import PhotoSync
 internal import Synchronization
 
 /// Counts the pictures and videos of directories that no push uploads, by type, to warn that they are not backed up. Texts,
-/// files of the system and files of unknown types are not counted.
+/// files of the system and files of unknown types are not counted. The type of a file without an extension is that of its first bytes.
 final class LeftBehind: Sendable {
     /// The kind of content of a file.
     enum Kind: String {
@@ -15,22 +15,31 @@ final class LeftBehind: Sendable {
         case sidecar
     }
 
-    private let counts = Mutex<[String: Int]>([:])
+    private struct FileType: Hashable {
+        /// Empty for files without one.
+        var pathExtension: String
+        var kind: Kind
+    }
+
+    private let counts = Mutex<[FileType: Int]>([:])
 
     func add(_ item: PushItem) {
         guard item.state == .skipped, let error = item.error, error.code == .unknownExtension else { return }
         let pathExtension = error.value ?? ""
-        guard Self.kind(of: pathExtension) != nil else { return }
-        counts.withLock { $0[pathExtension, default: 0] += 1 }
+        guard let kind = pathExtension.isEmpty ? Self.kind(ofFile: item.path) : Self.kind(of: pathExtension) else {
+            return
+        }
+        counts.withLock { $0[FileType(pathExtension: pathExtension, kind: kind), default: 0] += 1 }
     }
 
     /// The most frequent type first.
     private func types(_ isIncluded: (Kind) -> Bool) -> [(pathExtension: String, count: Int, kind: Kind)] {
         counts.withLock { counts in
-            counts.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }
-                .compactMap { pathExtension, count -> (pathExtension: String, count: Int, kind: Kind)? in
-                    guard let kind = Self.kind(of: pathExtension), isIncluded(kind) else { return nil }
-                    return (pathExtension, count, kind)
+            counts.map { (pathExtension: $0.pathExtension, count: $1, kind: $0.kind) }.filter { isIncluded($0.kind) }
+                .sorted {
+                    $0.count == $1.count
+                        ? ($0.pathExtension, $0.kind.rawValue) < ($1.pathExtension, $1.kind.rawValue)
+                        : $0.count > $1.count
                 }
         }
     }
@@ -42,8 +51,10 @@ final class LeftBehind: Sendable {
         guard !types.isEmpty else { return nil }
         let videos = types.filter { $0.kind == .video }.reduce(0) { $0 + $1.count }
         let reason = videos > 0 ? " (\(Formats.count(videos, "video")): no PhotoSync server accepts videos)" : ""
-        return Self.list(types) + " not backed up: the server does not accept "
-            + (types.count == 1 ? "this type" : "these types") + reason
+        let what =
+            types.allSatisfy(\.pathExtension.isEmpty)
+            ? "files without an extension" : types.count == 1 ? "this type" : "these types"
+        return Self.list(types) + " not backed up: the server does not accept \(what)\(reason)"
     }
 
     /// The same for sidecars, which are not photos.
@@ -67,7 +78,11 @@ final class LeftBehind: Sendable {
     private static let mostNamed = 12
 
     private static func list(_ types: [(pathExtension: String, count: Int, kind: Kind)]) -> String {
-        var named = types.prefix(mostNamed).map { "\($0.count) .\(TerminalText.escaped($0.pathExtension))" }
+        var named = types.prefix(mostNamed).map {
+            $0.pathExtension.isEmpty
+                ? "\(Formats.count($0.count, $0.kind == .video ? "video" : "photo")) without an extension"
+                : "\($0.count) .\(TerminalText.escaped($0.pathExtension))"
+        }
         let rest = types.dropFirst(mostNamed).reduce(0) { $0 + $1.count }
         if rest > 0 { named.append("\(rest) of other types") }
         return named.joined(separator: ", ") + (types.reduce(0) { $0 + $1.count } == 1 ? " is" : " are")
@@ -84,6 +99,12 @@ final class LeftBehind: Sendable {
         let isVideo =
             MediaType.named(byExtension: pathExtension)?.kind == .video || cameraVideos.contains(pathExtension)
         return isVideo ? .video : nil
+    }
+
+    private static func kind(ofFile path: [UInt8]) -> Kind? {
+        guard let prefix = try? SourceFile(path: path).prefix(4096) else { return nil }
+        if MediaType.isPhoto(prefix) { return .picture }
+        return MediaType.sniffed(prefix)?.kind == .video ? .video : nil
     }
 
     /// Of phones and cameras, beyond the types that an upload server accepts.

@@ -47,6 +47,30 @@ import Testing
         #expect(report.count("skipped") == 25)
     }
 
+    /// By their first bytes: texts and sound are not missed.
+    @Test func photosAndVideosWithoutAnExtensionAreCounted() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg")
+        let contents: [(name: String, bytes: [UInt8])] = [
+            ("IMG_1", SmallPhoto.jpeg("1")), ("IMG_2", SmallPhoto.jpeg("2")), ("Makefile", Array("all:\n".utf8)),
+            ("clip", [0, 0, 0, 0x14] + Array("ftypqt  ".utf8)), ("song", Array("fLaC".utf8)), ("empty", []),
+        ]
+        for (name, bytes) in contents { try Data(bytes).write(to: URL(fileURLWithPath: "\(directory)/\(name)")) }
+        let quiet = try await stage.run("sync", "push", directory, "-q")
+        #expect(
+            quiet.exitCode == 0
+                && quiet.errors.contains(
+                    "2 photos without an extension, 1 video without an extension are not backed up: the server does not "
+                        + "accept files without an extension (1 video: no PhotoSync server accepts videos)"
+                ),
+            "\(quiet.errors)"
+        )
+        let types = try await stage.json("sync", "push", directory).last["left_behind"] as? [[String: Any]] ?? []
+        #expect(types.map { $0["extension"] as? String } == ["", ""])
+        #expect(types.map { $0["count"] as? Int } == [2, 1])
+        #expect(types.map { $0["kind"] as? String } == ["picture", "video"])
+    }
+
     @Test func quietPushOfPhotosOnlyPrintsNothing() async throws {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg")
