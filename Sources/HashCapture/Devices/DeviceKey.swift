@@ -46,7 +46,7 @@ struct DeviceKey: Sendable {
         switch source {
         case .file(let name):
             return KeySigner(try read(path(of: name)), provider: nil)
-        case .provider(let uri, let provider):
+        case .provider(let uri, let provider, _):
             let key = try await BlockingWork.run { () throws(CaptureError) in
                 do throws(CryptoError) {
                     return try SigningKey.open(uri: uri, provider: provider)
@@ -181,6 +181,6 @@ struct KeySigner: CaptureSigner {
 extension CaptureDeviceRecord.KeySource {
     /// The OpenSSL provider that reaches the key; nil for a file or a program.
     var provider: String? {
-        if case .provider(_, let provider) = self { provider } else { nil }
+        if case .provider(_, let provider, _) = self { provider } else { nil }
     }
 }

@@ -1,6 +1,6 @@
 internal import CaptureSubmission
 internal import MediaCrypto
-internal import MediaStore
+public import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
@@ -18,7 +18,9 @@ extension DeviceEnrolment {
         _ certificates: [EndorsementCertificate],
         control: TransferControl
     ) async throws(CaptureError) -> CaptureDeviceRecord {
-        let known = try keyOfTPM(plan)
+        let library = session.surroundings.library
+        let earlier = try CaptureError.stored(library.captureDevice(for: session.server))
+        let known = try keyOfTPM(plan, earlier)
         let tpm = try TPMSession.open(in: session.surroundings.directory, control: control)
         defer { tpm.close() }
         let chain = try await tpm.openEndorsementKey(certificates).map(\.der)
@@ -31,7 +33,7 @@ extension DeviceEnrolment {
         )
         let secret = try await tpm.activate(credential)
         let handle: String
-        if let known { handle = known } else { handle = try await tpm.makeKey() }
+        if let known { handle = known.handle } else { handle = try await tpm.makeKey() }
         do throws(CaptureError) {
             let (publicKey, area) = try await tpm.publicKey(handle)
             let certification = try await tpm.certify(handle)
@@ -49,8 +51,16 @@ extension DeviceEnrolment {
                 )
             )
             // After the tools: not every connection to a TPM takes several programs at once.
-            let source = CaptureDeviceRecord.KeySource.provider(uri: "handle:" + handle, provider: "tpm2")
-            return try await register(plan, source, publicKey, challenge, evidence, control: control)
+            let source = known?.source ?? .provider(uri: "handle:" + handle, provider: "tpm2", isOurs: true)
+            let device = try await register(plan, source, publicKey, challenge, evidence, control: control)
+            // Another server may have the same key.
+            if case .provider(_, "tpm2", isOurs: true) = earlier?.keySource, let earlier,
+                let old = try? Self.handle(of: earlier.keySource),
+                (try? library.isRegistered(publicKey: earlier.publicKey)) == false
+            {
+                await tpm.removeKey(old, of: earlier.publicKey)
+            }
+            return device
         } catch {
             // After an unknown outcome the key may be registered.
             if known == nil, error.code != .unknownOutcome { await tpm.removeKey(handle) }
@@ -85,38 +95,51 @@ extension DeviceEnrolment {
         return try keep(reply.deviceID, plan, try level(reply, evidence), source, signer)
     }
 
-    /// The handle of the key to prove; nil to make a new one.
+    /// The key to prove; nil to make a new one.
     ///
     /// - Throws: `.alreadyRegistered` unless the earlier registration can be upgraded or is replaced; `.keyUnusable` for a key that
     ///   is not in the TPM.
-    private func keyOfTPM(_ plan: Plan) throws(CaptureError) -> String? {
-        let earlier = try CaptureError.stored(session.surroundings.library.captureDevice(for: session.server))
-        guard let earlier, !plan.replacesEarlier else {
-            guard case .existing(let source) = plan.key else { return nil }
-            return try Self.handle(of: source)
+    private func keyOfTPM(
+        _ plan: Plan,
+        _ earlier: CaptureDeviceRecord?
+    ) throws(CaptureError) -> (source: CaptureDeviceRecord.KeySource, handle: String)? {
+        var known: CaptureDeviceRecord.KeySource?
+        if let earlier, !plan.replacesEarlier {
+            guard plan.upgrades(earlier) else {
+                var error = Self.registered(earlier, session.server)
+                if earlier.level == KeyLevel.software.rawValue, earlier.keySource.provider != "tpm2" {
+                    error.detail += ", with a key outside the TPM, which cannot be proven"
+                }
+                throw error
+            }
+            known = earlier.keySource
+        } else if case .existing(let source) = plan.key {
+            known = source
         }
-        guard earlier.level == KeyLevel.software.rawValue else { throw Self.registered(earlier, session.server) }
-        if case .existing(let source) = plan.key, source != earlier.keySource {
-            throw Self.registered(earlier, session.server)
-        }
-        guard earlier.keySource.provider == "tpm2" else {
-            throw CaptureError(
-                .alreadyRegistered,
-                detail:
-                    "this machine is device \(earlier.deviceID) there, with a key outside the TPM, which cannot be proven",
-                value: session.server
-            )
-        }
-        return try Self.handle(of: earlier.keySource)
+        return try known.map { source throws(CaptureError) in (source, try Self.handle(of: source)) }
     }
 
     private static func handle(of source: CaptureDeviceRecord.KeySource) throws(CaptureError) -> String {
-        guard case .provider(let uri, "tpm2") = source, uri.hasPrefix("handle:0x") else {
+        guard case .provider(let uri, "tpm2", _) = source, uri.hasPrefix("handle:0x") else {
             throw CaptureError(
                 .keyUnusable,
                 detail: "only a key at a persistent handle of the TPM can be proven: handle:0x81000001"
             )
         }
         return String(uri.dropFirst("handle:".count))
+    }
+}
+
+extension DeviceEnrolment.Plan {
+    /// Whether this proves the TPM key of an earlier registration at the level `software`, and so keeps the device.
+    public func upgrades(_ earlier: CaptureDeviceRecord) -> Bool {
+        guard endorsementCertificates != nil, !replacesEarlier, earlier.level == KeyLevel.software.rawValue,
+            case .provider(let uri, "tpm2", _) = earlier.keySource
+        else { return false }
+        switch key {
+        case .new: return true
+        case .existing(.provider(uri, "tpm2", _)): return true
+        case .existing: return false
+        }
     }
 }

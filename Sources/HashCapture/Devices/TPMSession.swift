@@ -141,6 +141,18 @@ struct TPMSession: Sendable {
     func removeKey(_ handle: String) async {
         await cleanUp("tpm2_readpublic", ["-Q", "-c", handle, "-o", "stored.pub"])
         guard let made = try? bytes("new.pub"), made == (try? bytes("stored.pub")) else { return }
+        await evict(handle)
+    }
+
+    /// Removes the key of an earlier registration. A failure leaves it in the TPM; a key that another program has stored at the
+    /// handle stays.
+    func removeKey(_ handle: String, of publicKey: [UInt8]) async {
+        await cleanUp("tpm2_readpublic", ["-Q", "-c", handle, "-f", "pem", "-o", "earlier.pem"])
+        guard let pem = try? bytes("earlier.pem"), VerifyingKey.reading(pem)?.sec1 == publicKey else { return }
+        await evict(handle)
+    }
+
+    private func evict(_ handle: String) async {
         await cleanUp("tpm2_evictcontrol", ["-Q", "-C", "o", "-c", handle])
     }
 

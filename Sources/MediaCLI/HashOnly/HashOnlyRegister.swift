@@ -251,7 +251,7 @@ struct RegistrationRun: Sendable {
     func preview() async throws -> ExitCode {
         guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
         let earlier = try await settings.withReadOnlyCaptures { try $0.library.captureDevice(for: server.description) }
-        let isUpgrade = earlier.map(isUpgradable) ?? false
+        let isUpgrade = earlier.map(plan.upgrades) ?? false
         if let earlier, !plan.replacesEarlier, !isUpgrade {
             throw CaptureError(.alreadyRegistered, detail: "as device \(earlier.deviceID)")
         }
@@ -265,14 +265,6 @@ struct RegistrationRun: Sendable {
             summary(nil, server.description, expected: deviceID == nil ? level : nil, isUpgrade: isUpgrade)
         )
         return .success
-    }
-
-    /// A TPM key at the level software that --tpm proves.
-    private func isUpgradable(_ earlier: CaptureDeviceRecord) -> Bool {
-        guard plan.endorsementCertificates != nil, !plan.replacesEarlier, earlier.level == KeyLevel.software.rawValue,
-            case .provider(_, "tpm2") = earlier.keySource
-        else { return false }
-        return plan.key == .new || plan.key == .existing(earlier.keySource)
     }
 
     /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError`.
@@ -315,7 +307,7 @@ struct RegistrationRun: Sendable {
         switch (KeyLevel(rawValue: device.level), device.keySource) {
         case (.software, _) where plan.endorsementCertificates != nil:
             console.warning("the server did not accept the proof of the TPM: the level is software")
-        case (.software, .provider(_, "tpm2")):
+        case (.software, .provider(_, "tpm2", _)):
             console.note("the key is not proven to be in a TPM; prove it with: mediactl hash-only register --tpm")
         case (.software, .provider), (.software, .command):
             console.note("the server treats this key as one that can be copied")
@@ -336,7 +328,7 @@ struct RegistrationRun: Sendable {
         case .new where plan.endorsementCertificates != nil: "a key in the TPM"
         case .new: "a new key in a file"
         case .existing(.file(let path)): "the key in \(ErrorCatalogue.quoted(path))"
-        case .existing(.provider(let uri, let provider)):
+        case .existing(.provider(let uri, let provider, _)):
             "the key \(ErrorCatalogue.quoted(uri)) of the provider \(ErrorCatalogue.quoted(provider))"
         case .existing(.command(let words)): "the key of the program \(ErrorCatalogue.quoted(words.first ?? ""))"
         }

@@ -79,7 +79,7 @@ struct HashOnlyVerify: ContextCommand {
         _ context: CaptureContext
     ) async throws -> (CaptureVerification, Diagnosis?) {
         let file = try SourceFile(path: path)
-        guard try !context.library.captures().isEmpty else {
+        guard try context.library.hasCaptures() else {
             throw CaptureError(.captureUnknown, detail: "no captures are stored", path: file.path)
         }
         let session = try context.anySession()

@@ -6,8 +6,8 @@ public struct CaptureDeviceRecord: Sendable, Equatable {
     public enum KeySource: Sendable, Equatable {
         /// A PKCS#8 file; a name alone is in the directory of keys.
         case file(String)
-        /// Reached by an OpenSSL provider.
-        case provider(uri: String, provider: String)
+        /// Reached by an OpenSSL provider. `isOurs`: created by a registration, which may also remove it.
+        case provider(uri: String, provider: String, isOurs: Bool = false)
         /// An external program and its arguments.
         case command([String])
     }
@@ -64,16 +64,17 @@ extension CaptureDeviceRecord: Storable {
     }
 }
 
-/// As JSON: `{"file":…}`, `{"provider":…,"uri":…}` or `{"command":[…]}`.
+/// As JSON: `{"file":…}`, `{"provider":…,"uri":…}`, also with `"ours":true`, or `{"command":[…]}`.
 extension CaptureDeviceRecord.KeySource: Codable {
     private struct Members: Codable {
         enum CodingKeys: CodingKey {
-            case file, uri, provider, command
+            case file, uri, provider, ours, command
         }
 
         var file: String?
         var uri: String?
         var provider: String?
+        var ours: Bool?
         var command: [String]?
     }
 
@@ -82,7 +83,8 @@ extension CaptureDeviceRecord.KeySource: Codable {
         let values = try Members(from: decoder)
         switch (values.file, values.uri, values.provider, values.command) {
         case (let file?, nil, nil, nil): self = .file(file)
-        case (nil, let uri?, let provider?, nil): self = .provider(uri: uri, provider: provider)
+        case (nil, let uri?, let provider?, nil):
+            self = .provider(uri: uri, provider: provider, isOurs: values.ours ?? false)
         case (nil, nil, nil, let command?): self = .command(command)
         default:
             let path = decoder.codingPath + [Members.CodingKeys.file]
@@ -94,7 +96,8 @@ extension CaptureDeviceRecord.KeySource: Codable {
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .file(let name): try Members(file: name).encode(to: encoder)
-        case .provider(let uri, let provider): try Members(uri: uri, provider: provider).encode(to: encoder)
+        case .provider(let uri, let provider, let isOurs):
+            try Members(uri: uri, provider: provider, ours: isOurs ? true : nil).encode(to: encoder)
         case .command(let arguments): try Members(command: arguments).encode(to: encoder)
         }
     }

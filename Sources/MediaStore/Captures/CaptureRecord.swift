@@ -206,6 +206,22 @@ extension LibraryStore {
         try connection.readBeside { db in try Stored<CaptureDeviceRecord>.fetchOne(db, key: server)?.value }
     }
 
+    /// Whether any record is stored.
+    package func hasCaptures() throws(StoreError) -> Bool {
+        try connection.read { db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM captures)") ?? false }
+    }
+
+    /// Whether a registration has this key: SEC 1, 65 bytes.
+    package func isRegistered(publicKey: [UInt8]) throws(StoreError) -> Bool {
+        try connection.readBeside { db in
+            try Bool.fetchOne(
+                db,
+                sql: "SELECT EXISTS (SELECT 1 FROM capture_devices WHERE public_key = ?)",
+                arguments: [Data(publicKey)]
+            ) ?? false
+        }
+    }
+
     /// Keeps a registration, in place of an earlier one at the same server; on the disk when this returns.
     public func keep(_ device: CaptureDeviceRecord) throws(StoreError) {
         try connection.write { db in try Stored(device).insert(db, onConflict: .replace) }

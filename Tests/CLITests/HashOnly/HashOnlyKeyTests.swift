@@ -45,6 +45,8 @@ import Testing
         let again = try await stage.json(command + ["--replace"])
         #expect(again.result.exitCode == 0 && again.last["level"] as? String == "tpm2", "\(again.result.errors)")
         #expect(again.last["public_key"] as? String != registered.last["public_key"] as? String)
+        // The earlier key is gone; while both were there, the new one got the next handle.
+        #expect(try await handles(tpm) == Self.untouched + ["0x81020001"])
         // The tools' files are gone.
         let keys = stage.runner.home.file("data/mediactl") + "/capture-keys"
         #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
@@ -77,6 +79,22 @@ import Testing
         let refused = try await stage.run(["register", "--tpm"])
         #expect(refused.exitCode == 10 && refused.errors.contains("outside the TPM"), "\(refused.errors)")
         #expect(try await stage.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
+    }
+
+    /// A key that the user has made stays in the TPM, and so does one that another server knows.
+    @Test func onlyUnusedKeysOfARegistrationAreRemoved() async throws {
+        let maker = try TPMMaker()
+        let tpm = try await SoftwareTPM.start(madeBy: maker)
+        try await tpm.makeKey(at: Self.key)
+        let stage = try await stage(tpm, ["--capture-tpm-ca", maker.issuer])
+        let named = ["register", "--tpm", "--key-uri", "handle:" + Self.key]
+        #expect(try await stage.json(named).last["level"] as? String == "tpm2")
+        #expect(try await stage.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
+        #expect(try await handles(tpm) == [Self.key] + Self.untouched + ["0x81020000"])
+        // The same key is registered again: it is not the earlier one's any more.
+        let same = ["register", "--tpm", "--replace", "--key-uri", "handle:0x81020000"]
+        #expect(try await stage.json(same).last["level"] as? String == "tpm2")
+        #expect(try await handles(tpm) == [Self.key] + Self.untouched + ["0x81020000"])
     }
 
     /// The tools make a key in one TPM, and the provider looks for it in another one.

@@ -123,7 +123,8 @@ struct CaptureRecordTests {
     @Test(
         "a device comes back with its key source, and replaces the one before it",
         arguments: [
-            .file("a \"b\".pem"), .provider(uri: "handle:0x81000001", provider: "tpm2"), .command(["sign", "ü", ""]),
+            .file("a \"b\".pem"), .provider(uri: "handle:0x81000001", provider: "tpm2"),
+            .provider(uri: "handle:0x81020000", provider: "tpm2", isOurs: true), .command(["sign", "ü", ""]),
         ] as [CaptureDeviceRecord.KeySource]
     )
     func devices(source: CaptureDeviceRecord.KeySource) throws {
