@@ -30,14 +30,7 @@ struct HashOnlyList: ContextCommand {
         for record in records {
             console.record(.item, JSONRenderer.captureRow(record))
         }
-        console.text(
-            TextRenderer.captures(
-                records,
-                now: console.context.now(),
-                width: console.outputWidth,
-                style: console.outputStyle
-            )
-        )
+        console.table(TextRenderer.captures(records, now: console.context.now()))
         if records.isEmpty {
             console.note(open ? "no unfinished captures" : "no captures")
         }
@@ -75,8 +68,7 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    static func captures(_ records: [CaptureRecord], now: Date, width: Int?, style: Style) -> [String] {
-        guard !records.isEmpty else { return [] }
+    static func captures(_ records: [CaptureRecord], now: Date) -> Table {
         var table = Table(columns: [
             .init(title: "ID"), .init(title: "STATE"), .init(title: "LEVEL", dropOrder: 3),
             .init(title: "HASH", dropOrder: 1), .init(title: "SIZE", alignment: .right, dropOrder: 2),
@@ -93,6 +85,6 @@ extension TextRenderer {
                 TerminalText.escaped(record.server.replacing(/^https?:\/\//, with: "")),
             ]
         }
-        return table.lines(fitting: width, style: style)
+        return table
     }
 }

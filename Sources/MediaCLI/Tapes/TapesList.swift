@@ -25,14 +25,7 @@ struct TapesList: ContextCommand {
         for tape in tapes {
             console.record(.item, JSONRenderer.tapeSummary(tape))
         }
-        console.text(
-            TextRenderer.tapes(
-                tapes,
-                now: console.context.now(),
-                width: console.outputWidth,
-                style: console.outputStyle
-            )
-        )
+        console.table(TextRenderer.tapes(tapes, now: console.context.now()))
         if tapes.isEmpty {
             console.note("there is no tape; mediactl tapes create TITLE makes one")
         }
@@ -51,8 +44,7 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    static func tapes(_ tapes: [TapeSummary], now: Date, width: Int?, style: Style) -> [String] {
-        guard !tapes.isEmpty else { return [] }
+    static func tapes(_ tapes: [TapeSummary], now: Date) -> Table {
         var table = Table(columns: [
             .init(title: "ID"), .init(title: "TITLE", isFlexible: true, minimumWidth: 12),
             .init(title: "CLIPS", alignment: .right), .init(title: "LENGTH", alignment: .right, dropOrder: 2),
@@ -69,6 +61,6 @@ extension TextRenderer {
                 Formats.age(of: summary.tape.updatedAt, now: now),
             ]
         }
-        return table.lines(fitting: width, style: style)
+        return table
     }
 }
