@@ -28,12 +28,7 @@ struct HashOnly: ParsableCommand {
 struct CaptureConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "How the server reads captures: mediactl-1 (by default) or reference.",
-            valueName: "profile"
-        )
-    )
+    @Option("How the server reads captures: mediactl-1 (by default) or reference.", value: "profile")
     var captureProfile: String?
 
     @OptionGroup var network: NetworkOptions

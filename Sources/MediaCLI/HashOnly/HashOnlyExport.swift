@@ -23,14 +23,10 @@ struct HashOnlyExport: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("ID of the capture, or a unique prefix of it.", valueName: "id"))
+    @Argument("ID of the capture, or a unique prefix of it.", value: "id")
     var id: String
 
-    @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("Write the media to this new file.", valueName: "file"),
-        completion: .file()
-    )
+    @Option("Write the media to this new file.", value: .file, name: .shortAndLong)
     var output: String?
 
     @Option(help: .hidden, completion: .file())
@@ -38,21 +34,12 @@ struct HashOnlyExport: ContextCommand {
 
     private var media: String? { output ?? to }
 
-    @Option(
-        help: ArgumentHelp(
-            "Write the depth map to this new file: little-endian binary32, row by row.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
+    @Option("Write the depth map to this new file: little-endian binary32, row by row.", value: .file)
     var depthTo: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Write a bundle for verifying the capture to this new file, or to bundle.json in a directory (DIR/).",
-            valueName: "path"
-        ),
-        completion: .file()
+        "Write a bundle for verifying the capture to this new file, or to bundle.json in a directory (DIR/).",
+        value: .file("path")
     )
     var bundle: String?
 
@@ -75,12 +62,12 @@ struct HashOnlyExport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard output == nil || to == nil else { throw ValidationError("--to is the old name of --output.") }
-        guard media != nil || bundle != nil else { throw ValidationError("Specify a file with --output or --bundle.") }
-        guard depthTo == nil || media != nil else { throw ValidationError("--depth-to requires --output.") }
+        try require(output == nil || to == nil, "--to is the old name of --output.")
+        try require(media != nil || bundle != nil, "Specify a file with --output or --bundle.")
+        try require(depthTo == nil || media != nil, "--depth-to requires --output.")
         let targets = [media, depthTo, bundleFile].compactMap { $0 }
         guard !targets.contains(""), bundle != "" else { throw ValidationError("An empty path.") }
-        guard Set(targets).count == targets.count else { throw ValidationError("Each needs a file of its own.") }
+        try require(Set(targets).count == targets.count, "Each needs a file of its own.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

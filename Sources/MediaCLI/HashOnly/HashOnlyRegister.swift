@@ -30,15 +30,16 @@ struct HashOnlyRegister: ContextCommand {
 
     @OptionGroup(title: "Key") var key: CaptureKeyOptions
 
-    @Option(help: ArgumentHelp("The device is enrolled already, as this; nothing is sent.", valueName: "uuid"))
+    @Option("The device is enrolled already, as this; nothing is sent.", value: "uuid")
     var deviceID: String?
 
-    @Option(help: ArgumentHelp("What the server shows as the device, \"Linux\" by default.", valueName: "text"))
+    @Option("What the server shows as the device, \"Linux\" by default.", value: "text")
     var model: String?
 
     @Option(
-        name: .customLong("rp-id"),
-        help: ArgumentHelp("The server's relying party id, when its operator has changed it.", valueName: "text")
+        "The server's relying party id, when its operator has changed it.",
+        value: "text",
+        name: .customLong("rp-id")
     )
     var rpID: String?
 
@@ -52,17 +53,15 @@ struct HashOnlyRegister: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard deviceID == nil || key.evidence == nil && !key.tpm else {
-            throw ValidationError(
-                "--tpm and --tpm2-evidence are for a new registration, not for a --device-id that is enrolled."
-            )
-        }
-        guard deviceID == nil || key.isNamed else {
-            throw ValidationError(
-                "--device-id goes with the key that is enrolled: --key, --key-uri or --signer-command."
-            )
-        }
-        guard rpID != "" else { throw ValidationError("--rp-id: empty.") }
+        try require(
+            deviceID == nil || key.evidence == nil && !key.tpm,
+            "--tpm and --tpm2-evidence are for a new registration, not for a --device-id that is enrolled."
+        )
+        try require(
+            deviceID == nil || key.isNamed,
+            "--device-id goes with the key that is enrolled: --key, --key-uri or --signer-command."
+        )
+        try require(rpID != "", "--rp-id: empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -93,21 +92,13 @@ struct HashOnlyRegister: ContextCommand {
 
 /// The signing key. Without any of these options a new key file is created.
 struct CaptureKeyOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("Sign with the key in this file: P-256, PKCS#8 in PEM.", valueName: "file"),
-        completion: .file()
-    )
+    @Option("Sign with the key in this file: P-256, PKCS#8 in PEM.", value: .file)
     var key: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Sign with a key that an OpenSSL provider reaches, for example handle:0x81000001.",
-            valueName: "uri"
-        )
-    )
+    @Option("Sign with a key that an OpenSSL provider reaches, for example handle:0x81000001.", value: "uri")
     var keyURI: String?
 
-    @Option(help: ArgumentHelp("The provider of --key-uri, for example tpm2.", valueName: "name"))
+    @Option("The provider of --key-uri, for example tpm2.", value: "name")
     var keyProvider: String?
 
     @Flag(
@@ -119,73 +110,62 @@ struct CaptureKeyOptions: ParsableArguments {
     var tpm = false
 
     @Option(
-        help: ArgumentHelp(
-            """
-            For --tpm: certificates that the TPM does not store, in PEM or DER: that of its endorsement key, then those of \
-            the issuers. May be repeated.
-            """,
-            valueName: "file"
-        ),
-        completion: .file()
+        """
+        For --tpm: certificates that the TPM does not store, in PEM or DER: that of its endorsement key, then those of \
+        the issuers. May be repeated.
+        """,
+        value: .file
     )
     var ekCertificate: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            """
-            Sign with this program: it reads the SHA-256 to be signed, in hexadecimal, and prints the signature in \
-            hexadecimal or base64. Its words are separated by blanks; no shell is used.
-            """,
-            valueName: "command"
-        )
+        """
+        Sign with this program: it reads the SHA-256 to be signed, in hexadecimal, and prints the signature in \
+        hexadecimal or base64. Its words are separated by blanks; no shell is used.
+        """,
+        value: "command"
     )
     var signerCommand: String?
 
-    @Option(
-        help: ArgumentHelp("The public key of --signer-command, in PEM or DER.", valueName: "file"),
-        completion: .file()
-    )
+    @Option("The public key of --signer-command, in PEM or DER.", value: .file)
     var publicKey: String?
 
     @Option(
-        name: .customLong("tpm2-evidence"),
-        help: ArgumentHelp(
-            """
-            Send a certification of a TPM key: this directory contains key.pub, ak.pub, certify.attest, certify.sig and \
-            ek-*.der, as written by tpm2-tools. Without the proof of --tpm the level stays software.
-            """,
-            valueName: "dir"
-        ),
-        completion: .directory
+        """
+        Send a certification of a TPM key: this directory contains key.pub, ak.pub, certify.attest, certify.sig and \
+        ek-*.der, as written by tpm2-tools. Without the proof of --tpm the level stays software.
+        """,
+        value: .directory,
+        name: .customLong("tpm2-evidence")
     )
     var evidence: String?
 
     func validate() throws {
-        guard [key, keyURI, signerCommand].count(where: { $0 != nil }) <= 1 else {
-            throw ValidationError("--key, --key-uri and --signer-command exclude each other.")
-        }
+        try require(
+            [key, keyURI, signerCommand].count(where: { $0 != nil }) <= 1,
+            "--key, --key-uri and --signer-command exclude each other."
+        )
         guard keyURI == nil || keyProvider != nil || tpm, keyURI != nil || keyProvider == nil else {
             throw ValidationError("--key-uri and --key-provider go together.")
         }
-        guard !tpm || key == nil && signerCommand == nil && evidence == nil else {
-            throw ValidationError("--tpm cannot be combined with --key, --signer-command or --tpm2-evidence.")
-        }
+        try require(
+            !tpm || key == nil && signerCommand == nil && evidence == nil,
+            "--tpm cannot be combined with --key, --signer-command or --tpm2-evidence."
+        )
         guard !tpm || ["tpm2", nil].contains(keyProvider), !tpm || keyURI?.hasPrefix("handle:0x") ?? true else {
             throw ValidationError("--tpm proves a key of the provider tpm2 at a handle: --key-uri handle:0x81000001.")
         }
-        guard evidence == nil || keyURI != nil || signerCommand != nil else {
-            throw ValidationError(
-                "--tpm2-evidence requires --key-uri or --signer-command: a key in a file is not in a TPM."
-            )
-        }
-        guard tpm || ekCertificate.isEmpty else { throw ValidationError("--ek-certificate requires --tpm.") }
-        guard (signerCommand == nil) == (publicKey == nil) else {
-            throw ValidationError("--signer-command and --public-key go together.")
-        }
-        guard !([key, keyURI, keyProvider, publicKey, evidence] + ekCertificate).contains("") else {
-            throw ValidationError("An empty path or name.")
-        }
-        guard signerCommand == nil || !words.isEmpty else { throw ValidationError("--signer-command: no program.") }
+        try require(
+            evidence == nil || keyURI != nil || signerCommand != nil,
+            "--tpm2-evidence requires --key-uri or --signer-command: a key in a file is not in a TPM."
+        )
+        try require(tpm || ekCertificate.isEmpty, "--ek-certificate requires --tpm.")
+        try require((signerCommand == nil) == (publicKey == nil), "--signer-command and --public-key go together.")
+        try require(
+            !([key, keyURI, keyProvider, publicKey, evidence] + ekCertificate).contains(""),
+            "An empty path or name."
+        )
+        try require(signerCommand == nil || !words.isEmpty, "--signer-command: no program.")
     }
 
     /// Whether an existing key was specified.

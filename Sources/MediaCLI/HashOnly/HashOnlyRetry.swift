@@ -22,7 +22,7 @@ struct HashOnlyRetry: ContextCommand {
         aliases: ["resume"]
     )
 
-    @Argument(help: ArgumentHelp("IDs of captures, or unique prefixes of them.", valueName: "id"))
+    @Argument("IDs of captures, or unique prefixes of them.", value: "id")
     var ids: [String] = []
 
     @Flag(help: "Retry all unfinished captures.")
@@ -41,16 +41,10 @@ struct HashOnlyRetry: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard ids.isEmpty == all else {
-            throw ValidationError(all ? "--all cannot be combined with IDs." : "Specify an ID, or --all.")
-        }
-        guard !ids.contains("") else { throw ValidationError("An empty ID.") }
-        guard !all || (!resend && !asHashOnly) else {
-            throw ValidationError("--resend and --as-hash-only require IDs.")
-        }
-        guard !resend || !asHashOnly else {
-            throw ValidationError("--resend cannot be combined with --as-hash-only.")
-        }
+        try require(ids.isEmpty == all, all ? "--all cannot be combined with IDs." : "Specify an ID, or --all.")
+        try require(!ids.contains(""), "An empty ID.")
+        try require(!all || (!resend && !asHashOnly), "--resend and --as-hash-only require IDs.")
+        try require(!resend || !asHashOnly, "--resend cannot be combined with --as-hash-only.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -29,7 +29,7 @@ struct HashOnlySend: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Photos and videos.", valueName: "file"), completion: .file())
+    @Argument("Photos and videos.", value: .file)
     var files: [String] = []
 
     @OptionGroup(title: "Depth") var depth: CaptureDepthOptions
@@ -47,26 +47,23 @@ struct HashOnlySend: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !files.contains("") else { throw ValidationError("An empty path.") }
-        guard !files.isEmpty || media.digest != nil else {
-            throw ValidationError("Name a file, or give --digest sha256:HEX for one that is not here.")
-        }
-        guard files.isEmpty || media.digest == nil else {
-            throw ValidationError("--digest is for a file that is not here; name one or the other.")
-        }
-        guard media.digest == nil || !sendMedia else {
-            throw ValidationError("--send-media needs the file itself.")
-        }
-        guard !sendMedia || !dryRun else {
-            throw ValidationError("--dry-run shows what goes without the media; leave --send-media out.")
-        }
-        guard !sendMedia || depth.depth != nil else {
-            throw ValidationError("--send-media needs --depth FILE: a full upload has a depth map in it.")
-        }
+        try require(!files.contains(""), "An empty path.")
+        try require(
+            !files.isEmpty || media.digest != nil,
+            "Name a file, or give --digest sha256:HEX for one that is not here."
+        )
+        try require(
+            files.isEmpty || media.digest == nil,
+            "--digest is for a file that is not here; name one or the other."
+        )
+        try require(media.digest == nil || !sendMedia, "--send-media needs the file itself.")
+        try require(!sendMedia || !dryRun, "--dry-run shows what goes without the media; leave --send-media out.")
+        try require(
+            !sendMedia || depth.depth != nil,
+            "--send-media needs --depth FILE: a full upload has a depth map in it."
+        )
         let single = depth.ofOneFile + media.ofOneFile + facts.ofOneFile
-        guard files.count < 2 || single.isEmpty else {
-            throw ValidationError("\(single.joined(separator: ", ")) concerns one file; name one.")
-        }
+        try require(files.count < 2 || single.isEmpty, "\(single.joined(separator: ", ")) concerns one file; name one.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -149,40 +146,36 @@ struct HashOnlySend: ContextCommand {
 
 /// The kind of media. A video's hash chain, frame count and duration come from the camera and are never invented here.
 struct CaptureMediaOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Prove this digest of a file that is not here; it is recorded as not observed.",
-            valueName: "sha256:hex"
-        )
-    )
+    @Option("Prove this digest of a file that is not here; it is recorded as not observed.", value: "sha256:hex")
     var digest: String?
 
-    @Option(help: ArgumentHelp("photo or video; the file itself tells by default.", valueName: "kind"))
+    @Option("photo or video; the file itself tells by default.", value: "kind")
     var mediaType: ArgumentChoice<CaptureMediaType>?
 
-    @Option(
-        help: ArgumentHelp("Last hash of the camera's chain over the frames, and its length.", valueName: "hex:length")
-    )
+    @Option("Last hash of the camera's chain over the frames, and its length.", value: "hex:length")
     var hashChain: String?
 
-    @Option(help: ArgumentHelp("Frames of the video.", valueName: "n"))
+    @Option("Frames of the video.", value: "n")
     var frameCount: String?
 
-    @Option(help: ArgumentHelp("Length of the video in milliseconds.", valueName: "n"))
+    @Option("Length of the video in milliseconds.", value: "n")
     var durationMs: String?
 
     private var isVideo: Bool { hashChain != nil || frameCount != nil || durationMs != nil }
 
     func validate() throws {
-        guard [hashChain, frameCount, durationMs].count(where: { $0 != nil }) % 3 == 0 else {
-            throw ValidationError("A video needs all of --hash-chain, --frame-count and --duration-ms.")
-        }
-        guard !isVideo || mediaType?.value != .photo else {
-            throw ValidationError("--hash-chain, --frame-count and --duration-ms are for videos.")
-        }
-        guard digest == nil || mediaType != nil || isVideo else {
-            throw ValidationError("--digest needs --media-type: a digest does not tell what it is of.")
-        }
+        try require(
+            [hashChain, frameCount, durationMs].count(where: { $0 != nil }) % 3 == 0,
+            "A video needs all of --hash-chain, --frame-count and --duration-ms."
+        )
+        try require(
+            !isVideo || mediaType?.value != .photo,
+            "--hash-chain, --frame-count and --duration-ms are for videos."
+        )
+        try require(
+            digest == nil || mediaType != nil || isVideo,
+            "--digest needs --media-type: a digest does not tell what it is of."
+        )
     }
 
     /// Options that apply to one file only, as written on the command line.
@@ -207,33 +200,26 @@ struct CaptureMediaOptions: ParsableArguments {
 
 /// What the user specifies about a capture, in place of the file's data. The levels decide how much is disclosed.
 struct CaptureFactOptions: ParsableArguments {
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Where it was taken, in degrees, for example 52.5163,13.3777.", valueName: "lat,lon")
-    )
+    @Option("Where it was taken, in degrees, for example 52.5163,13.3777.", value: "lat,lon", parsing: .unconditional)
     var location: String?
 
     @Option(
-        help: ArgumentHelp(
-            "City and country for the level coarse (default: found from the position, except near a border).",
-            valueName: "city,cc"
-        )
+        "City and country for the level coarse (default: found from the position, except near a border).",
+        value: "city,cc"
     )
     var place: String?
 
-    @Option(help: ArgumentHelp("When it was taken, for example 2026-05-01T18:30:00Z.", valueName: "time"))
+    @Option("When it was taken, for example 2026-05-01T18:30:00Z.", value: "time")
     var capturedAt: String?
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "The camera's offset from UTC, for files whose time has no time zone, for example +02:00.",
-            valueName: "offset"
-        )
+        "The camera's offset from UTC, for files whose time has no time zone, for example +02:00.",
+        value: "offset",
+        parsing: .unconditional
     )
     var utcOffset: String?
 
-    @Option(help: ArgumentHelp("What took it, as you would have it known.", valueName: "text"))
+    @Option("What took it, as you would have it known.", value: "text")
     var deviceModel: String?
 
     /// Options that apply to one file only, as written on the command line.
@@ -256,38 +242,28 @@ struct CaptureFactOptions: ParsableArguments {
 }
 
 struct CaptureDepthOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Depth map of the photo: raw little-endian binary32 in metres, PFM, NPY, or PNG of 16 bits.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
+    @Option("Depth map of the photo: raw little-endian binary32 in metres, PFM, NPY, or PNG of 16 bits.", value: .file)
     var depth: String?
 
-    @Option(help: ArgumentHelp("Columns and rows of a raw depth map, for example 256x192.", valueName: "wxh"))
+    @Option("Columns and rows of a raw depth map, for example 256x192.", value: "wxh")
     var depthSize: String?
 
-    @Option(help: ArgumentHelp("Metres per unit of a depth map in PNG, for example 0.001.", valueName: "metres"))
+    @Option("Metres per unit of a depth map in PNG, for example 0.001.", value: "metres")
     var depthScale: String?
 
     @Flag(help: "Submit without a depth map.")
     var noDepth = false
 
-    @Option(
-        help: ArgumentHelp("Depth map of a keyframe of the video; repeat it in their order.", valueName: "file"),
-        completion: .file()
-    )
+    @Option("Depth map of a keyframe of the video; repeat it in their order.", value: .file)
     var keyframeDepth: [String] = []
 
     func validate() throws {
         let given = [depth != nil, noDepth, !keyframeDepth.isEmpty]
-        guard given.count(where: { $0 }) <= 1 else {
-            throw ValidationError("--depth, --keyframe-depth and --no-depth exclude each other.")
-        }
-        guard depth != nil || !keyframeDepth.isEmpty || (depthSize == nil && depthScale == nil) else {
-            throw ValidationError("--depth-size and --depth-scale describe a depth map: add --depth FILE.")
-        }
+        try require(given.count(where: { $0 }) <= 1, "--depth, --keyframe-depth and --no-depth exclude each other.")
+        try require(
+            depth != nil || !keyframeDepth.isEmpty || (depthSize == nil && depthScale == nil),
+            "--depth-size and --depth-scale describe a depth map: add --depth FILE."
+        )
         guard depth != "", !keyframeDepth.contains("") else { throw ValidationError("An empty path of a depth map.") }
     }
 
@@ -313,18 +289,13 @@ struct CaptureDepthOptions: ParsableArguments {
 
 /// How much is disclosed in this run; `hash-only settings` stores the defaults.
 struct CapturePrivacyOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Tell this much of the place: none, coarse (city and country) or precise.",
-            valueName: "level"
-        )
-    )
+    @Option("Tell this much of the place: none, coarse (city and country) or precise.", value: "level")
     var locationLevel: ArgumentChoice<LocationLevel>?
 
-    @Option(help: ArgumentHelp("Tell this much of the time: none, day-only or exact.", valueName: "level"))
+    @Option("Tell this much of the time: none, day-only or exact.", value: "level")
     var timestampLevel: ArgumentChoice<TimestampLevel>?
 
-    @Option(help: ArgumentHelp("Tell this much of the device: none, model-only or full.", valueName: "level"))
+    @Option("Tell this much of the device: none, model-only or full.", value: "level")
     var deviceLevel: ArgumentChoice<DeviceInfoLevel>?
 
     @Flag(

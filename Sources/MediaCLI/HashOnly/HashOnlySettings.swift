@@ -60,10 +60,10 @@ struct HashOnlySettingsSet: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("privacy-mode, location, timestamp or device.", valueName: "key"))
+    @Argument("privacy-mode, location, timestamp or device.", value: "key")
     var key: PrivacyKey
 
-    @Argument(help: ArgumentHelp("One of the values above.", valueName: "value"))
+    @Argument("One of the values above.", value: "value")
     var value: String
 
     @Flag(name: .dryRun, help: "Show what would be stored, without storing it.")

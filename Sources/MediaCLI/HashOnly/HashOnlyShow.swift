@@ -15,7 +15,7 @@ struct HashOnlyShow: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("ID of the capture, or a unique prefix of it.", valueName: "id"))
+    @Argument("ID of the capture, or a unique prefix of it.", value: "id")
     var id: String
 
     @Flag(help: "Show the body as it was sent last, signature, time and place included.")

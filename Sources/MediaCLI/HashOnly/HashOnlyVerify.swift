@@ -25,16 +25,10 @@ struct HashOnlyVerify: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The file; with --bundle optional.", valueName: "file"), completion: .file())
+    @Argument("The file; with --bundle optional.", value: .file)
     var file: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Verify this bundle, or the bundle.json and the media in this directory.",
-            valueName: "path"
-        ),
-        completion: .file()
-    )
+    @Option("Verify this bundle, or the bundle.json and the media in this directory.", value: .file("path"))
     var bundle: String?
 
     @Flag(help: "Do not query the server.")
@@ -44,7 +38,7 @@ struct HashOnlyVerify: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard file != nil || bundle != nil else { throw ValidationError("Specify a file, or --bundle.") }
+        try require(file != nil || bundle != nil, "Specify a file, or --bundle.")
         guard file != "", bundle != "" else { throw ValidationError("An empty path.") }
     }
 

@@ -75,9 +75,10 @@ struct LogIn: ContextCommand {
                 "A password requires --user or --email. For an API key, use --api-key-stdin or --api-key-file."
             )
         }
-        guard !mail.passwordStdin || mail.passwordFile == nil else {
-            throw ValidationError("--password-stdin cannot be combined with --password-file.")
-        }
+        try require(
+            !mail.passwordStdin || mail.passwordFile == nil,
+            "--password-stdin cannot be combined with --password-file."
+        )
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -41,9 +41,10 @@ struct LogOut: ContextCommand {
     }
 
     func validate() throws {
-        guard !all || connection.server == nil && connection.named.profile == nil else {
-            throw ValidationError("--all cannot be combined with --server or --profile.")
-        }
+        try require(
+            !all || connection.server == nil && connection.named.profile == nil,
+            "--all cannot be combined with --server or --profile."
+        )
     }
 
     func run(in console: Console) async throws -> ExitCode {

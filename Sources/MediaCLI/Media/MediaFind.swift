@@ -27,9 +27,10 @@ struct MediaFind: MediaServerCommand {
 
     func validate() throws {
         try require(file == nil || filters.sha256 == nil, "--file cannot be combined with --sha256.")
-        guard file != nil || !filters.query.isEmpty else {
-            throw ValidationError("Specify --file or at least one filter, or use: mediactl media list.")
-        }
+        try require(
+            file != nil || !filters.query.isEmpty,
+            "Specify --file or at least one filter, or use: mediactl media list."
+        )
     }
 
     func run(in console: Console) async throws -> ExitCode {

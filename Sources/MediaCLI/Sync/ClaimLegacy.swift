@@ -31,13 +31,7 @@ struct ClaimLegacy: ContextCommand {
     @Option(parsing: .upToNextOption, help: ArgumentHelp("Claim the photos with these IDs.", valueName: "id"))
     var ids: [String] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "Claim the photos with the IDs in this file, one per line; - for standard input.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
+    @Option("Claim the photos with the IDs in this file, one per line; - for standard input.", value: .file)
     var idsFile: String?
 
     @Flag(name: .shortAndLong, help: "Claim without confirmation.")
@@ -52,14 +46,10 @@ struct ClaimLegacy: ContextCommand {
 
     func validate() throws {
         let choices = [list, all, !ids.isEmpty, idsFile != nil].count { $0 }
-        guard choices > 0 else {
-            throw ValidationError("Specify the photos: --all, --ids ID or --ids-file FILE; --list lists them.")
-        }
-        guard choices == 1 else { throw ValidationError("--list, --all, --ids and --ids-file cannot be combined.") }
-        guard !ids.contains("") else { throw ValidationError("--ids: an empty ID.") }
-        guard idsFile != "-" || !key.apiKeyStdin else {
-            throw ValidationError("--ids-file - and --api-key-stdin both read standard input.")
-        }
+        try require(choices > 0, "Specify the photos: --all, --ids ID or --ids-file FILE; --list lists them.")
+        try require(choices == 1, "--list, --all, --ids and --ids-file cannot be combined.")
+        try require(!ids.contains(""), "--ids: an empty ID.")
+        try require(idsFile != "-" || !key.apiKeyStdin, "--ids-file - and --api-key-stdin both read standard input.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

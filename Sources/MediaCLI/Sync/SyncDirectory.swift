@@ -25,10 +25,7 @@ struct SyncDirectory: ContextCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp("Directory with photos; without it, only the index is updated.", valueName: "dir"),
-        completion: .directory
-    )
+    @Argument("Directory with photos; without it, only the index is updated.", value: .directory)
     var directory: String?
 
     @OptionGroup var listing: ListingOptions
@@ -48,15 +45,16 @@ struct SyncDirectory: ContextCommand {
 
     func validate() throws {
         guard let directory else {
-            guard !yes else { throw ValidationError("--yes requires a directory.") }
-            guard connection.rate.limitRate == nil else { throw ValidationError("--limit-rate requires a directory.") }
+            try require(!yes, "--yes requires a directory.")
+            try require(connection.rate.limitRate == nil, "--limit-rate requires a directory.")
             return
         }
         // A misspelled command is not a directory.
         let commands = Sync.configuration.subcommands.map { $0._commandName }
-        guard isDirectory(directory) || Spelling.nearest(to: directory, among: commands) == nil else {
-            throw ValidationError("Unexpected argument '\(directory)'")
-        }
+        try require(
+            isDirectory(directory) || Spelling.nearest(to: directory, among: commands) == nil,
+            "Unexpected argument '\(directory)'"
+        )
     }
 
     private func isDirectory(_ directory: String) -> Bool {

@@ -23,7 +23,7 @@ struct SyncDownload: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("IDs of photos; mediactl sync list shows them.", valueName: "id"))
+    @Argument("IDs of photos; mediactl sync list shows them.", value: "id")
     var ids: [String] = []
 
     @Flag(help: "Download all photos without a copy on this machine.")
@@ -37,18 +37,12 @@ struct SyncDownload: ContextCommand {
     var thumbnails = false
 
     @Option(
-        help: ArgumentHelp(
-            "Download photos uploaded since this day (local midnight) or time that have no copy on this machine.",
-            valueName: "time"
-        )
+        "Download photos uploaded since this day (local midnight) or time that have no copy on this machine.",
+        value: "time"
     )
     var since: String?
 
-    @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("Save the photos in this directory.", valueName: "dir"),
-        completion: .directory
-    )
+    @Option("Save the photos in this directory.", value: .directory, name: .shortAndLong)
     var output: String?
 
     @Option(help: .hidden, completion: .directory)
@@ -60,10 +54,7 @@ struct SyncDownload: ContextCommand {
     @Flag(name: .dryRun, help: "Show what would be downloaded, without downloading it.")
     var dryRun = false
 
-    @Option(
-        name: .jobs,
-        help: ArgumentHelp("Number of parallel downloads, 1 to 16 (default: 4).", valueName: "n")
-    )
+    @Option("Number of parallel downloads, 1 to 16 (default: 4).", value: "n", name: .jobs)
     var jobs: String?
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
@@ -71,16 +62,15 @@ struct SyncDownload: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard output == nil || to == nil else { throw ValidationError("--to is the old name of --output.") }
-        guard output != nil || to != nil else { throw ValidationError("Specify a directory with --output DIR.") }
-        guard !target.isEmpty else { throw ValidationError("--output: an empty path.") }
-        guard ids.isEmpty || !(missing || since != nil) else {
-            throw ValidationError("IDs cannot be combined with --missing or --since.")
-        }
-        guard !ids.isEmpty || missing || since != nil || thumbnails else {
-            throw ValidationError("Specify the photos: --missing, --since TIME, or their IDs.")
-        }
-        guard !ids.contains("") else { throw ValidationError("An empty ID.") }
+        try require(output == nil || to == nil, "--to is the old name of --output.")
+        try require(output != nil || to != nil, "Specify a directory with --output DIR.")
+        try require(!target.isEmpty, "--output: an empty path.")
+        try require(ids.isEmpty || !(missing || since != nil), "IDs cannot be combined with --missing or --since.")
+        try require(
+            !ids.isEmpty || missing || since != nil || thumbnails,
+            "Specify the photos: --missing, --since TIME, or their IDs."
+        )
+        try require(!ids.contains(""), "An empty ID.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -19,10 +19,7 @@ struct SyncForget: ContextCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp("Photos, directories with photos, and IDs of photos.", valueName: "path-or-id"),
-        completion: .file()
-    )
+    @Argument("Photos, directories with photos, and IDs of photos.", value: .file("path-or-id"))
     var targets: [String]
 
     @Flag(name: .dryRun, help: "Show which deletions would be accepted, without accepting them.")
@@ -32,7 +29,7 @@ struct SyncForget: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !targets.contains("") else { throw ValidationError("An empty path.") }
+        try require(!targets.contains(""), "An empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -19,16 +19,12 @@ struct SyncList: ContextCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp("Only photos of this device: this, other, legacy (no device), or an ID.", valueName: "which")
-    )
+    @Option("Only photos of this device: this, other, legacy (no device), or an ID.", value: "which")
     var device: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Only photos uploaded since this day (local midnight) or time: 2026-05-01, 2026-05-01T18:30:00Z.",
-            valueName: "time"
-        )
+        "Only photos uploaded since this day (local midnight) or time: 2026-05-01, 2026-05-01T18:30:00Z.",
+        value: "time"
     )
     var since: String?
 
@@ -39,7 +35,7 @@ struct SyncList: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard device != "" else { throw ValidationError("--device: an empty ID.") }
+        try require(device != "", "--device: an empty ID.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

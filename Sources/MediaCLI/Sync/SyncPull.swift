@@ -40,12 +40,7 @@ struct ListingOptions: ParsableArguments {
     @Flag(help: "List all photos again.")
     var full = false
 
-    @Option(
-        help: ArgumentHelp(
-            "List all photos again if the last full listing is older: 12h, 7d or never (default: 7d).",
-            valueName: "time"
-        )
-    )
+    @Option("List all photos again if the last full listing is older: 12h, 7d or never (default: 7d).", value: "time")
     var fullInterval: String?
 
     func adding(to connection: some ConnectionFlags) -> SettingsFlags {

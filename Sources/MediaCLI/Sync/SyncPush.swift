@@ -26,17 +26,13 @@ struct SyncPush: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Photos, and directories with photos.", valueName: "path"), completion: .file())
+    @Argument("Photos, and directories with photos.", value: .file("path"))
     var paths: [String]
 
-    @Option(
-        help: ArgumentHelp("Include only matching files of directories; may be repeated.", valueName: "glob")
-    )
+    @Option("Include only matching files of directories; may be repeated.", value: "glob")
     var include: [String] = []
 
-    @Option(
-        help: ArgumentHelp("Exclude matching files of directories; may be repeated.", valueName: "glob")
-    )
+    @Option("Exclude matching files of directories; may be repeated.", value: "glob")
     var exclude: [String] = []
 
     @Flag(help: "Include hidden directories, trash, thumbnails and system files.")
@@ -58,10 +54,7 @@ struct SyncPush: ContextCommand {
     @Flag(name: .dryRun, help: "Show what would be uploaded, without uploading it. The server is queried.")
     var dryRun = false
 
-    @Option(
-        name: .jobs,
-        help: ArgumentHelp("Number of parallel uploads, 1 to 16 (default: 2).", valueName: "n")
-    )
+    @Option("Number of parallel uploads, 1 to 16 (default: 2).", value: "n", name: .jobs)
     var jobs: String?
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
@@ -69,7 +62,7 @@ struct SyncPush: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !paths.contains("") else { throw ValidationError("An empty path.") }
+        try require(!paths.contains(""), "An empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -2,16 +2,14 @@ internal import ArgumentParser
 
 /// `--position`, and the options of 0.1.0 that count from 0.
 struct ClipPositionOption: ParsableArguments {
-    @Option(parsing: .unconditional, help: ArgumentHelp("New position (first clip is 1).", valueName: "n"))
+    @Option("New position (first clip is 1).", value: "n", parsing: .unconditional)
     var position: Int?
 
     /// - Throws: `ValidationError` unless there is exactly one position.
     func check(old flag: String, _ old: Int?) throws {
-        guard position != nil || old != nil else { throw ValidationError("Specify the position: --position N.") }
-        guard position == nil || old == nil else {
-            throw ValidationError("--position cannot be combined with \(flag).")
-        }
-        guard position.map({ $0 >= 1 }) ?? true else { throw ValidationError("--position: the first clip is 1.") }
+        try require(position != nil || old != nil, "Specify the position: --position N.")
+        try require(position == nil || old == nil, "--position cannot be combined with \(flag).")
+        try require(position.map({ $0 >= 1 }) ?? true, "--position: the first clip is 1.")
     }
 
     /// The number of clips before the position.

@@ -24,7 +24,7 @@ struct TapesAdd: TapeAddingCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Argument(help: ArgumentHelp("Pictures and videos.", valueName: "file"), completion: .file())
+    @Argument("Pictures and videos.", value: .file)
     var files: [String] = []
 
     @OptionGroup(title: "Which files") var input: TapeInputOptions
@@ -75,22 +75,17 @@ struct TapeInputOptions: ParsableArguments {
     @OptionGroup var fileLists: FileListOptions
 
     @Option(
-        help: ArgumentHelp(
-            """
-            Take the files that an upload has sent: from the output of upload --json, or from its --report; - for \
-            standard input.
-            """,
-            valueName: "file"
-        ),
-        completion: .file()
+        """
+        Take the files that an upload has sent: from the output of upload --json, or from its --report; - for \
+        standard input.
+        """,
+        value: .file
     )
     var fromUpload: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Take the file of this upload from here: its number at the server, or its id, as u-h6zfchyzwaq7c3fo; may be repeated.",
-            valueName: "id"
-        )
+        "Take the file of this upload from here: its number at the server, or its id, as u-h6zfchyzwaq7c3fo; may be repeated.",
+        value: "id"
     )
     var uploaded: [String] = []
 
@@ -112,11 +107,10 @@ struct TapeInputOptions: ParsableArguments {
     ///
     /// - Throws: `ValidationError`.
     func check(_ files: [String], isStandardInputTaken: Bool) throws {
-        guard !files.isEmpty || !lists.isEmpty || !uploaded.isEmpty || uploadedLast else {
-            throw ValidationError(
-                "Name files to add, or where they are listed: --files-from, --from-upload or --uploaded."
-            )
-        }
+        try require(
+            !files.isEmpty || !lists.isEmpty || !uploaded.isEmpty || uploadedLast,
+            "Name files to add, or where they are listed: --files-from, --from-upload or --uploaded."
+        )
         guard !files.contains(""), !lists.contains(where: { $0.value.isEmpty }) else {
             throw ValidationError("An empty path.")
         }
@@ -145,9 +139,7 @@ struct TapeAddingOptions: ParsableArguments {
     var dryRun = false
 
     func validate() throws {
-        guard !noAlbum || !strictAlbums else {
-            throw ValidationError("--no-album and --strict-albums exclude each other.")
-        }
+        try require(!noAlbum || !strictAlbums, "--no-album and --strict-albums exclude each other.")
     }
 }
 

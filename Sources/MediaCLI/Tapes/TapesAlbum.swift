@@ -76,7 +76,7 @@ struct TapesAlbumLink: ContextCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Argument(help: ArgumentHelp("The library's id of the album.", valueName: "album"))
+    @Argument("The library's id of the album.", value: "album")
     var album: String
 
     @Flag(name: .dryRun, help: "Show what would be linked, without linking it or querying the library.")
@@ -86,7 +86,7 @@ struct TapesAlbumLink: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !album.isEmpty else { throw ValidationError("An empty id.") }
+        try require(!album.isEmpty, "An empty id.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -51,18 +51,10 @@ extension RawArguments {
 }
 
 struct TapeLibraryOptions: ParsableArguments, ConnectionFlags {
-    @Option(
-        help: ArgumentHelp(
-            "What holds the albums: folder (by default), or immich where an address is set.",
-            valueName: "kind"
-        )
-    )
+    @Option("What holds the albums: folder (by default), or immich where an address is set.", value: "kind")
     var library: String?
 
-    @Option(
-        name: .customLong("library-url"),
-        help: ArgumentHelp("Address of the Immich server that holds the albums.", valueName: "url")
-    )
+    @Option("Address of the Immich server that holds the albums.", value: "url", name: .customLong("library-url"))
     var libraryURL: String?
 
     @OptionGroup var named: ProfileOptions
@@ -78,10 +70,7 @@ struct TapeConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var network: NetworkOptions
     @OptionGroup var rate: RateOptions
 
-    @Option(
-        name: .jobs,
-        help: ArgumentHelp("Number of parallel uploads to an Immich server, 1 to 16 (default: 4).", valueName: "n")
-    )
+    @Option("Number of parallel uploads to an Immich server, 1 to 16 (default: 4).", value: "n", name: .jobs)
     var jobs: String?
 
     var flags: SettingsFlags {

@@ -15,9 +15,7 @@ struct TapesCreate: ContextCommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp("Its title; New Tape by default. Several tapes may have one title.", valueName: "title")
-    )
+    @Argument("Its title; New Tape by default. Several tapes may have one title.", value: "title")
     var title: String?
 
     @Flag(name: .dryRun, help: "Show what would be created, without creating it.")

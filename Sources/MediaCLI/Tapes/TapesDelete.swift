@@ -37,9 +37,7 @@ struct TapesDelete: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard tapes.isEmpty == all else {
-            throw ValidationError(all ? "--all and names exclude each other." : "Name a tape, or use --all.")
-        }
+        try require(tapes.isEmpty == all, all ? "--all and names exclude each other." : "Name a tape, or use --all.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -28,16 +28,10 @@ struct TapesExport: ContextCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Option(
-        help: ArgumentHelp("m3u8 (by default), json or otio; else the ending of the file tells.", valueName: "format")
-    )
+    @Option("m3u8 (by default), json or otio; else the ending of the file tells.", value: "format")
     var format: ArgumentChoice<TapeExport>?
 
-    @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("Write to this file; standard output by default.", valueName: "file"),
-        completion: .file()
-    )
+    @Option("Write to this file; standard output by default.", value: .file, name: .shortAndLong)
     var output: String?
 
     @Flag(help: "Render one video with trims, rotations and transitions; the extension selects mp4, mov or mkv.")
@@ -46,10 +40,10 @@ struct TapesExport: ContextCommand {
     @Flag(help: "Add the rendered video to the tape's album.")
     var addToAlbum = false
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Pixels of its longer side, 1920 by default.", valueName: "n"))
+    @Option("Pixels of its longer side, 1920 by default.", value: "n", parsing: .unconditional)
     var longSide: Int?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Its frames a second, 30 by default.", valueName: "n"))
+    @Option("Its frames a second, 30 by default.", value: "n", parsing: .unconditional)
     var frameRate: Int?
 
     @Flag(help: "Replace a file that is there.")
@@ -65,33 +59,29 @@ struct TapesExport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard output != "" else { throw ValidationError("--output: an empty path.") }
-        guard !render || format == nil else { throw ValidationError("--render makes a video: leave --format out.") }
-        guard !render || output != nil else { throw ValidationError("--render needs a file: --output FILE.") }
-        guard render || format != nil || namedFormat != nil else {
-            throw ValidationError(
-                Self.videoEndings.contains(ending ?? "")
-                    ? "--output: a video needs --render; anything else with this name needs --format."
-                    : "--output: name the file .m3u8, .m3u, .json or .otio, or say which it is with --format."
-            )
-        }
-        guard render || (longSide == nil && frameRate == nil && !addToAlbum) else {
-            throw ValidationError("--long-side, --frame-rate and --add-to-album require --render.")
-        }
-        guard !addToAlbum || !noAlbum else {
-            throw ValidationError("--add-to-album and --no-album cannot be combined.")
-        }
-        guard longSide.map({ (64...7680).contains($0) && $0 % 2 == 0 }) ?? true else {
-            throw ValidationError("--long-side takes an even number from 64 to 7680.")
-        }
-        guard frameRate.map({ (1...240).contains($0) }) ?? true else {
-            throw ValidationError("--frame-rate takes a number from 1 to 240.")
-        }
-        guard output != nil || !global.json else {
-            throw ValidationError(
-                "An export on standard output leaves no room for the records of --json: name a file with --output FILE."
-            )
-        }
+        try require(output != "", "--output: an empty path.")
+        try require(!render || format == nil, "--render makes a video: leave --format out.")
+        try require(!render || output != nil, "--render needs a file: --output FILE.")
+        try require(
+            render || format != nil || namedFormat != nil,
+            Self.videoEndings.contains(ending ?? "")
+                ? "--output: a video needs --render; anything else with this name needs --format."
+                : "--output: name the file .m3u8, .m3u, .json or .otio, or say which it is with --format."
+        )
+        try require(
+            render || (longSide == nil && frameRate == nil && !addToAlbum),
+            "--long-side, --frame-rate and --add-to-album require --render."
+        )
+        try require(!addToAlbum || !noAlbum, "--add-to-album and --no-album cannot be combined.")
+        try require(
+            longSide.map({ (64...7680).contains($0) && $0 % 2 == 0 }) ?? true,
+            "--long-side takes an even number from 64 to 7680."
+        )
+        try require(frameRate.map({ (1...240).contains($0) }) ?? true, "--frame-rate takes a number from 1 to 240.")
+        try require(
+            output != nil || !global.json,
+            "An export on standard output leaves no room for the records of --json: name a file with --output FILE."
+        )
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -16,7 +16,7 @@ struct TapesInsert: TapeAddingCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Argument(help: ArgumentHelp("Pictures and videos.", valueName: "file"), completion: .file())
+    @Argument("Pictures and videos.", value: .file)
     var files: [String] = []
 
     @OptionGroup var place: ClipPositionOption

@@ -24,7 +24,7 @@ struct TapesReconcile: ContextCommand {
     @Flag(name: .dryRun, help: "List the pending album updates, without applying them (default).")
     var dryRun = false
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Maximum number of tapes (default: 20).", valueName: "n"))
+    @Option("Maximum number of tapes (default: 20).", value: "n", parsing: .unconditional)
     var limit: Int?
 
     @Flag(help: "Ask the library for every stored album, and mark those that are gone.")
@@ -34,12 +34,10 @@ struct TapesReconcile: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !apply || !verify else { throw ValidationError("--apply and --verify exclude each other.") }
-        guard !dryRun || !(apply || verify) else {
-            throw ValidationError("--dry-run cannot be combined with --apply or --verify.")
-        }
-        guard limit == nil || apply else { throw ValidationError("--limit is for --apply.") }
-        guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit takes a number from 1.") }
+        try require(!apply || !verify, "--apply and --verify exclude each other.")
+        try require(!dryRun || !(apply || verify), "--dry-run cannot be combined with --apply or --verify.")
+        try require(limit == nil || apply, "--limit is for --apply.")
+        try require(limit.map({ $0 > 0 }) ?? true, "--limit takes a number from 1.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -20,14 +20,10 @@ struct TapesRelink: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Only clips of these tapes; of all by default.", valueName: "tape"))
+    @Argument("Only clips of these tapes; of all by default.", value: "tape")
     var tapes: [String] = []
 
-    @Option(
-        name: .customLong("in"),
-        help: ArgumentHelp("Look in this directory and all below it; may be repeated.", valueName: "dir"),
-        completion: .directory
-    )
+    @Option("Look in this directory and all below it; may be repeated.", value: .directory, name: .customLong("in"))
     var directories: [String] = []
 
     @Flag(name: .dryRun, help: "Show what was found, without changing anything.")
@@ -37,8 +33,8 @@ struct TapesRelink: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard !directories.isEmpty else { throw ValidationError("Say where to look: --in DIR.") }
-        guard !directories.contains("") else { throw ValidationError("--in: an empty path.") }
+        try require(!directories.isEmpty, "Say where to look: --in DIR.")
+        try require(!directories.contains(""), "--in: an empty path.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -17,7 +17,7 @@ struct TapesRename: ContextCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Argument(help: ArgumentHelp("Its new title.", valueName: "title"))
+    @Argument("Its new title.", value: "title")
     var title: String
 
     @Flag(name: .dryRun, help: "Show what would be changed, without changing it.")

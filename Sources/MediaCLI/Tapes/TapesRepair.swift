@@ -21,7 +21,7 @@ struct TapesRepair: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Tapes to repair (default: all).", valueName: "tape"))
+    @Argument("Tapes to repair (default: all).", value: "tape")
     var tapes: [String] = []
 
     @Flag(name: .dryRun, help: "Show what would be repaired, without changing anything.")

@@ -27,7 +27,7 @@ struct TapesSet: ContextCommand {
     @OptionGroup(title: "Of a tape") var ofTape: TapeLookOptions
     @OptionGroup(title: "Of clips") var ofClips: ClipLookOptions
 
-    @Option(help: ArgumentHelp("fit or fill; tape for a clip that is to follow its tape.", valueName: "mode"))
+    @Option("fit or fill; tape for a clip that is to follow its tape.", value: "mode")
     var scale: ScaleName?
 
     @Flag(name: .dryRun, help: "Show what would be changed, without changing it.")
@@ -37,12 +37,13 @@ struct TapesSet: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard scale != nil || ofTape.isGiven || ofClips.isGiven else { throw ValidationError("Say what to change.") }
-        guard clips.isEmpty || !ofTape.isGiven else {
-            throw ValidationError("--orientation and the transition are the tape's: leave --clip out.")
-        }
-        guard !clips.isEmpty || !ofClips.isGiven else { throw ValidationError("Name the clips with --clip CLIP.") }
-        guard !clips.isEmpty || scale != .tape else { throw ValidationError("--scale tape is for clips.") }
+        try require(scale != nil || ofTape.isGiven || ofClips.isGiven, "Say what to change.")
+        try require(
+            clips.isEmpty || !ofTape.isGiven,
+            "--orientation and the transition are the tape's: leave --clip out."
+        )
+        try require(!clips.isEmpty || !ofClips.isGiven, "Name the clips with --clip CLIP.")
+        try require(!clips.isEmpty || scale != .tape, "--scale tape is for clips.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -87,18 +88,13 @@ enum ScaleName: String, ExpressibleByArgument, CaseIterable {
 }
 
 struct TapeLookOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("portrait (9:16) or landscape (16:9).", valueName: "shape"))
+    @Option("portrait (9:16) or landscape (16:9).", value: "shape")
     var orientation: ArgumentChoice<TapeRecord.Orientation>?
 
-    @Option(
-        help: ArgumentHelp(
-            "What stands between two clips: none, crossfade, slide-lr, slide-rl or randomise.",
-            valueName: "kind"
-        )
-    )
+    @Option("What stands between two clips: none, crossfade, slide-lr, slide-rl or randomise.", value: "kind")
     var transition: ArgumentChoice<TapeRecord.Transition>?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("How long that takes, 100 to 2000.", valueName: "ms"))
+    @Option("How long that takes, 100 to 2000.", value: "ms", parsing: .unconditional)
     var transitionMs: Int?
 
     var isGiven: Bool { orientation != nil || transition != nil || transitionMs != nil }
@@ -117,19 +113,19 @@ struct TapeLookOptions: ParsableArguments {
 }
 
 struct ClipLookOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Leave out this much at the beginning of a video.", valueName: "time"))
+    @Option("Leave out this much at the beginning of a video.", value: "time")
     var trimStart: String?
 
-    @Option(help: ArgumentHelp("Leave out this much at the end of a video.", valueName: "time"))
+    @Option("Leave out this much at the end of a video.", value: "time")
     var trimEnd: String?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Turn clockwise: 0, 90, 180 or 270.", valueName: "degrees"))
+    @Option("Turn clockwise: 0, 90, 180 or 270.", value: "degrees", parsing: .unconditional)
     var rotate: Int?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("How loud it is, from 0 to 1.", valueName: "volume"))
+    @Option("How loud it is, from 0 to 1.", value: "volume", parsing: .unconditional)
     var volume: Double?
 
-    @Option(help: ArgumentHelp("How long a picture is shown, 4s by default.", valueName: "time"))
+    @Option("How long a picture is shown, 4s by default.", value: "time")
     var imageDuration: String?
 
     var isGiven: Bool {

@@ -19,7 +19,7 @@ struct TapesVerify: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Tapes to check (default: all).", valueName: "tape"))
+    @Argument("Tapes to check (default: all).", value: "tape")
     var tapes: [String] = []
 
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions

@@ -62,9 +62,10 @@ struct UploadsDelete: ContextCommand {
     func validate() throws {
         let isChosenByContent = sha256 != nil || file != nil
         try require(sha256 == nil || file == nil, "--file cannot be combined with --sha256.")
-        guard !last || (ids.isEmpty && !isChosenByContent) else {
-            throw ValidationError("--last cannot be combined with IDs, --sha256 or --file.")
-        }
+        try require(
+            !last || (ids.isEmpty && !isChosenByContent),
+            "--last cannot be combined with IDs, --sha256 or --file."
+        )
         try require(last || !ids.isEmpty || isChosenByContent, "Specify an ID, --sha256, --file or --last.")
         try require(ids.count < 2 || !isChosenByContent, "--sha256 and --file cannot be combined with several IDs.")
         try MediaFilterOptions.validate(sha256: sha256)

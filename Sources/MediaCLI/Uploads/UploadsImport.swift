@@ -40,9 +40,10 @@ struct UploadsImport: ContextCommand {
 
     func validate() throws {
         try require(file != "", "An empty path.")
-        guard file != "-" || !credentials.passwordStdin else {
-            throw ValidationError("Standard input cannot be both the file and the password.")
-        }
+        try require(
+            file != "-" || !credentials.passwordStdin,
+            "Standard input cannot be both the file and the password."
+        )
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -128,17 +128,15 @@ struct NetworkOptions: ParsableArguments {
     @Option(help: .hidden)
     var answerTimeout: String?
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Number of retries for idempotent requests (default: 3).", valueName: "n")
-    )
+    @Option("Number of retries for idempotent requests (default: 3).", value: "n", parsing: .unconditional)
     var retries: String?
 
     func validate() throws {
         try require(!insecure || caFile == nil, "--insecure cannot be combined with --cacert.")
-        guard answerTimeout == nil || responseTimeout == nil else {
-            throw ValidationError("--answer-timeout is the old name of --response-timeout; use only one of them.")
-        }
+        try require(
+            answerTimeout == nil || responseTimeout == nil,
+            "--answer-timeout is the old name of --response-timeout; use only one of them."
+        )
     }
 
     func adding(to flags: SettingsFlags) -> SettingsFlags {

@@ -22,13 +22,22 @@ struct HelpValue: ExpressibleByStringLiteral {
 }
 
 extension Option {
-    init<T: ExpressibleByArgument>(_ help: String, value: HelpValue, name: NameSpecification = .long)
-    where Value == T? {
-        self.init(name: name, help: value.help(help), completion: value.completion)
+    init<T: ExpressibleByArgument>(
+        _ help: String,
+        value: HelpValue,
+        name: NameSpecification = .long,
+        parsing: SingleValueParsingStrategy = .next
+    ) where Value == T? {
+        self.init(name: name, parsing: parsing, help: value.help(help), completion: value.completion)
     }
 
-    init<T: ExpressibleByArgument>(wrappedValue: [T], _ help: String, value: HelpValue) where Value == [T] {
-        self.init(wrappedValue: wrappedValue, help: value.help(help), completion: value.completion)
+    init<T: ExpressibleByArgument>(
+        wrappedValue: [T],
+        _ help: String,
+        value: HelpValue,
+        name: NameSpecification = .long
+    ) where Value == [T] {
+        self.init(wrappedValue: wrappedValue, name: name, help: value.help(help), completion: value.completion)
     }
 }
 
