@@ -119,21 +119,6 @@ import Testing
         #expect(try bench.listed == bench.server.shelf.photos)
     }
 
-    /// The pages before the stop are older than the deletion.
-    @Test(arguments: [false, true])
-    func aResumedPullListsAgainWhenPhotosWereDeletedMeanwhile(isFull: Bool) async throws {
-        let bench = try PullBench(PullShelf(8))
-        let control = TransferControl()
-        await expectFailure(.cancelled) {
-            _ = try await bench.pull().run(control: control) { _ in control.stop() }
-        }
-        bench.server.change { $0.shelf.remove($0.shelf.photos[0].id) }
-        let result = try await bench.pull(full: isFull).run()
-        #expect((result.isFull, result.isResumed, result.advisesFull) == (true, true, false))
-        #expect((result.photos, result.changes) == (7, .of(added: 8, gone: 1)))
-        #expect(try bench.listed == bench.server.shelf.photos)
-    }
-
     @Test func aStopBeforeTheFirstRequestSendsNone() async throws {
         let bench = try PullBench(PullShelf(8))
         let control = TransferControl()

@@ -79,8 +79,7 @@ public struct Pull: Sendable {
         self.status = status
     }
 
-    /// An incremental run after which the index has fewer photos than the server is followed by a full one, and so is a
-    /// full run that resumed an earlier one, if the server counts other photos than it listed.
+    /// An incremental run after which the index has fewer photos than the server is followed by a full one.
     ///
     /// - Parameters:
     ///   - control: A stop cancels the current request; stored pages are kept, and the next pull resumes there.
@@ -95,10 +94,7 @@ public struct Pull: Sendable {
         if options.isDryRun { return try await dryRun(nextKind(), control, progress) }
         let turn = try await turn(control, progress)
         defer { turn.release() }
-        let result = try await counted(pull(nextKind(), control, progress))
-        // The pages that an earlier process listed may have photos that were deleted or claimed since then.
-        guard result.isFull, result.isResumed, result.advisesFull else { return result }
-        return try await counted(result.followed(by: pull(.full, control, progress)))
+        return try await counted(pull(nextKind(), control, progress))
     }
 
     private func nextKind() async throws(PhotoSyncError) -> SyncRun.Kind {
@@ -151,9 +147,9 @@ public struct Pull: Sendable {
         }
         let result = PullResult(outcome, changes)
         guard outcome.isOfEarlierProcess else { return result }
-        // Photos uploaded since then are not listed yet, and of a full listing that was asked for now, deletions matter too.
+        // Photos uploaded since then are not listed yet.
         let state = try await queue.run { [account] in try account.state() }
-        let next = options.isFull ? .full : SyncRun.Kind(after: state, overlap: options.overlap)
+        let next = SyncRun.Kind(after: state, overlap: options.overlap)
         return result.followed(by: try await pull(next, control, progress))
     }
 
@@ -228,9 +224,8 @@ extension PullResult {
         var result = next
         result.isFull = isFull || next.isFull
         result.isResumed = isResumed
-        result.photos = next.isFull ? next.photos : max(photos, next.photos)
+        result.photos = max(photos, next.photos)
         result.pages += pages
-        result.restarts += restarts
         result.changes.added += changes.added
         result.changes.changed += changes.changed
         result.changes.gone += changes.gone
