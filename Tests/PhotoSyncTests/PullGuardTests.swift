@@ -190,15 +190,35 @@ import Testing
         #expect(try bench.listed == bench.server.shelf.photos)
     }
 
-    /// The first half was listed by an earlier process, and one of its photos has been deleted since.
-    @Test func aResumedPullTellsOfADeletion() async throws {
+    /// The first pages were listed by an earlier process, and one of their photos has been deleted since.
+    @Test(arguments: [false, true])
+    func aResumedPullListsAgainAfterADeletion(isFull: Bool) async throws {
         let bench = try PullBench(PullShelf(9))
         try await stopEarly(bench)
         bench.server.change { $0.shelf.remove($0.shelf.photos[0].id) }
-        let result = try await bench.pull().run()
-        #expect(result.isResumed)
-        #expect(result.advisesFull)
-        _ = try await bench.pull(full: true).run()
+        let result = try await bench.pull(full: isFull).run()
+        #expect((result.isFull, result.restarts, result.advisesFull) == (true, 1, false))
+        #expect((result.photos, result.changes.gone) == (8, 1))
+        #expect(try bench.listed == bench.server.shelf.photos)
+    }
+
+    /// An earlier process stored the last page, but was killed before it recorded the listing as complete.
+    @Test(arguments: [false, true])
+    func aPullThatWasKilledAtItsEndListsAgainAfterADeletion(isFull: Bool) async throws {
+        let bench = try PullBench(PullShelf(9))
+        let account = bench.account
+        let run = try account.index.begin(
+            account.server,
+            account: account.indexKey(),
+            kind: .full,
+            restarts: false,
+            now: account.now()
+        )
+        _ = try account.index.append(bench.server.shelf.photos, cursor: nil, totalCount: 9, to: run)
+        bench.server.change { $0.shelf.remove($0.shelf.photos[0].id) }
+        let result = try await bench.pull(full: isFull).run()
+        #expect((result.isFull, result.restarts, result.advisesFull) == (true, 1, false))
+        #expect((result.photos, result.changes.gone) == (8, 1))
         #expect(try bench.listed == bench.server.shelf.photos)
     }
 

@@ -30,7 +30,7 @@ struct DownloadSession: Sendable {
         return target
     }
 
-    /// Plans the candidates block by block, and ends each planned photo in a task, at most `jobs` at a time.
+    /// Plans the candidates block by block, and finishes each planned photo in a task, at most `jobs` in parallel.
     ///
     /// - Parameters:
     ///   - plan: Reports the photos that are not wanted, and returns the others.

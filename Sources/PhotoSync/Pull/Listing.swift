@@ -15,7 +15,9 @@ internal import MediaTransport
 /// - an empty page with `hasMore`, or a page whose cursor and `hasMore` contradict each other;
 /// - a page of photos that were all listed before: a pagination loop of any length;
 /// - far more photos than the server's total: it would never end;
-/// - fewer distinct photos at the end than the server's total.
+/// - fewer distinct photos at the end than the server's total;
+/// - a full listing that resumed an earlier one, and at its end has more photos than the server: some of them were deleted
+///   after an earlier process had listed them.
 struct Listing: Sendable {
     /// Fetches a page: after a cursor, nil for the first page; uploaded since a time, nil for all.
     typealias Source = @Sendable (String?, PhotoTime?, TransferControl) async throws(PhotoSyncError) -> PhotoPage
@@ -60,7 +62,7 @@ struct Listing: Sendable {
             }
             let end =
                 run.isAtEnd
-                ? try await verdict(on: run)
+                ? try await verdict(onEarlier: run, control)
                 : try await walk(run, control: control) { [attempt = restarts + 1] run in
                     progress?(PullProgress(run, attempt: attempt))
                 }
@@ -190,6 +192,19 @@ struct Listing: Sendable {
         return nil
     }
 
+    /// Its last page is as old as the process that stored it, and with it the server's total.
+    private func verdict(onEarlier run: SyncRun, _ control: TransferControl) async throws(PhotoSyncError) -> End {
+        guard run.kind == .full else { return try await verdict(on: run) }
+        let total = try await fetch(run, cursor: nil, control, control).totalCount
+        if run.photosSeen > total { return .doubtful(Self.deletions(run.photosSeen, of: total)) }
+        // Photos uploaded since then are listed next.
+        return try await verdict(on: run)
+    }
+
+    private static func deletions(_ seen: Int64, of total: Int64) -> PhotoSyncError {
+        PhotoSyncError(.listingIncomplete, detail: "the resumed listing has \(seen) photos, the server has \(total)")
+    }
+
     /// Compares the counts after the last page.
     ///
     /// `totalCount` counts all photos, not those of an incremental listing (trap 19); but an index with fewer photos
@@ -197,7 +212,9 @@ struct Listing: Sendable {
     private func verdict(on run: SyncRun) async throws(PhotoSyncError) -> End {
         let known: Int64
         switch run.kind {
-        case .full: known = run.photosSeen
+        case .full:
+            known = run.photosSeen
+            if run.isResumed, known > run.totalCount { return .doubtful(Self.deletions(known, of: run.totalCount)) }
         case .since where !isIndexOfAll: return .credible(run)
         case .since: known = try await queue.run { try index.counts(of: account.server, device: nil).total }
         }

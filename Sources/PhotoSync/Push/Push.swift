@@ -4,7 +4,6 @@ public import MediaFiles
 public import MediaStore
 internal import MediaSystem
 public import MediaTransport
-internal import Synchronization
 
 /// Uploads the photos of this machine that are not on the server (photosync contract section 3 and section 10).
 public struct Push: Sendable {
@@ -188,14 +187,6 @@ public struct PushResult: Sendable, Equatable {
     package init() {}
 }
 
-/// The result of a run that is counted item by item.
-protocol ReportedResult: Sendable {
-    associatedtype Item: Sendable
-    associatedtype Progress: Sendable
-    static var nothing: (result: Self, progress: Progress) { get }
-    mutating func count(_ item: Item)
-}
-
 extension PushResult: ReportedResult {
     static var nothing: (result: PushResult, progress: PushProgress) { (PushResult(), PushProgress()) }
 
@@ -206,39 +197,6 @@ extension PushResult: ReportedResult {
 }
 
 typealias PushReport = RunReport<PushResult>
-
-/// Counts results, and reports events to the caller one at a time.
-final class RunReport<Outcome: ReportedResult>: Sendable {
-    private let state = Mutex(Outcome.nothing)
-    private let onItem: @Sendable (Outcome.Item) -> Void
-    private let onProgress: (@Sendable (Outcome.Progress) -> Void)?
-
-    init(
-        onItem: @escaping @Sendable (Outcome.Item) -> Void,
-        onProgress: (@Sendable (Outcome.Progress) -> Void)?
-    ) {
-        self.onItem = onItem
-        self.onProgress = onProgress
-    }
-
-    var wantsProgress: Bool { onProgress != nil }
-
-    var result: Outcome { state.withLock { $0.result } }
-
-    func end(_ item: Outcome.Item) {
-        state.withLock { state in
-            state.result.count(item)
-            onItem(item)
-        }
-    }
-
-    func progress(_ change: (inout Outcome.Progress) -> Void) {
-        state.withLock { state in
-            change(&state.progress)
-            onProgress?(state.progress)
-        }
-    }
-}
 
 struct PushCandidate: Sendable {
     var path: [UInt8]
