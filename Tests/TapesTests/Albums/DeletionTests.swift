@@ -269,27 +269,37 @@ import Testing
         lock.release()
     }
 
+    /// Runs `body` in a task, and cancels it while the library carries out a call.
+    private func cancel<Value: Sendable>(
+        during name: String,
+        _ bench: AlbumBench,
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let (called, caller) = AsyncStream<Void>.makeStream()
+        let (canceled, canceler) = AsyncStream<Void>.makeStream()
+        bench.library.tell { script in
+            script.before = { call in
+                guard call.name == name else { return }
+                caller.finish()
+                for await _ in canceled {}
+            }
+        }
+        defer { bench.library.tell { $0.before = nil } }
+        let task = Task { try await body() }
+        for await _ in called {}
+        task.cancel()
+        canceler.finish()
+        return try await task.value
+    }
+
     @Test("R11: a deletion that is cancelled after it began also deletes the album")
     func deletionCancelledLate() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
-        let (asked, answer) = AsyncStream<Void>.makeStream()
-        let (cancelled, canceller) = AsyncStream<Void>.makeStream()
-        bench.library.tell { script in
-            script.before = { call in
-                guard call.name == "delete" else { return }
-                answer.finish()
-                for await _ in cancelled {}
-            }
-        }
-        defer { bench.library.tell { $0.before = nil } }
-        let task = Task { [service = bench.service(AlbumBench.deleting)] in
+        let service = bench.service(AlbumBench.deleting)
+        let albums = try await cancel(during: "delete", bench) {
             try await service.deleteTape(id, keepingAlbum: false).albums
         }
-        for await _ in asked {}
-        task.cancel()
-        canceller.finish()
-        let albums = try await task.value
         #expect(albums.count == 1 && albums.first?.reason == nil)
         #expect(bench.library.albums.isEmpty)
         #expect(try bench.store.tape(id) == nil)
@@ -300,23 +310,11 @@ import Testing
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])
         let clips = try bench.store.clips(of: id).prefix(1).map(\.id)
-        let (asked, answer) = AsyncStream<Void>.makeStream()
-        let (cancelled, canceller) = AsyncStream<Void>.makeStream()
-        bench.library.tell { script in
-            script.before = { call in
-                guard call.name == "remove" else { return }
-                answer.finish()
-                for await _ in cancelled {}
-            }
-        }
-        defer { bench.library.tell { $0.before = nil } }
-        let task = Task { [service = bench.service(AlbumBench.deleting)] in
+        let service = bench.service(AlbumBench.deleting)
+        let state = try await cancel(during: "remove", bench) {
             try await service.removeClips(clips, of: id).album.state
         }
-        for await _ in asked {}
-        task.cancel()
-        canceller.finish()
-        #expect(try await task.value == .associated)
+        #expect(state == .associated)
         #expect(try bench.assets(id) == ["/b"] && bench.clips(id) == ["b linked"])
     }
 }
