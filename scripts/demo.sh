@@ -162,7 +162,9 @@ mediactl tapes add Evening "$clip" "$picture" --no-input
 mediactl tapes move Evening 2 --position 1
 mediactl tapes show Evening
 ls -l "$work/Albums/Tapes – Evening"
-[ -L "$work/Albums/Tapes – Evening/0001-$clip" ] || fail "the album does not show the clip"
+for link in "0001-$(basename "$picture")" "0002-$clip"; do
+    [ -L "$work/Albums/Tapes – Evening/$link" ] || fail "the album does not show the clips in the order of the tape: no $link"
+done
 mediactl tapes export Evening
 
 say "Done: uploaded, listed, deleted; synced, downloaded, verified; hash submitted; clips collected. Next: make test, or README.md."
