@@ -10,11 +10,6 @@ import Testing
 struct ReadingStoreTests {
     let fixture = Result { try StoreFixture() }
 
-    private func readOnly(_ disk: SmallDisk) throws {
-        let mount = try ChildProcess.run("mount", ["-o", "remount,ro", disk.path])
-        #expect(mount.status == 0)
-    }
-
     @Test(
         "a read-only directory is read, rows in the log included",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
@@ -29,7 +24,7 @@ struct ReadingStoreTests {
             guard let bytes else { continue }
             try Data(bytes).write(to: URL(fileURLWithPath: path + "/tokens.sqlite" + suffix))
         }
-        try readOnly(disk)
+        try disk.makeReadOnly()
         #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .notWritable)
         let store = try TokenStore(reading: DataDirectory.unchanged(path))
         #expect(store.isReadOnly)
@@ -75,7 +70,7 @@ struct ReadingStoreTests {
             guard let bytes else { continue }
             try Data(bytes).write(to: URL(fileURLWithPath: path + "/tokens.sqlite" + suffix))
         }
-        try readOnly(disk)
+        try disk.makeReadOnly()
         let store = try TokenStore(reading: DataDirectory.unchanged(path))
         let other = try fixture.get()
         try StoreBackups.copy(store, to: other.databasePath)
@@ -92,7 +87,7 @@ struct ReadingStoreTests {
     func missingStore(name: String) throws {
         let disk = try SmallDisk(kibibytes: 64)
         if name == "/data" { _ = try DataDirectory.open(disk.path + name) }
-        try readOnly(disk)
+        try disk.makeReadOnly()
         let directory = try DataDirectory.unchanged(disk.path + name)
         let store = try TokenStore(reading: directory)
         #expect(try store.isReadOnly && store.isEmpty() && store.tokens(host: nil).isEmpty)

@@ -3,7 +3,7 @@ public import Testing
 
 /// A file system of a few hundred KiB that can be filled. Needs root.
 public final class SmallDisk: Sendable {
-    /// It could not be mounted.
+    /// It could not be mounted, or not be made read-only.
     public struct Unmountable: Error {}
 
     /// Whether one can be mounted. Root of a container often may not.
@@ -38,6 +38,19 @@ public final class SmallDisk: Sendable {
             while write(descriptor, block, count) == count {}
         }
         ftruncate(descriptor, max(0, lseek(descriptor, 0, SEEK_END) - off_t(pages * 4096)))
+    }
+
+    /// Makes it read-only.
+    ///
+    /// The kernel refuses that while a file is open for writing, and each process that another test starts at the moment
+    /// holds the files of this one from its `fork` to its `exec`. So a refusal is tried again.
+    ///
+    /// - Throws: `Unmountable` when a file stays open for writing.
+    public func makeReadOnly() throws {
+        for _ in 0..<500 {
+            if try ChildProcess.run("mount", ["-o", "remount,ro", path]).status == 0 { return }
+        }
+        throw Unmountable()
     }
 
     /// Gives the space of `fill` back.

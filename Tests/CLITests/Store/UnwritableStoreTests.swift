@@ -16,10 +16,6 @@ import Testing
         }
     }
 
-    private func makeReadOnly(_ disk: SmallDisk) throws {
-        #expect(try ChildProcess.run("mount", ["-o", "remount,ro", disk.path]).status == 0)
-    }
-
     // MARK: Backups
 
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
@@ -48,7 +44,7 @@ import Testing
         let runner = try runner.get()
         let disk = try SmallDisk(kibibytes: 64)
         if name == "/data" { _ = try DataDirectory.open(disk.path + name) }
-        if isFull { try disk.fill() } else { try makeReadOnly(disk) }
+        if isFull { try disk.fill() } else { try disk.makeReadOnly() }
         for (number, command) in [
             ["uploads", "list"], ["store", "check"], ["uploads", "export", "--output", "-"], ["uploads", "show", "18"],
             ["store", "backup", "FILE"],

@@ -170,7 +170,7 @@ import Testing
         let fixture = try await FolderFixture.ready(root: disk.path + "/Tapes")
         let album = try await fixture.album()
         let before = try await fixture.library.access(.addOnly).fingerprint
-        try #require(try await ChildProcess.run("mount", ["-o", "remount,ro", disk.path]).status == 0)
+        try disk.makeReadOnly()
         let access = try await fixture.library.access(.addOnly)
         #expect(access.state == .restricted && access.fingerprint != before)
         #expect(try await fixture.library.requestAccess(.addOnly).state == .restricted)
