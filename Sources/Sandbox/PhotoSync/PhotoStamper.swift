@@ -73,8 +73,8 @@ enum PhotoStamper {
 
     // MARK: GIF
 
-    /// An application extension behind the table of colors: the packet as it is, then a trailer that ends it for programs
-    /// that read it as sub-blocks (XMP specification, part 3, section 1.1.2).
+    /// An application extension behind the table of colors, in place of that of an earlier stamp: the packet as it is, then a
+    /// trailer that ends it for programs that read it as sub-blocks (XMP specification, part 3, section 1.1.2).
     private static func gif(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
         guard bytes.count > 13 else { return nil }
         let place = 13 + (bytes[10] & 0x80 == 0 ? 0 : 3 << (Int(bytes[10] & 7) + 1))
@@ -88,7 +88,10 @@ enum PhotoStamper {
             """
         let trailer: [UInt8] = (0...255).reversed().map { UInt8($0) }
         let block = join([0x21, 0xFF, 11], Array("XMP DataXMP".utf8), Array(packet.utf8), [1], trailer, [0])
-        return replacing(place..<place, of: bytes, with: block)
+        // The packet of an earlier stamp is as long as this one and begins with the same bytes, up to the id.
+        let common = packet.components(separatedBy: id)[0].utf8.count + 14
+        let isStamped = bytes[place...].starts(with: block[..<common]) && bytes.count >= place + block.count
+        return replacing(place..<(place + (isStamped ? block.count : 0)), of: bytes, with: block)
     }
 
     // MARK: WebP
@@ -136,7 +139,8 @@ enum PhotoStamper {
     // MARK: HEIF
 
     /// An item of type `Exif` (ISO/IEC 23008-12 annex A). Its data and a new `meta` box go to the end of the file, and the old
-    /// `meta` becomes a `free` box, so that no other item moves. Files with an `Exif` item of their own stay as they are.
+    /// `meta` becomes a `free` box, so that no other item moves. In a file that was stamped before, the id is replaced. Files
+    /// with an `Exif` item of their own stay as they are.
     private static func heif(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
         guard let meta = boxes(bytes, 0..<bytes.count)?.first(where: { $0.type == "meta" }),
             var children = boxes(bytes, (meta.content.lowerBound + 4)..<meta.content.upperBound)
@@ -153,6 +157,10 @@ enum PhotoStamper {
             return nil
         }
         let item = 0x7FF0
+        let entries = children[list].content
+        if entries.indices.dropLast(3).contains(where: { text(entries, $0) == "Exif" }) {
+            return restamped(bytes, at: location, item: item, id)
+        }
         let entry = join([2, 0, 0, 1], big(item, 2), [0, 0], Array("Exif".utf8), [0])
         let itemCount = big(big(children[list].content, 4, 2) + 1, 2)
         children[list].content = replacing(4..<6, of: children[list].content, with: itemCount) + box("infe", entry)
@@ -176,6 +184,19 @@ enum PhotoStamper {
             with: Array("free".utf8)
         )
         return join(emptied, data, box("meta", content))
+    }
+
+    /// The file with another id in the item that `heif` added; nil for an item that another program wrote.
+    private static func restamped(_ bytes: [UInt8], at location: [UInt8], item: Int, _ id: String) -> [UInt8]? {
+        // Its place is the last one of the list: item, version 1: construction, data reference, base, count, offset, length.
+        let size = 6 + (location[0] == 1 ? 2 : 0) + Int(location[5] >> 4) + 8
+        guard location.count >= 8 + size, big(location, location.count - size, 2) == item,
+            let plain = StampedTIFF.bytes(of: nil, with: id)
+        else { return nil }
+        let start = big(location, location.count - 8, 4) + 4
+        let range = start..<(start + plain.count)
+        guard range.upperBound <= bytes.count else { return nil }
+        return replacing(range, of: bytes, with: plain)
     }
 
     private static func box(_ type: String, _ content: [UInt8]) -> [UInt8] {

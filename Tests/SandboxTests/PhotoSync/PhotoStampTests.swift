@@ -31,6 +31,24 @@ import Testing
         #expect(check.contains(name.hasSuffix(".jpg") ? "203x157" : "47x31"), "\(check)")
     }
 
+    /// exiftool replaces the id, it does not add a second one.
+    @Test(arguments: ["still.gif", "still.heic"])
+    func aCopyThatComesBackHasOnlyTheNewID(name: String) async throws {
+        let exiftool = try #require(Self.exiftool, "exiftool is missing: apt-get install libimage-exiftool-perl")
+        let fixture = try await PhotoFixture()
+        var content = try Data(contentsOf: Self.directory.appending(path: name))
+        var ids: [String] = []
+        for _ in 0..<2 {
+            let id = try #require(try await fixture.upload(try fixture.file(name, content)).string("id"))
+            content = try await fixture.get("/api/photos/\(id)/download").body
+            ids.append(id)
+        }
+        #expect(ids[0] != ids[1])
+        let read = try await output(of: [exiftool, "-s3", "-a", "-ImageUniqueID", try fixture.file(name, content)])
+        #expect(read.trimmingCharacters(in: .whitespacesAndNewlines) == ids[1])
+        #expect(content.firstRange(of: Data(ids[0].utf8)) == nil)
+    }
+
     @Test func filesAreDamagedWhileTheirRowsStay() async throws {
         let fixture = try await PhotoFixture(["--photosync-rewrite", "off"])
         func upload(_ text: String) async throws -> String {
