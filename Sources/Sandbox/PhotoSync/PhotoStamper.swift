@@ -136,7 +136,7 @@ enum PhotoStamper {
     // MARK: HEIF
 
     /// An item of type `Exif` (ISO/IEC 23008-12 annex A). Its data and a new `meta` box go to the end of the file, and the old
-    /// `meta` becomes a `free` box, so that no other item moves. Files with an `Exif` item of their own stay as they are.
+    /// `meta` becomes a `free` box, so that no other item moves. Files that have an `Exif` item stay as they are.
     private static func heif(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
         guard let meta = boxes(bytes, 0..<bytes.count)?.first(where: { $0.type == "meta" }),
             var children = boxes(bytes, (meta.content.lowerBound + 4)..<meta.content.upperBound)
