@@ -51,7 +51,7 @@ public struct DataDirectory: Sendable {
             throw StoreError(
                 .unsafe,
                 path: resolved,
-                detail: "holds other files and others may write to it (\(rights)); choose a directory of its own"
+                detail: "holds other files and others may write to it (\(rights)); choose a separate directory"
             )
         }
         let locks = resolved + "/" + lockDirectoryName
@@ -296,7 +296,7 @@ extension DataDirectory {
     /// The part need not exist.
     package func path(of part: Part) -> String { file(part.rawValue) }
 
-    /// Creates a part (0700) unless it exists, and refuses anything else in its place.
+    /// Creates a part (0700) unless it exists, and refuses anything else with its name.
     package func make(_ part: Part) throws(StoreError) -> String {
         let path = path(of: part)
         try Self.create(path)

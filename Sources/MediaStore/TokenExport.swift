@@ -70,11 +70,11 @@ struct ExportedToken {
     func entry(scope: (String) -> String?) throws(Problem) -> TokenEntry {
         guard try text("schema") == Self.schema else { throw Problem(reason: "\"schema\" is not \(Self.schema)") }
         guard let token = DeleteToken(try text("delete_token")) else {
-            throw Problem(reason: "\"delete_token\" is no token")
+            throw Problem(reason: "\"delete_token\" is not a valid token")
         }
         let time = try text("created_at")
         guard time.hasSuffix("Z"), let createdAt = RFC3339.microseconds(time) else {
-            throw Problem(reason: "\"created_at\" is no time in UTC")
+            throw Problem(reason: "\"created_at\" is not a UTC time")
         }
         let (fileID, size, checksum) = (try number("file_id"), try number("size_bytes"), try text("checksum_sha256"))
         guard fileID > 0 else { throw Problem(reason: "\"file_id\" is not 1 or more") }

@@ -21,7 +21,7 @@ enum UploadID {
 public enum UploadState: String, Sendable, CaseIterable, Codable {
     /// Known, nothing sent.
     case planned
-    /// Bytes may be on their way. After a crash this is never simply "not sent".
+    /// Bytes may have been sent. After a crash this is never simply "not sent".
     case sending
     /// Every byte is sent; the response is pending.
     case sent

@@ -129,7 +129,7 @@ extension TusError {
     }
 
     /// Whether a retry can help.
-    var isWorthAnotherTry: Bool {
+    var isRetryable: Bool {
         switch kind {
         case .conflict, .checksumMismatch, .rateLimited, .server, .unexpectedAnswer: true
         case .network:

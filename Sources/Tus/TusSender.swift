@@ -106,7 +106,7 @@ struct TusSender {
         var wait: Duration?
         if error.kind == .locked {
             wait = locks.next()
-        } else if error.isWorthAnotherTry {
+        } else if error.isRetryable {
             let retryAfter = error.retryAfterSeconds.map { Duration.seconds($0) }
             wait = faultsInARow.next(retryAfter: retryAfter)
             if isEased { wait = wait ?? options.retry.delay(after: faultsInARow.failures, retryAfter: retryAfter) }

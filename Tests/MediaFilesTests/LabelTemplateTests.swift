@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    static let known = "known are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:1} to {n:9}"
+    static let known = "valid placeholders: {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:1} to {n:9}"
 
     static let faults: [(template: String, reason: String)] = [
         ("{", "\"{\" without \"}\"; a brace itself is \"{{\""),

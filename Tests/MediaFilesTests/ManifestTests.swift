@@ -71,7 +71,7 @@ import Testing
         #expect(try WholeManifest(reading: Array(table.text.utf8), as: .jsonLines).rows == table.rows)
     }
 
-    static let unknown = "the column is unknown; known are " + Manifest.columns.joined(separator: ", ")
+    static let unknown = "unknown column; valid columns: " + Manifest.columns.joined(separator: ", ")
 
     static let faultyTables: [(text: String, faults: [Fault])] = [
         ("", [Fault(line: 1, reason: "there is no header line")]),

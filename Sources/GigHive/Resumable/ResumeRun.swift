@@ -31,7 +31,7 @@ struct ResumeRun: Sendable {
         var settled: UploadResult?
         if try isUnsettled() {
             let end = await uploader.resolve(record, details: details, control: control, onEvent: onEvent)
-            guard end.error?.code != .notResumable, try uploader.canGoOn(record, after: end) else { return end }
+            guard end.error?.code != .notResumable, try uploader.canResume(record, after: end) else { return end }
             settled = end
             if record.transport == .tus, let error = end.error, try isForgotten() {
                 onEvent(.restarting(because: error))

@@ -148,11 +148,11 @@ struct TusTransfer: Sendable {
         if !isPartial {
             _ = try finalizable(creation)
         }
-        KillPoint.afterCreate.reach()
+        UploadFailpoint.afterCreate.reach()
         try await TusError.journalling { () async throws(StoreError) in
             try await journal.created(index, creation, chunkBytes: options.fixedChunkBytes)
         }
-        KillPoint.afterTusID.reach()
+        UploadFailpoint.afterTusID.reach()
         return creation.id
     }
 
@@ -228,7 +228,7 @@ struct TusTransfer: Sendable {
                 try await journal.keep(proof, of: index)
                 // A chunk is out but for its last byte.
                 if proof.offset > part.byteCount / 2 {
-                    KillPoint.midPatch.reach()
+                    UploadFailpoint.midPatch.reach()
                 }
             }
         )
@@ -256,7 +256,7 @@ struct TusTransfer: Sendable {
         case .acknowledged(let offset):
             tally.reached(offset, in: index)
             if offset > part.byteCount / 2, offset < part.byteCount {
-                KillPoint.afterPatch.reach()
+                UploadFailpoint.afterPatch.reach()
             }
         case .retrying(let attempt, let delay, let error):
             onEvent(.retrying(attempt: attempt, after: delay, because: .tus(error, path: upload.path)))

@@ -122,7 +122,7 @@ extension Uploader {
     }
 
     /// Whether an upload can be resumed after it was resolved: the server has not stored it, and is not about to.
-    func canGoOn(_ record: UploadRecord, after settled: UploadResult) throws(GigHiveError) -> Bool {
+    func canResume(_ record: UploadRecord, after settled: UploadResult) throws(GigHiveError) -> Bool {
         switch settled.state {
         case .failed, .cancelled: true
         case .planned, .sending, .sent: record.transport == .tus ? try !mayBeFinalizing(record) : false

@@ -83,16 +83,16 @@ public struct DeviceEnrolment: Sendable {
             return try await registerTPM(plan, certificates, control: control)
         }
         try checkPlace(plan)
-        let (source, key) = try await control.cancelling { () throws(CaptureError) in try await self.key(plan) }
+        let (source, key) = try await control.canceling { () throws(CaptureError) in try await self.key(plan) }
         let signer = StoppableSigner(key, control)
-        CaptureKillPoint.keyWritten.reach()
+        CaptureFailpoint.keyWritten.reach()
         let reply = try await session.client.register(
             model: plan.model,
             challenge: try await session.client.challenge(),
             signer: signer,
             evidence: plan.evidence
         )
-        CaptureKillPoint.deviceRegistered.reach()
+        CaptureFailpoint.deviceRegistered.reach()
         let level = try level(reply, plan.evidence)
         return try keep(reply.deviceID, plan, level, source, signer)
     }

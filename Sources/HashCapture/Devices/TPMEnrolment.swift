@@ -83,7 +83,7 @@ extension DeviceEnrolment {
                 detail: "tpm2-openssl and tpm2-tools use different TPMs; set TPM2OPENSSL_TCTI and TPM2TOOLS_TCTI alike"
             )
         }
-        CaptureKillPoint.keyWritten.reach()
+        CaptureFailpoint.keyWritten.reach()
         let signer = StoppableSigner(key, control)
         let reply = try await session.client.register(
             model: plan.model,
@@ -91,7 +91,7 @@ extension DeviceEnrolment {
             signer: signer,
             evidence: evidence
         )
-        CaptureKillPoint.deviceRegistered.reach()
+        CaptureFailpoint.deviceRegistered.reach()
         return try keep(reply.deviceID, plan, try level(reply, evidence), source, signer)
     }
 

@@ -57,7 +57,7 @@ struct ClaimLegacy: ContextCommand {
         let session = try await SyncSession.open(console, global, connection).waiting()
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
         if !list, !dryRun {
-            try confirmation.requireSomebody(for: ClaimRun.question)
+            try confirmation.requirePrompt(for: ClaimRun.question)
         }
         let selection: LegacyClaim.Selection = all ? .all : .ids(try await namedIDs(in: console.context))
         let run = ClaimRun(

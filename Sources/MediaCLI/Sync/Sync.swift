@@ -132,7 +132,7 @@ struct SyncSession: Sendable {
     /// The stored device ID. Another key may belong to another user, who has other devices.
     private func deviceID(for key: String, _ client: PhotoSyncClient) async throws -> String? {
         guard let login, let id = login.deviceID, key != login.apiKey else { return login?.deviceID }
-        let devices = try await console.context.interruption.cancelling { try await client.devices() }
+        let devices = try await console.context.interruption.canceling { try await client.devices() }
         if devices.contains(where: { $0.id == id }) { return id }
         console.warning("this machine is not registered for the user of this key; register it with: mediactl login")
         return nil

@@ -144,7 +144,7 @@ struct DirectoryRun: Sendable {
         guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
         let isFirst = try !account.library.isSynced(directory.absolutePath, server: account.server)
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: isConfirmed)
-        if isFirst, !isDryRun { try confirmation.requireSomebody(for: Self.question) }
+        if isFirst, !isDryRun { try confirmation.requirePrompt(for: Self.question) }
         try await list()
         var isAgreed = true
         var isConsentGiven = isConfirmed

@@ -40,7 +40,7 @@ struct SyncRepair: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await SyncSession.open(console, global, connection).waiting()
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
-        if !dryRun { try confirmation.requireSomebody(for: RepairRun.question) }
+        if !dryRun { try confirmation.requirePrompt(for: RepairRun.question) }
         let run = RepairRun(
             console: console,
             account: try await session.account(key),

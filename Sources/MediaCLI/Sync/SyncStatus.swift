@@ -27,7 +27,7 @@ struct SyncStatusCommand: ContextCommand {
         let session = try await SyncSession.open(console, global, connection)
         let account = try await session.account(key)
         try console.requireOutput()
-        let report = try await console.context.interruption.cancelling { try await SyncReport.make(of: account) }
+        let report = try await console.context.interruption.canceling { try await SyncReport.make(of: account) }
         let failure = report.failure.map { ErrorCatalogue.diagnosis(of: $0) }
         console.text(
             TextRenderer.report(

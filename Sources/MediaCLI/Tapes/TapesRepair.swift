@@ -57,11 +57,11 @@ struct TapesRepair: ContextCommand {
         _ console: Console
     ) async throws -> [TapeFindings.Item] {
         guard !dryRun else {
-            let check = try await console.context.interruption.cancelling { try await service.verify(tape.id) }
+            let check = try await console.context.interruption.canceling { try await service.verify(tape.id) }
             return check.findings.map { .init(tape: check.tape, finding: $0, state: .planned) }
         }
         let repair = try await display.during {
-            try await console.context.interruption.cancelling { try await service.repair(tape.id) }
+            try await console.context.interruption.canceling { try await service.repair(tape.id) }
         }
         return repair.repaired.map { .init(tape: repair.tape, finding: $0, state: .repaired) }
             + repair.remaining.map {
@@ -76,7 +76,7 @@ struct TapesRepair: ContextCommand {
         let (service, renderings) = (work.service, work.renderings)
         let folders = found.filter { $0.kind == .emptyFolder }
         let files = found.filter { $0.kind == .renderLeftover }
-        var left = try await console.context.interruption.cancelling { try await service.removeLeftovers(folders) }
+        var left = try await console.context.interruption.canceling { try await service.removeLeftovers(folders) }
         left += try await BlockingWork.run { () throws(TapesError) in try renderings.remove(files) }
         return found.map { .init(finding: $0, state: left.contains($0) ? .failed : .repaired) }
     }

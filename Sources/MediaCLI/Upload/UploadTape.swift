@@ -70,7 +70,7 @@ final class UploadTape: Sendable {
         guard [.done, .linked, .duplicate].contains(result.state) else { return }
         guard result.path != Array("-".utf8) else {
             return console.warning(
-                "standard input is no file, so it is not in the tape \(ErrorCatalogue.quoted(title))"
+                "standard input is not a file and is not added to the tape \(ErrorCatalogue.quoted(title))"
             )
         }
         do throws(TapesError) {

@@ -78,7 +78,7 @@ struct UploadsDelete: ContextCommand {
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
         let checksum = try await checksum()
         if !dryRun {
-            try confirmation.requireSomebody(for: ids.count > 1 ? "Delete them?" : "Delete it?")
+            try confirmation.requirePrompt(for: ids.count > 1 ? "Delete them?" : "Delete it?")
         }
         let scope = try oldHost.scope(connection.choice, console)
         var named = last ? try plan(settings, store, host: scope).last() : nil

@@ -96,7 +96,7 @@ package struct LabelTemplate: Sendable, Equatable {
             }
             let place = rest[brace..<end].dropFirst()
             guard let piece = Piece(place: place) else {
-                let known = "known are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:1} to {n:9}"
+                let known = "valid placeholders: {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:1} to {n:9}"
                 throw LabelTemplateError(template: text, reason: "\"{\(place)}\" is unknown; \(known)")
             }
             pieces.append(piece)

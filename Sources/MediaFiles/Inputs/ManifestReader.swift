@@ -42,7 +42,7 @@ struct ManifestReader {
                 fault(
                     line,
                     column: column,
-                    "the column is unknown; known are \(Manifest.columns.joined(separator: ", "))"
+                    "unknown column; valid columns: \(Manifest.columns.joined(separator: ", "))"
                 )
             } else if !seen.insert(column).inserted {
                 fault(line, column: column, "the column is repeated")

@@ -36,7 +36,7 @@ package struct ProgramRun: Sendable {
     /// Runs the program with `input` as its whole standard input. Bytes that it does not read are not an error; nor is
     /// a failure of the program, which is in the result.
     ///
-    /// Cancelling terminates the program, kills it after `grace`, and throws `.cancelled` once it has ended.
+    /// Canceling terminates the program, kills it after `grace`, and throws `.cancelled` once it has ended.
     package func run(input: [UInt8] = []) async throws(ProgramError) -> ProgramResult {
         guard let timeLimit else { return try await runToEnd(input) }
         let work = Task { () -> Result<ProgramResult, ProgramError> in
@@ -162,7 +162,7 @@ package enum ProgramError: Error, Sendable, Equatable {
     case tooMuchOutput(limit: Int)
     /// It ran longer than allowed, and was terminated.
     case timedOut(limit: Duration)
-    /// The task was cancelled; the program was terminated.
+    /// The task was canceled; the program was terminated.
     case cancelled
 
     /// Text to follow the program's name.

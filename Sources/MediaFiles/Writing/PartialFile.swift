@@ -36,7 +36,7 @@ package final class PartialFile: Sendable {
     ///   that belongs to this user, which is left alone.
     package static func open(_ name: String, in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
         let bytes = Array(name.utf8)
-        // The former owner may rename or remove the file between our open and our lock: then try again.
+        // The former owner may rename or remove the file between our open and our lock: then open it again.
         for _ in 0..<10 {
             if let file = try lock(bytes, in: directory) { return file }
         }

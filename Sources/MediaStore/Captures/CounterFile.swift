@@ -24,12 +24,12 @@ package final class CounterFile: Sendable {
     }
 
     /// Opens and locks the counter of a device (UUID in either case), waiting for another process, or object, that has
-    /// locked it: `.busy` after `patience`. No thread waits; cancelling ends the wait. A file without a counter is
+    /// locked it: `.busy` after `timeout`. No thread waits; canceling ends the wait. A file without a counter is
     /// `.corrupt`, and never reset.
     package static func lock(
         device: String,
         in directory: DataDirectory,
-        patience: Duration = .seconds(60)
+        timeout: Duration = .seconds(60)
     ) async throws -> CounterFile {
         let name = device.lowercased()
         guard CaptureID.isValid(name) else {
@@ -37,7 +37,7 @@ package final class CounterFile: Sendable {
         }
         let counters = try directory.make(.captureCounters)
         let lockPath = directory.lockFile("counter-" + name)
-        let deadline = ContinuousClock.now + patience
+        let deadline = ContinuousClock.now + timeout
         var pause = Duration.milliseconds(2)
         while true {
             try Task.checkCancellation()

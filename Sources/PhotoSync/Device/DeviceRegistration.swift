@@ -63,7 +63,7 @@ public struct DeviceRegistration: Sendable {
     // MARK: Devices
 
     /// This machine's device: the registered one, if the user owns it. A server returns the device of a known token
-    /// whoever owns it (trap 10), and fails only when photos are claimed for it.
+    /// regardless of its owner (trap 10), and fails only when photos are claimed for it.
     private func ownDevice(
         of user: PhotoSyncClient,
         _ registered: RegisteredDevice? = nil

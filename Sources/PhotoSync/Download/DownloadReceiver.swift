@@ -106,7 +106,7 @@ final class DownloadReceiver: ResponseReceiver {
 
     func begin(_ head: HTTPResponseHead) throws {
         guard var download = DownloadHead(head), download.status == 200 || download.status == 206 else {
-            throw unexpected("an answer that says nothing of its range", head)
+            throw unexpected("a response without a range", head)
         }
         if let coding = head.value(of: "Content-Encoding"), coding.lowercased() != "identity" {
             throw unexpected("an encoded body: \(coding)", head)
@@ -151,7 +151,7 @@ final class DownloadReceiver: ResponseReceiver {
             return (now: state.position, end: total)
         }
         pipeline.append(bytes)
-        if position.now < position.end { SyncKillPoint.downloadMidBody.reach() }
+        if position.now < position.end { SyncFailpoint.downloadMidBody.reach() }
     }
 
     /// Whether `Last-Modified` is a strong validator: it must be at least a second before `Date`, since the file may

@@ -113,7 +113,7 @@ struct PhotoSender: Sendable {
             do throws(PhotoSyncError) {
                 return try await sendOnce(photo, file, takenAt: account.takenAt, gauge)
             } catch {
-                gauge.takeBack()
+                gauge.subtract()
                 throw error.at(photo.candidate.path)
             }
         }
@@ -155,7 +155,7 @@ private final class SendGauge: Sendable {
     }
 
     /// Subtracts the bytes of a failed attempt, which must be sent again.
-    func takeBack() {
+    func subtract() {
         let bytes = bytes
         if bytes > 0 { report.progress { $0.bytesSent -= bytes } }
     }
@@ -240,7 +240,7 @@ enum PhotoDate {
         if let changed = modification(of: file.descriptor).flatMap(PhotoTime.init(microseconds:)) { return changed }
         throw PhotoSyncError(
             .invalidDate,
-            detail: "it has none of its own, and its last change is not in the years 0000 to 9999",
+            detail: "it contains no date, and its modification time is not in the years 0000 to 9999",
             path: file.path
         )
     }

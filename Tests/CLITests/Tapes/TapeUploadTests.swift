@@ -72,7 +72,7 @@ import Testing
             ["upload", "-", "--stdin-name", "live.mp4", "--tape", "T"],
             input: "\0\0\0\u{18}ftypisom\0\0\u{2}\0isomiso2 live"
         )
-        #expect(result.exitCode == 0 && result.errors.contains("standard input is no file"), "\(result.errors)")
+        #expect(result.exitCode == 0 && result.errors.contains("standard input is not a file"), "\(result.errors)")
         #expect(try await stage.json("list").items.isEmpty)
     }
 

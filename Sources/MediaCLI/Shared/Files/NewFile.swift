@@ -24,7 +24,7 @@ struct NewFile: Sendable {
             guard access(path.cString, W_OK) == 0 else { throw Self.failure(path, SystemError.words(errno)) }
         } else {
             do throws(FileWriteError) {
-                try WholeFile.at(self.path, audience: .everybody).0.probe()
+                try WholeFile.at(self.path, audience: .everyone).0.probe()
             } catch {
                 throw Self.failure(path, error.detail)
             }
@@ -43,7 +43,7 @@ struct NewFile: Sendable {
     func write(_ text: String) throws(Diagnosis) {
         guard !isStream else { return try writeStream(text) }
         do throws(FileWriteError) {
-            let (file, name) = try WholeFile.at(path, audience: .everybody)
+            let (file, name) = try WholeFile.at(path, audience: .everyone)
             try file.write(Array(text.utf8), as: name, replacing: true)
         } catch {
             throw Self.failure(path, error.detail)

@@ -253,6 +253,6 @@ extension SettingsSession {
             surroundings: surroundings,
             stored: stored
         )
-        return try await console.context.interruption.cancelling { try await find(search) }
+        return try await console.context.interruption.canceling { try await find(search) }
     }
 }

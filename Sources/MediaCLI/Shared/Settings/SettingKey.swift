@@ -99,7 +99,7 @@ enum SettingValue {
     /// Seconds, or a number with `s`, `m` or `h`; above 0.
     static func timeout(_ text: String) throws(InvalidValue) -> Duration {
         let duration = try timeoutOrZero(text)
-        guard duration > .zero else { throw InvalidValue(rule: "is no time at all: give a number above 0") }
+        guard duration > .zero else { throw InvalidValue(rule: "is not a valid timeout: specify a number above 0") }
         return duration
     }
 
@@ -202,12 +202,12 @@ enum SettingValue {
                 InvalidValue(rule: "is neither http nor https", hint: "write it like https://media.example.org")
             case .containsCredentials:
                 InvalidValue(
-                    rule: "the address holds a user name or a password",
-                    hint: "leave them out; use --user and --password-stdin, --password-file or netrc",
+                    rule: "the address contains a user name or a password",
+                    hint: "remove them; use --user and --password-stdin, --password-file or netrc",
                     isSecret: true
                 )
             case .containsPath(let suggestion):
-                InvalidValue(rule: "goes on after the host name", hint: "try \(suggestion)")
+                InvalidValue(rule: "must not contain a path", hint: "try \(suggestion)")
             }
         }
     }

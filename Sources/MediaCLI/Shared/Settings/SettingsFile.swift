@@ -177,7 +177,7 @@ struct SectionReader {
     func readProfiles(_ node: Node) throws(SettingsError) -> [String: SettingsFile.Section] {
         if SettingsFile.isNull(node) { return [:] }
         guard let mapping = node.mapping else {
-            throw error(node, "profiles", "must hold names, each with its settings")
+            throw error(node, "profiles", "must contain names, each with its settings")
         }
         var profiles: [String: SettingsFile.Section] = [:]
         for (key, value) in mapping {
@@ -213,7 +213,7 @@ struct SectionReader {
         if SettingsFile.isNull(node) { return section }
         guard let mapping = node.mapping else {
             let name = empty.keyPrefix.isEmpty ? nil : String(empty.keyPrefix.dropLast())
-            throw error(node, name, "must hold settings, one `name: value` a line")
+            throw error(node, name, "must contain settings, one `name: value` per line")
         }
         try fill(&section, from: mapping, group: "", special: special)
         return section
@@ -238,7 +238,7 @@ struct SectionReader {
             } else if SettingKey.groups.contains(name), SettingsFile.isNull(value) {
                 continue
             } else if SettingKey.groups.contains(name) {
-                guard let inner = value.mapping else { throw error(value, path, "must hold settings of its own") }
+                guard let inner = value.mapping else { throw error(value, path, "must contain settings") }
                 try fill(&section, from: inner, group: name + ".") { _, _ throws(SettingsError) in false }
             } else if name == "albums.path_map" {
                 section.pathMap = try pathMap(value, path)
@@ -255,7 +255,7 @@ struct SectionReader {
 
     private func pathMap(_ node: Node, _ path: String) throws(SettingsError) -> [PathPrefix] {
         guard let mapping = node.mapping else {
-            var refused = error(node, path, "must hold directories, one `here: on the server` a line")
+            var refused = error(node, path, "must contain directories, one `here: on the server` per line")
             refused.hint = "for example /srv/photos: /mnt/library"
             throw refused
         }
