@@ -63,10 +63,10 @@ import Testing
     static let known = "valid placeholders: {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:1} to {n:9}"
 
     static let faults: [(template: String, reason: String)] = [
-        ("{", "\"{\" without \"}\"; a brace itself is \"{{\""),
-        ("a {stem", "\"{\" without \"}\"; a brace itself is \"{{\""),
-        ("}", "\"}\" without \"{\"; a brace itself is \"}}\""),
-        ("{stem}} x", "\"}\" without \"{\"; a brace itself is \"}}\""),
+        ("{", "\"{\" without \"}\"; write \"{{\" for a literal brace"),
+        ("a {stem", "\"{\" without \"}\"; write \"{{\" for a literal brace"),
+        ("}", "\"}\" without \"{\"; write \"}}\" for a literal brace"),
+        ("{stem}} x", "\"}\" without \"{\"; write \"}}\" for a literal brace"),
         ("{title}", "\"{title}\" is unknown; \(known)"),
         ("{}", "\"{}\" is unknown; \(known)"),
         ("{Stem}", "\"{Stem}\" is unknown; \(known)"),

@@ -416,7 +416,7 @@ extension TusUploadRun {
         guard features.offsetUnit == .chunks, !record.tusIDs.isEmpty,
             row.fields.storedOverTus != upload.details.fields.storedOverTus
         else { return record }
-        let detail = "this server does not change the details of an upload that was started"
+        let detail = "this server does not allow changing the details of a started upload"
         onEvent(.restarting(because: GigHiveError(.notResumable, detail: detail, path: upload.path)))
         onEvent(.leavingUnfinished)
         let journal = TusJournal(record, store: uploader.store, now: uploader.now)

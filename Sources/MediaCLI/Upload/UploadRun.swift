@@ -225,7 +225,7 @@ extension UploadRun {
             throw ErrorCatalogue.diagnosis(ofWatching: error)
         }
         let report = try begin(items: nil)
-        console.note("watching \(ErrorCatalogue.quoted(directory)); Ctrl-C ends it")
+        console.note("watching \(ErrorCatalogue.quoted(directory)); press Ctrl-C to stop")
         let ledger = UploadLedger(keepsLines: sending.report != nil)
         let teller = teller(fileCount: nil)
         return await console.context.interruption.handling({ _ in }) {

@@ -24,11 +24,11 @@ import Testing
     @Test func uploadsFillATape() async throws {
         let paths = try ["a.mp4", "b.mp4", "c.mp4"].map { try stage.original($0) }
         let first = try await upload(paths[0], paths[2], "--tape", "Tour")
-        #expect(first.exitCode == 0 && first.errors.contains("made the tape \"Tour\""), "\(first.errors)")
+        #expect(first.exitCode == 0 && first.errors.contains("created the tape \"Tour\""), "\(first.errors)")
         #expect(try await stage.names("Tour") == ["a.mp4", "c.mp4"])
         #expect(try stage.links("Tapes – Tour").count == 2)
         let second = try await upload(paths[0], paths[1], "--tape", "Tour", "--json")
-        #expect(second.exitCode == 0 && !second.errors.contains("made the tape"))
+        #expect(second.exitCode == 0 && !second.errors.contains("created the tape"))
         #expect(try SyncStage.report(of: second).states == ["done", "duplicate"])
         #expect(try await stage.names("Tour") == ["a.mp4", "c.mp4", "b.mp4"])
     }
@@ -49,7 +49,7 @@ import Testing
         let store = stage.runner.home.file("data/mediactl/library.sqlite")
         try Data("no database, but long enough to look like one".utf8).write(to: URL(fileURLWithPath: store))
         let noStore = try await upload(try stage.original("b.mp4"), "--tape", "T")
-        #expect(noStore.exitCode == 0 && noStore.errors.contains("warning: no tape is filled"), "\(noStore.errors)")
+        #expect(noStore.exitCode == 0 && noStore.errors.contains("warning: files are not added to a tape"), "\(noStore.errors)")
         #expect(noStore.output.contains("uploaded"))
     }
 
@@ -63,7 +63,7 @@ import Testing
 
     @Test func rehearsalsMakeNoTape() async throws {
         let result = try await upload(try stage.original("a.mp4"), "--tape", "T", "--dry-run")
-        #expect(result.exitCode == 0 && result.errors.contains("would be made"))
+        #expect(result.exitCode == 0 && result.errors.contains("would be created"))
         #expect(try await stage.json("list").items.isEmpty)
     }
 
