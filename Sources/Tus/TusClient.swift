@@ -213,7 +213,7 @@ extension TusClient {
             throw TusError(.unexpectedAnswer, detail: "the response has no Location", status: answer.status)
         }
         guard let id = TusLocation.id(in: location, createdAt: path) else {
-            throw TusError(.unexpectedAnswer, detail: "the response has an invalid Location \"\(location)\"", status: answer.status)
+            throw TusError(.unexpectedAnswer, detail: "invalid Location \"\(location)\"", status: answer.status)
         }
         return TusCreation(id: id, expiresAt: answer.head.expiry)
     }

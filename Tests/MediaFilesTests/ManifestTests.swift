@@ -86,8 +86,8 @@ import Testing
             ]
         ),
         ("path,\na,\n", [Fault(line: 1, column: "", reason: unknown)]),
-        ("path;label\na;x\n", [Fault(line: 1, reason: "columns must be separated by commas, not by semicolons or tabs")]),
-        ("path\tlabel\n", [Fault(line: 1, reason: "columns must be separated by commas, not by semicolons or tabs")]),
+        ("path;label\na;x\n", [Fault(line: 1, reason: "columns must be separated by commas, not semicolons or tabs")]),
+        ("path\tlabel\n", [Fault(line: 1, reason: "columns must be separated by commas, not semicolons or tabs")]),
         ("\"path\na\n", [Fault(line: 1, reason: "unterminated quote")]),
         // A faulty header does not hide what is wrong with the rows.
         (

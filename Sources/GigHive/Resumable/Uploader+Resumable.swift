@@ -171,7 +171,7 @@ extension Uploader {
             )
         }
         guard features != nil || !isNeeded else {
-            throw GigHiveError(.tusUnavailable, detail: "the server does not support resumable uploads", path: upload.path)
+            throw GigHiveError(.tusUnavailable, detail: "the server cannot resume uploads", path: upload.path)
         }
         if let features, features.offsetUnit == .chunks { try checkCreation(of: upload) }
         return features

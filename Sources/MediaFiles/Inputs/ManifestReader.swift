@@ -75,7 +75,7 @@ extension ManifestReader {
         case .success(let header):
             let names = header.fields.map { String(decoding: $0, as: UTF8.self) }
             if names.count == 1, let name = names.first, name.contains(where: { $0 == ";" || $0 == "\t" }) {
-                fault(header.line, "columns must be separated by commas, not by semicolons or tabs")
+                fault(header.line, "columns must be separated by commas, not semicolons or tabs")
                 return nil
             }
             checkColumns(names, line: header.line)

@@ -94,7 +94,7 @@ private enum CounterText {
             throw StoreError(errno: errno, path: path, action: "cannot read")
         }
         guard let value = parse(bytes) else {
-            throw StoreError(.corrupt, path: path, detail: "contains no counter, and is not reset: counters only increase")
+            throw StoreError(.corrupt, path: path, detail: "has no counter, and is not reset: counters only increase")
         }
         return value
     }

@@ -181,7 +181,7 @@ struct SectionReader {
         }
         var profiles: [String: SettingsFile.Section] = [:]
         for (key, value) in mapping {
-            guard let name = key.scalar?.string, !name.isEmpty else { throw error(key, "profiles", "must contain names") }
+            guard let name = key.scalar?.string, !name.isEmpty else { throw error(key, "profiles", "must have names") }
             let empty = SettingsFile.Section(file: file, origin: .profile(name), keyPrefix: "profiles.\(name).")
             profiles[name] = try read(value, into: empty) { _, _ throws(SettingsError) in false }
         }
