@@ -123,4 +123,5 @@ class PhotoMachine(Machine):
         for copy in self.copies.values():
             copy.is_certain = False
         for path, file in files.items():
-            self.possible[path] |= {identifier for identifier, photo in self.server.photos.items() if file.digest in photo.genuine}
+            photos = self.server.photos.items()
+            self.possible[path] |= {identifier for identifier, photo in photos if file.digest in photo.genuine}
