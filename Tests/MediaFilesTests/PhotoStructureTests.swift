@@ -60,7 +60,7 @@ import Testing
             Issue.record("\(structure)")
             return
         }
-        #expect(reason.wholeMatch(of: /image data end at line \d+ of 157/) != nil, "\(reason)")
+        #expect(reason.wholeMatch(of: /image data ends at line \d+ of 157/) != nil, "\(reason)")
     }
 
     @Test func aChangedByteOfAPNGIsFoundByItsChecksum() throws {

@@ -39,7 +39,7 @@ import Testing
         arguments: [
             (["true"], nil),
             (["sh", "-c", "exit 3"], "failed with exit code 3"),
-            (["sh", "-c", "kill -9 $$"], "was ended by signal 9"),
+            (["sh", "-c", "kill -9 $$"], "was terminated by signal 9"),
         ] as [([String], String?)]
     )
     func theEndingIsTold(_ arguments: [String], _ failure: String?) async throws {

@@ -80,7 +80,7 @@ import Testing
                 "echo frame=120; echo 'a b' >&2; echo 'x: c' >&2; echo >&2; echo 'Conversion failed!' >&2; exit 1",
                 "x: c"
             ),
-            ("kill -9 $$", "ffmpeg was ended by signal 9"),
+            ("kill -9 $$", "ffmpeg was terminated by signal 9"),
         ]
     )
     func whatItSaysIsRead(_ script: String, _ detail: String) async throws {
