@@ -146,6 +146,23 @@ enum OriginalReading {
         try await bounded { _ in FileIdentity(ofRegularFile: path) != nil }
     }
 
+    /// Which of these paths have no regular file. One whose file system does not respond counts as present; other paths
+    /// in its directory are not waited for.
+    ///
+    /// - Throws: `.cancelled`.
+    static func missing(among paths: [[UInt8]]) async throws(TapesError) -> Set<[UInt8]> {
+        var missing: Set<[UInt8]> = []
+        var silent: Set<[UInt8]> = []
+        for path in Set(paths) where !silent.contains(path.directoryOfPath) {
+            switch try await isPresent(path) {
+            case true?: break
+            case false?: missing.insert(path)
+            case nil: silent.insert(path.directoryOfPath)
+            }
+        }
+        return missing
+    }
+
     /// Runs work on a file system; nil when that does not respond.
     ///
     /// - Throws: `.cancelled`.

@@ -57,6 +57,9 @@ public struct FolderLibrary: AlbumLibrary {
     /// `folder`.
     public var kind: String { "folder" }
 
+    /// True.
+    public var linksToOriginals: Bool { true }
+
     /// Path of the root; invalid UTF-8 and `%` are percent-encoded, so that addresses are unique.
     public var address: String { Self.address(of: path) }
 

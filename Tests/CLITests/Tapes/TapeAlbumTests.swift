@@ -36,6 +36,12 @@ import Testing
         let report = try await stage.json("add", "T", try stage.original("a.jpg"), extra: off)
         #expect(report.result.exitCode == 0 && report.last["album"] as? String == "skipped")
         #expect(report.result.errors.isEmpty && stage.albums().isEmpty)
+        // A tape without an album is not one without problems.
+        let verified = try await stage.json("verify")
+        #expect(verified.result.exitCode == 1 && verified.count("albums") == 0 && verified.count("pending_clips") == 1)
+        #expect(verified.result.errors.contains("1 tape has no album yet; to create: mediactl tapes reconcile --apply"))
+        #expect(try await stage.json("repair").states == ["failed"])
+        #expect(stage.albums().isEmpty)
         let status = try await stage.json("library", "status", extra: off)
         #expect(status.last["albums_enabled"] as? Bool == false)
         #expect(try await stage.run("reconcile", "--apply").exitCode == 0)
