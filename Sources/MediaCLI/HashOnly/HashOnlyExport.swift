@@ -175,6 +175,15 @@ struct CaptureBundle: Sendable {
         ])
     }
 
+    /// Members of the body that the signature does not cover: with the profile `reference` those of a video (M9). The
+    /// assertion, which contains the signature, is not one. None for a body that cannot be read, or is not signed.
+    static func unsignedMembers(of record: CaptureRecord) -> [String] {
+        guard let bundle = try? CaptureBundle(record), let body = JSONValue.object(in: bundle.body[...]),
+            let signed = JSONValue.object(in: bundle.signedBytes[...])
+        else { return [] }
+        return body.map { $0.name }.filter { $0 != "assertion" && signed[$0] == nil }
+    }
+
     private func base64(_ bytes: [UInt8]) -> JSONValue { .string(Data(bytes).base64EncodedString()) }
 
     // MARK: Forms that openssl reads

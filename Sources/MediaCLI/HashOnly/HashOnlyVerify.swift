@@ -16,7 +16,8 @@ struct HashOnlyVerify: ContextCommand {
             The file is hashed here; it is never sent. The server that has the capture is queried. What can be checked here is printed \
             whatever the server returns. Exits with 8 if anything differs, with 5 if no capture of the file is stored; if only \
             the server or the vault could not be checked, with the code of that error.
-            With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine.
+            With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine. \
+            The members that the signature does not cover are listed.
 
             Examples:
               mediactl hash-only verify photo.jpg
@@ -106,7 +107,10 @@ struct HashOnlyVerify: ContextCommand {
             console.record(.item, JSONRenderer.finding(check, finding))
         }
         let record = verification.record
-        console.text(TextRenderer.verification(verification, style: console.outputStyle))
+        let unsigned = bundle?.unsignedMembers ?? CaptureBundle.unsignedMembers(of: record)
+        console.text(
+            TextRenderer.verification(verification, style: console.outputStyle) + TextRenderer.unsigned(unsigned)
+        )
         let failure = failure ?? verification.errors.first.map { ErrorCatalogue.diagnosis(of: $0) }
         var result = ExitCode.success
         if !verification.isGood {
@@ -138,6 +142,7 @@ struct HashOnlyVerify: ContextCommand {
             "bundle": JSONRenderer.path(bundle?.path), "key_sha256": JSONValue(bundle?.keyHash),
             "items": JSONValue(verification.findings.count), "passed": count("passed"),
             "failed": count("failed"), "skipped": count("skipped"),
+            "unsigned_members": .array(unsigned.map { .string($0) }),
             "confidence_level": JSONValue(verification.remote?.confidenceLevel),
             "exit_code": JSONRenderer.exitCode(code),
         ])
@@ -167,6 +172,11 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
+    static func unsigned(_ members: [String]) -> [String] {
+        guard !members.isEmpty else { return [] }
+        return ["not covered by the signature: " + members.map { ErrorCatalogue.clean($0) }.joined(separator: ", ")]
+    }
+
     static func verification(_ verification: CaptureVerification, style: Style) -> [String] {
         verification.findings.map { check, finding in
             let name = check.rawValue.replacing("_", with: " ")
