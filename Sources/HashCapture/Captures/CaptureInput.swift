@@ -106,6 +106,7 @@ struct CaptureInput: Sendable {
         case .keyframes(let paths, let layout): try analyze(paths, layout)
         }
         if !depthBytes.isEmpty, analysis.status == .unavailable { notices.append(.depthUnavailable) }
+        if analysis.status == .completed, !analysis.isLikelyRealScene { notices.append(.sceneNotReal) }
         if profile == .reference {
             // It cannot distinguish an impossible analysis from a failed one (M8).
             if !analysis.isLikelyRealScene { notices.append(.recordedAsSuspicious) }

@@ -19,18 +19,22 @@ extension CaptureSession {
         try await verify(try await find(.file(path)), isOffline: isOffline)
     }
 
-    /// Hashes a file and finds its record, preferring one of this session's server. The server of the record decides
-    /// which session can query it.
+    /// Hashes a file and finds its record among those that `isIncluded`, preferring one of this session's server. The server
+    /// of the record decides which session can query it.
     ///
     /// - Throws: `CaptureError` `.captureUnknown` when no record has this hash; `.fileNotFound` ….
-    public func find(_ subject: CaptureRequest.Subject) async throws(CaptureError) -> CaptureMatch {
+    public func find(
+        _ subject: CaptureRequest.Subject,
+        where isIncluded: (CaptureRecord) -> Bool = { _ in true }
+    ) async throws(CaptureError) -> CaptureMatch {
         let digest = try await digest(of: subject)
-        let records = try records(ofMedia: digest.hex)
+        let all = try records(ofMedia: digest.hex)
+        let records = all.filter(isIncluded)
         let own = records.filter { $0.server == server }
         guard let record = own.first(where: { $0.state == .accepted }) ?? own.first ?? records.first else {
             throw CaptureError(
                 .captureUnknown,
-                detail: "no record has this hash",
+                detail: all.first.map { "its capture is for \($0.server)" } ?? "no record has this hash",
                 path: subject.path,
                 value: digest.hex
             )

@@ -434,6 +434,8 @@ public enum CaptureNotice: Sendable, Equatable {
     case noDepth
     /// The depth map could not be analyzed (below 3×3, no valid sample).
     case depthUnavailable
+    /// The depth analysis shows a flat scene, such as a print or a screen.
+    case sceneNotReal
     /// `reference` records this as suspicious.
     case recordedAsSuspicious
     /// `reference` itself labels all hash-only evidence `ios` and `lidar` (trap 23).

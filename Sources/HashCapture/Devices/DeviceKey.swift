@@ -84,12 +84,21 @@ struct DeviceKey: Sendable {
         }
     }
 
+    /// Removes a key file that `make` wrote; a path that the user specified is not one. A failure leaves the file.
+    func remove(_ source: CaptureDeviceRecord.KeySource) {
+        guard case .file(let name) = source, !name.contains("/"),
+            let keys = try? TargetDirectory.open(Array(directory.path(of: .captureKeys).utf8), creating: false)
+        else { return }
+        try? keys.remove(Array(name.utf8))
+        try? keys.synchronize()
+    }
+
     private func write(_ pem: [UInt8], stem: String, in place: String) throws(FileWriteError) -> String {
         let path = Array(place.utf8)
         guard let keys = try TargetDirectory.open(path, creating: false) else {
             throw FileWriteError(.unsafe, path: path)
         }
-        // Earlier keys are kept: records may depend on them, and a server may still have them registered.
+        // Earlier keys are not replaced: another server may have them registered.
         var number = 1
         while true {
             let name = number == 1 ? "\(stem).pem" : "\(stem)-\(number).pem"

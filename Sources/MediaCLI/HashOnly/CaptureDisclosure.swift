@@ -80,6 +80,7 @@ extension CaptureNotice {
         switch self {
         case .noDepth: "no_depth"
         case .depthUnavailable: "depth_unavailable"
+        case .sceneNotReal: "scene_not_real"
         case .recordedAsSuspicious: "recorded_as_suspicious"
         case .labelledByServer: "labelled_by_server"
         case .capturedAtIsPublic: "captured_at_is_public"
@@ -99,7 +100,7 @@ extension CaptureNotice {
     /// Whether it may be a mistake, rather than only information.
     var isWarning: Bool {
         switch self {
-        case .noDepth, .depthUnavailable, .recordedAsSuspicious, .captureTimeUnknown, .timeWithoutZone,
+        case .noDepth, .depthUnavailable, .sceneNotReal, .recordedAsSuspicious, .captureTimeUnknown, .timeWithoutZone,
             .optionsNotSent, .coordinatesArePublic, .nearBorder, .clockDiffers:
             true
         default: false

@@ -279,6 +279,7 @@ struct RegistrationRun: Sendable {
                 + "\(ErrorCatalogue.clean(device.deviceID)) (\(TextRenderer.key(level: device.level)))"
         ])
         explain(device)
+        console.note("to review what a photo would disclose: mediactl hash-only FILE --depth FILE --dry-run")
         console.summary(summary(device, server.description, expected: device.level, isUpgrade: isUpgrade))
         return console.exitCode(.success)
     }

@@ -29,7 +29,7 @@ struct HashOnlyShow: ContextCommand {
         let record = try context.record(id)
         let body = showBody ? (record.body ?? record.unsignedBody).map { String(decoding: $0, as: UTF8.self) } : nil
         let kept: JSONObject = [
-            "privacy": JSONRenderer.kept(record.settings), "analysis": JSONRenderer.kept(record.analysis),
+            "privacy": JSONRenderer.kept(record.settings), "analysis": JSONRenderer.analysis(of: record),
             "body": JSONRenderer.kept(body), "signed": .bool(record.body != nil),
         ]
         console.record(.item, JSONRenderer.captureRow(record) + kept)
@@ -43,6 +43,15 @@ struct HashOnlyShow: ContextCommand {
 }
 
 extension JSONRenderer {
+    /// The depth analysis, with the numbers of the body: they are sent as binary32.
+    static func analysis(of record: CaptureRecord) -> JSONValue {
+        guard let analysis = record.analysis, let bytes = record.body ?? record.unsignedBody,
+            let sent = JSONValue.object(in: bytes[...])?["depth_analysis"]?.members,
+            let members = JSONValue.object(in: Array(analysis.utf8)[...])
+        else { return kept(record.analysis) }
+        return .object(members.replacing(sent))
+    }
+
     /// Inserts JSON from the store unchanged.
     static func kept(_ json: String?) -> JSONValue { json.map { .verbatim($0) } ?? .null }
 }

@@ -13,9 +13,10 @@ struct HashOnlyVerify: ContextCommand {
         commandName: "verify",
         abstract: "Verify a file against its capture: the record, the signature, the vault, the server.",
         discussion: """
-            The file is hashed here; it is never sent. The server that has the capture is queried. What can be checked here is printed \
-            whatever the server returns. Exits with 8 if anything differs, with 5 if no capture of the file is stored; if only \
-            the server or the vault could not be checked, with the code of that error.
+            The file is hashed here; it is never sent. The server that has the capture is queried; with --server, only captures \
+            for that server are considered. What can be checked here is printed whatever the server returns. Exits with 8 if \
+            anything differs, with 5 if no capture of the file is stored; if only the server or the vault could not be checked, \
+            with the code of that error.
             With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine. \
             The members that the signature does not cover are listed.
 
@@ -41,6 +42,10 @@ struct HashOnlyVerify: ContextCommand {
     func validate() throws {
         try require(file != nil || bundle != nil, "Specify a file, or --bundle.")
         guard file != "", bundle != "" else { throw ValidationError("An empty path.") }
+        try require(
+            bundle == nil || connection.choice.server == nil,
+            "--server cannot be combined with --bundle: a bundle is verified without the server."
+        )
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -78,7 +83,8 @@ struct HashOnlyVerify: ContextCommand {
             throw CaptureError(.captureUnknown, detail: "no captures are stored", path: file.path)
         }
         let session = try context.anySession()
-        let match = try await session.find(.file(path))
+        let scope = try connection.choice.scope
+        let match = try await session.find(.file(path)) { $0.isAt(scope) }
         // Query the server that has the capture, whichever server is configured now.
         let querying: CaptureSession
         do {

@@ -35,9 +35,23 @@ struct TapesCreate: ContextCommand {
                 ? "the tape \(name) would be made"
                 : "\(console.outputStyle.green("made")) the tape \(name) as \(tape.id)"
         ])
+        try noteNamesakes(of: tape, session)
         console.summary(
             JSONRenderer.tape(tape, isPlanned: dryRun) + ["dry_run": .bool(dryRun), "exit_code": 0]
         )
         return .success
+    }
+
+    /// A title that several tapes have selects none of them.
+    private func noteNamesakes(of tape: TapeRecord, _ session: TapesSession) throws {
+        let others = try session.store.tapeSummaries().map(\.tape).filter { $0.title == tape.title && $0.id != tape.id }
+        guard !others.isEmpty else { return }
+        let ids = (others.map(\.id) + (dryRun ? [] : [tape.id])).joined(separator: ", ")
+        let name = ErrorCatalogue.quoted(tape.title)
+        session.console.note(
+            dryRun
+                ? "\(Formats.count(others.count, "tape")) already \(others.count == 1 ? "has" : "have") the title \(name): \(ids)"
+                : "\(others.count + 1) tapes have the title \(name); specify their IDs: \(ids)"
+        )
     }
 }

@@ -60,6 +60,9 @@ struct TapesLibraryInit: ContextCommand {
             """
     )
 
+    @Flag(name: .shortAndLong, help: "Create the folder of albums without confirmation.")
+    var yes = false
+
     @Flag(name: .dryRun, help: "Show what would be done, without doing it. An API key is still checked.")
     var dryRun = false
 
@@ -70,7 +73,7 @@ struct TapesLibraryInit: ContextCommand {
         let session = try await TapesSession.open(console, global, connection)
         try console.requireOutput()
         guard session.settings.settings.albumsLibrary.value == .immich else {
-            let run = LibraryRun(session: session, service: try session.localService())
+            let run = LibraryRun(session: session, service: try session.localService(isConfirmed: yes))
             guard !dryRun else { return try await run.status(extra: ["key_kept": false, "dry_run": true]) }
             return run.finish(try await run.request(.addOnly), extra: ["key_kept": false, "dry_run": false])
         }

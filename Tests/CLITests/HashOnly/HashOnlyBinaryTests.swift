@@ -30,7 +30,12 @@ import Testing
         #expect(list.items.map { $0["capture_id"] as? String } == [id])
         #expect(try await stage.json(["list", "--open"]).items.isEmpty)
         let shown = try await stage.json(["show", String(id.prefix(8)), "--show-body"])
-        #expect(shown.items.first?["signed"] as? Bool == true && shown.items.first?["body"] is [String: Any])
+        #expect(shown.items.first?["signed"] as? Bool == true)
+        // The numbers are those that were sent.
+        let sent = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
+        #expect((shown.items.first?["body"] as? NSDictionary)?.isEqual(to: sent) == true)
+        let analysis = shown.items.first?["analysis"] as? NSDictionary
+        #expect(analysis?.isEqual(to: sent["depth_analysis"] as? [String: Any] ?? [:]) == true, "\(shown.items)")
 
         let verified = try await stage.json(["verify", stage.photo])
         #expect(verified.result.exitCode == 0, "\(verified.result.output)")
@@ -227,6 +232,12 @@ import Testing
             extra: elsewhere
         )
         #expect(verified.result.exitCode == 0 && verified.count("passed") == 6, "\(verified.result.output)")
+        // A server that is specified is a filter.
+        let own = try await stage.json(["verify", stage.photo, "--server", stage.sandbox.baseURL])
+        #expect(own.result.exitCode == 0 && own.count("passed") == 6, "\(own.result.output)")
+        let other = try await stage.json(["verify", stage.photo, "--server", "http://127.0.0.1:1"])
+        #expect(other.result.exitCode == 5 && other.items.isEmpty, "\(other.result.output)")
+        #expect((other.error["message"] as? String)?.contains(stage.sandbox.baseURL) == true, "\(other.error)")
     }
 
     @Test func exportsAreWholeOrNotBegun() async throws {

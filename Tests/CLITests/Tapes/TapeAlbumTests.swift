@@ -61,6 +61,24 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: stage.runner.home.file("albums/.mediactl-library.json")))
     }
 
+    @Test(arguments: ["--yes", "-y"])
+    func yesCreatesTheRootWithoutAPrompt(flag: String) async throws {
+        // Neither a terminal nor a directory of pictures.
+        let stage = try TapeStage(hasPictures: false)
+        #expect(try await stage.run("library", "init").exitCode == 4)
+        let created = try await stage.json("library", "init", flag)
+        #expect(created.result.exitCode == 0, "\(created.result)")
+        #expect(FileManager.default.fileExists(atPath: stage.pictures + "/Tapes/.mediactl-library.json"))
+        let terminal = try TapeStage()
+        let child = try terminal.runner.start(["tapes", "library", "init", flag], streams: .terminal(columns: 200))
+        let result = try await child.finish()
+        #expect(result.exitCode == 0 && !result.output.contains("[y/N]"), "\(result)")
+        // Trap 1: a library that is gone may be on a disk that is not mounted.
+        try FileManager.default.removeItem(atPath: stage.pictures)
+        #expect(try await stage.run("library", "init", flag).exitCode == 10)
+        #expect(!FileManager.default.fileExists(atPath: stage.pictures))
+    }
+
     @Test func terminalIsAskedBeforeTheRootIsMade() async throws {
         let stage = try await TapeStage.withTape("T")
         let path = try stage.original("a.jpg")

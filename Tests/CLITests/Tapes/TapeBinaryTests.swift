@@ -121,6 +121,32 @@ import Testing
         #expect(first.items.first?["album_id"] as? String != second.items.first?["album_id"] as? String)
     }
 
+    @Test func anotherTapeOfTheSameTitleIsNoted() async throws {
+        let stage = try TapeStage()
+        let first = try await stage.json("create", "T")
+        #expect(first.result.errors.isEmpty)
+        let planned = try await stage.run("create", "T", "--dry-run")
+        let ids = try [first, try await stage.json("create", "T")].map { try #require($0.last["tape_id"] as? String) }
+        #expect(planned.errors == "mediactl: note: 1 tape already has the title \"T\": \(ids[0])\n")
+        let third = try await stage.json("create", "T")
+        let all = ids + [try #require(third.last["tape_id"] as? String)]
+        #expect(all.allSatisfy { third.result.errors.contains($0) }, "\(third.result.errors)")
+        #expect(third.result.errors.hasPrefix("mediactl: note: 3 tapes have the title \"T\"; specify their IDs: "))
+    }
+
+    @Test func anUnknownTapeIsReportedBeforeAnythingElse() async throws {
+        let stage = try await TapeStage.withTape("T")
+        // Neither --yes nor a terminal; the albums would require a key.
+        let extra = [
+            "MEDIACTL_LIBRARY_URL": "http://127.0.0.1:1", "MEDIACTL_ALBUMS_LIBRARY": "immich",
+            "MEDIACTL_FEATURE_DELETE_ALBUM": "1",
+        ]
+        let result = try await stage.json("delete", "T", "Unknown", extra: extra)
+        #expect(result.result.exitCode == 5 && result.error["code"] as? String == "tape_not_found", "\(result.result)")
+        #expect(!result.result.errors.contains("confirmation"))
+        #expect(try await stage.json("list").items.count == 1)
+    }
+
     // R14.
     @Test func movedOriginalsAreFoundByTheirChecksum() async throws {
         let stage = try await TapeStage.withTape("T")
