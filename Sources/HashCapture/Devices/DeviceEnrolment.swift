@@ -73,8 +73,7 @@ public struct DeviceEnrolment: Sendable {
         guard session.profile == .mediactl1 else {
             throw CaptureError(
                 .enrolmentImpossible,
-                detail: "this server enrols ios and android only, by attestations of their hardware; "
-                    + "nothing that Linux could say there would be true",
+                detail: "this server enrolls only iOS and Android, by attestation of their hardware",
                 value: session.server
             )
         }
@@ -111,10 +110,10 @@ public struct DeviceEnrolment: Sendable {
     /// - Throws: `CaptureError` `.keyUnusable`, `.alreadyRegistered`.
     public func keep(deviceID: String, _ plan: Plan) async throws(CaptureError) -> CaptureDeviceRecord {
         guard let id = UUID(uuidString: deviceID)?.uuidString.lowercased() else {
-            throw CaptureError(.badRequest, detail: "a device's id is a UUID", value: deviceID)
+            throw CaptureError(.badRequest, detail: "the device ID must be a UUID", value: deviceID)
         }
         guard case .existing = plan.key else {
-            throw CaptureError(.keyUnusable, detail: "a device that is enrolled has its key already")
+            throw CaptureError(.keyUnusable, detail: "an enrolled device requires its existing key")
         }
         let earlier = try checkPlace(plan)
         let (source, signer) = try await key(plan)
@@ -157,7 +156,11 @@ public struct DeviceEnrolment: Sendable {
     }
 
     static func registered(_ earlier: CaptureDeviceRecord, _ server: String) -> CaptureError {
-        CaptureError(.alreadyRegistered, detail: "this machine is device \(earlier.deviceID) there", value: server)
+        CaptureError(
+            .alreadyRegistered,
+            detail: "this machine is device \(earlier.deviceID) on that server",
+            value: server
+        )
     }
 
     /// A key in a file is not in a TPM, whatever a certification says.
@@ -181,7 +184,7 @@ public struct DeviceEnrolment: Sendable {
         case .existing(let source):
             let signer = try await keys.signer(at: source, publicKey: plan.publicKey)
             guard plan.publicKey == nil || plan.publicKey == signer.publicKey else {
-                throw CaptureError(.keyUnusable, detail: "the public key that was given is another one")
+                throw CaptureError(.keyUnusable, detail: "it does not match the specified public key")
             }
             return (source, signer)
         }
@@ -195,7 +198,7 @@ public struct DeviceEnrolment: Sendable {
         default:
             throw CaptureError(
                 .unexpectedAnswer,
-                detail: "the server claims the level \"\(reply.attestationLevel)\", which nothing here has proven",
+                detail: "the server returned the level \"\(reply.attestationLevel)\", which was not proven",
                 value: reply.deviceID
             )
         }

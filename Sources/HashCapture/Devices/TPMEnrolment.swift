@@ -74,7 +74,8 @@ extension DeviceEnrolment {
         guard key.publicKey == publicKey else {
             throw CaptureError(
                 .tpmUnusable,
-                detail: "tpm2-openssl and tpm2-tools use different TPMs; set TPM2OPENSSL_TCTI and TPM2TOOLS_TCTI alike"
+                detail:
+                    "tpm2-openssl and tpm2-tools use different TPMs; set TPM2OPENSSL_TCTI and TPM2TOOLS_TCTI to the same TPM"
             )
         }
         CaptureKillPoint.keyWritten.reach()

@@ -136,7 +136,7 @@ struct TapesSession: Sendable {
     private func mayMake(_ root: [UInt8]) async -> Bool {
         let prompter = settings.prompter
         return await console.context.interruption.asking {
-            await prompter.confirm("Keep albums of links to your files in \(ErrorCatalogue.quoted(root))?")
+            await prompter.confirm("Create albums (folders of symbolic links) in \(ErrorCatalogue.quoted(root))?")
         }
     }
 
@@ -168,8 +168,8 @@ struct TapesSession: Sendable {
         guard let text = settings.settings.libraryURL?.value else {
             throw Diagnosis(
                 .noServer,
-                "no server is named that holds the albums",
-                hint: "name it with --library-url URL, with MEDIACTL_LIBRARY_URL, or as library_url in "
+                "no server configured for the albums",
+                hint: "set --library-url URL, MEDIACTL_LIBRARY_URL, or library_url in "
                     + settings.locations.configFile
             )
         }

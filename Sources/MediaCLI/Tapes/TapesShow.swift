@@ -164,7 +164,7 @@ extension TextRenderer {
             ? "none" : "\(tape.transition.rawValue.replacing("_", with: " ")), \(tape.transitionMilliseconds) ms"
         var fields = [
             ("title", tape.title), ("id", tape.id),
-            ("made", time(tape.createdAt, now: now)),
+            ("created", time(tape.createdAt, now: now)),
             ("picture", "\(tape.orientation.rawValue), \(tape.scaleMode.rawValue)"), ("transition", transition),
             ("album", words(for: tape)),
         ]
@@ -201,7 +201,7 @@ extension TextRenderer {
         let parts: [String?] = [
             clip.trimStartMilliseconds > 0 ? "from \(seconds(clip.trimStartMilliseconds))" : nil,
             clip.trimEndMilliseconds > 0 ? "less \(seconds(clip.trimEndMilliseconds))" : nil,
-            clip.rotateQuarterTurns > 0 ? "turned \(clip.rotateQuarterTurns * 90)" : nil, clip.scaleOverride?.rawValue,
+            clip.rotateQuarterTurns > 0 ? "rotated \(clip.rotateQuarterTurns * 90)" : nil, clip.scaleOverride?.rawValue,
             clip.volume.map { "volume \($0)" },
         ]
         let words = parts.compactMap { $0 }.joined(separator: ", ")

@@ -83,7 +83,7 @@ struct ClipOriginal: Sendable {
 extension ClipOriginal.Failure {
     init(_ error: SourceFileError) {
         switch error.kind {
-        case .notFound: self = .away("the file is not there")
+        case .notFound: self = .away("no such file")
         case .permissionDenied: self = .away("permission denied")
         case .io(let errno): self = .away(SystemError.words(errno))
         case .isDirectory: self = .unfit("it is a directory")

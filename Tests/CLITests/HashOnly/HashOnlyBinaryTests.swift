@@ -91,7 +91,7 @@ import Testing
         let dry = try await stage.run(["send", stage.photo] + stage.depthOptions + options + ["--dry-run"])
         #expect(dry.exitCode == 0, "\(dry.errors)")
         #expect(!FileManager.default.fileExists(atPath: stage.runner.home.file("data")))
-        #expect(dry.errors.contains("what leaves:") && dry.errors.contains("captured_at 2026-05-01T18:30:00Z"))
+        #expect(dry.errors.contains("disclosed data:") && dry.errors.contains("captured_at 2026-05-01T18:30:00Z"))
         #expect(dry.errors.contains("Berlin") && !dry.errors.contains("52.51"))
         #expect(!dry.errors.contains("--captured-at sets it"))
         #expect(try await stage.sandbox.requests().isEmpty)
@@ -183,7 +183,7 @@ import Testing
         _ = try await stage.run(["settings", "set", "privacy-mode", "off"])
         let sent = try await stage.send("--send-media", "--device-model", "Leica Q2", "--device-level", "model-only")
         #expect(sent.result.exitCode == 0, "\(sent.result.errors)")
-        #expect(sent.result.errors.contains("itself leaves for"))
+        #expect(sent.result.errors.contains("itself is uploaded to"))
         #expect(sent.items.first?["mode"] as? String == "full")
     }
 

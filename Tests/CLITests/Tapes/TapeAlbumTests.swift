@@ -83,13 +83,13 @@ import Testing
         let stage = try await TapeStage.withTape("T")
         let path = try stage.original("a.jpg")
         let no = try stage.runner.start(["tapes", "add", "T", path], streams: .terminal(columns: 200))
-        try await no.wait(for: "Keep albums of links to your files in")
+        try await no.wait(for: "Create albums (folders of symbolic links) in")
         no.write("no\n")
         #expect(try await no.finish().exitCode == 0)
         #expect(stage.albums().isEmpty && !FileManager.default.fileExists(atPath: stage.pictures + "/Tapes"))
         #expect(try await stage.names("T") == ["a.jpg"])
         let yes = try stage.runner.start(["tapes", "library", "grant"], streams: .terminal(columns: 200))
-        try await yes.wait(for: "Keep albums of links to your files in")
+        try await yes.wait(for: "Create albums (folders of symbolic links) in")
         yes.write("yes\n")
         #expect(try await yes.finish().exitCode == 0)
         #expect(stage.albums() == ["Tapes – T"])
@@ -223,7 +223,7 @@ import Testing
         _ = try await stage.run("add", "T", try stage.original("a.jpg"))
         let elsewhere = ["MEDIACTL_ALBUMS_FOLDER_ROOT": stage.runner.home.file("albums")]
         let noted = try await stage.json("add", "T", try stage.original("b.jpg"), extra: elsewhere)
-        let note = "note: the album \"Tapes – T\" in \(stage.pictures)/Tapes stays; a new one was made in "
+        let note = "note: the album \"Tapes – T\" in \(stage.pictures)/Tapes is kept; a new one was created in "
         #expect(noted.result.exitCode == 0 && noted.result.errors.contains(note), "\(noted.result)")
         let second = try await stage.json("add", "T", try stage.original("c.jpg"), extra: elsewhere)
         #expect(!second.result.errors.contains("stays"))
