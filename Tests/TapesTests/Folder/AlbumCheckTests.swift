@@ -278,7 +278,7 @@ import Testing
         #expect(try await bench.service().verify(tape).findings.isEmpty)
         try bench.add(["b"], to: tape)
         let kinds = try await bench.service().verify(tape).findings.map {
-            "\($0.kind.rawValue) \($0.clip?.number ?? 0)"
+            "\($0.kind.rawValue) \(($0.clip?.position ?? -1) + 1)"
         }
         #expect(kinds == ["clip_pending 2", "original_missing 2"])
     }
