@@ -6,7 +6,7 @@ var strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
-    // Places where a build for tests can be made to die (MediaSystem/KillPlace.swift).
+    // Places where a build for tests can be made to die (MediaSystem/Failpoint.swift).
     .define("KILL_POINTS", .when(configuration: .debug)),
 ]
 // The Makefile sets this. A plain `swift build` by somebody with a newer compiler must not fail on its new warnings.

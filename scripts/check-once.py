@@ -52,7 +52,7 @@ TABLE = [
     ("a clock or an environment that is not injected", r"(?<!\{ )(?<!: Date = )\bDate\(\)|processInfo\.environment|getenv\(", [
         "MediaCLI/CommandContext.swift", "MediaFiles/Programs/ProgramRun.swift", "MediaCLI/ProcessResources.swift",
         "MediaCLI/Program.swift", "MediaCLI/Shared/Errors/ErrorCatalogue+Local.swift", "MediaCLI/Shared/Files/InputFile.swift",
-        "MediaSystem/KillPlace.swift", "MediaTransport/ProxyChoice.swift", "MediaStore/",
+        "MediaSystem/Failpoint.swift", "MediaTransport/ProxyChoice.swift", "MediaStore/",
     ]),
     # Behind the first three: files of the store, in an order that a power cut must not find wrong.
     ("a writer of new files", r"(?<![.\w])(?<!func )rename\(|renameat\(|Glibc\.rename\(|O_EXCL|O_TMPFILE|mkstemp\(", [

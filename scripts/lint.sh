@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `swift format lint` does not look at: shell syntax, constructs that must not reach a user, imports, frozen files,
-# docs/json.md.
+# What `swift format lint` does not look at: shell syntax, constructs that must not reach a user, imports, phrases, frozen
+# files, docs/json.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,6 +24,7 @@ if grep -rnE '(^|[^a-zA-Z_.])(print|exit)\(' Sources --include='*.swift' |
 fi
 scripts/check-imports.py || failed=1
 scripts/check-once.py || failed=1
+scripts/check-phrases.py || failed=1
 scripts/check-frozen.sh || failed=1
 scripts/json-docs.py --check || failed=1
 while read -r lines file; do

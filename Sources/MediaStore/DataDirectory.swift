@@ -51,7 +51,7 @@ public struct DataDirectory: Sendable {
             throw StoreError(
                 .unsafe,
                 path: resolved,
-                detail: "holds other files and others may write to it (\(rights)); choose a directory of its own"
+                detail: "contains other files, and other users can write to it (\(rights)); choose a separate directory"
             )
         }
         let locks = resolved + "/" + lockDirectoryName
@@ -220,7 +220,7 @@ public struct DataDirectory: Sendable {
     static func followingOwnLink(_ path: String) throws(StoreError) -> String {
         guard let status = try FileStatus(at: path), status.isSymbolicLink else { return path }
         guard status.isOwnedByUser || status.isOwnedByRoot else {
-            throw StoreError(.unsafe, path: path, detail: "a link made by another user")
+            throw StoreError(.unsafe, path: path, detail: "a link created by another user")
         }
         guard let resolved = resolved(path) else {
             throw StoreError(errno: errno, path: path, action: "cannot follow the link")
@@ -296,7 +296,7 @@ extension DataDirectory {
     /// The part need not exist.
     package func path(of part: Part) -> String { file(part.rawValue) }
 
-    /// Creates a part (0700) unless it exists, and refuses anything else in its place.
+    /// Creates a part (0700) unless it exists, and refuses anything else with its name.
     package func make(_ part: Part) throws(StoreError) -> String {
         let path = path(of: part)
         try Self.create(path)

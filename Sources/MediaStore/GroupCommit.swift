@@ -26,7 +26,7 @@ final class GroupCommit: Sendable {
         self.connection = connection
     }
 
-    /// Applies a change; durable when this returns. Cancelling the task does not stop it.
+    /// Applies a change; durable when this returns. Canceling the task does not stop it.
     func commit(_ change: @escaping Change) async throws(StoreError) {
         let result = await withCheckedContinuation { continuation in
             let isFirst = inbox.withLock { inbox in
@@ -43,11 +43,11 @@ final class GroupCommit: Sendable {
 
     /// How long the writer waits for further callers, in microseconds: about as long as a fast disk takes for a
     /// transaction. A slow one collects as many callers without that.
-    private static let patience: UInt32 = 150
+    private static let gatheringTime: UInt32 = 150
 
     private func writeAll() {
         // Callers that arrived together before will probably do so again.
-        if lastCount.load(ordering: .relaxed) > 1 { usleep(Self.patience) }
+        if lastCount.load(ordering: .relaxed) > 1 { usleep(Self.gatheringTime) }
         let batch = inbox.withLock { inbox in
             defer { inbox = [] }
             return inbox
@@ -85,7 +85,7 @@ final class SharedSync: Sendable {
         self.file = file
     }
 
-    /// Waits until everything that was written before this call is on the disk. Cancelling the task does not stop it.
+    /// Waits until everything that was written before this call is on the disk. Canceling the task does not stop it.
     func synchronize() async throws(StoreError) {
         let code = await withCheckedContinuation { continuation in
             let isFirst = waiting.withLock { waiting in

@@ -1,8 +1,8 @@
 public import Foundation
 import GRDB
 
-/// What a server gave a guest for an upload (gighive contract section 6). The nonce is a secret: it takes the upload
-/// back.
+/// What a server gave a guest for an upload (gighive contract section 6). The nonce is a secret: it authorizes
+/// deletion.
 public struct GuestReceipt: Sendable, Equatable, CustomStringConvertible {
     /// `status_nonce`.
     public var nonce: String

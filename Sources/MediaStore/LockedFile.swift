@@ -33,7 +33,7 @@ final class LockedFile: Sendable {
     static func create(prefix: String, in directory: DataDirectory) throws(StoreError) -> LockedFile {
         while true {
             let path = directory.file(prefix + RandomName.make())
-            // A process that looks for abandoned files may take the lock, or the file, between the two steps: try again.
+            // A process that looks for abandoned files may take the lock, or the file, between the two steps: then repeat both.
             if let file = try lock(path, flags: O_CREAT | O_EXCL) { return file }
         }
     }
@@ -160,7 +160,7 @@ package final class LockedByte: Sendable {
         }
     }
 
-    /// Opens a file for a lock on one of its own bytes; nothing is locked.
+    /// Opens a file for a lock on one of its bytes; nothing is locked.
     convenience init(at offset: Int64, of path: String) throws(StoreError) {
         try self.init(at: offset, of: path, flags: 0)
     }
@@ -222,7 +222,7 @@ extension LockedByte {
         return try byte.tryLock() ? byte : nil
     }
 
-    /// Waits for the lock of adoptions, on a thread that may block. Cancelling the task does not end it.
+    /// Waits for the lock of adoptions, on a thread that may block. Canceling the task does not end it.
     package static func acquire(in directory: DataDirectory) async throws(StoreError) -> AdoptionLock {
         let byte = try LockedByte("adoption", of: directory.lockFile("uploads"))
         try await BlockingWork.run { () throws(StoreError) in try byte.lock() }

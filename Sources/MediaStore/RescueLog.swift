@@ -24,7 +24,7 @@ package final class RescueLog: Sendable {
         /// Uploads that have a record in it.
         var recordCount = 0
         var lastRecord = 0
-        /// Whether responses stay in it after its uploads have ended.
+        /// Whether responses stay in it after its uploads are finished.
         var isKept = false
     }
 

@@ -29,7 +29,7 @@ public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDe
     public var debugDescription: String { description }
 }
 
-/// A file on a server, and the token that takes it back.
+/// A file on a server, and its delete token.
 public struct TokenEntry: Sendable, Equatable {
     /// The row's own number; nil before it is stored.
     public var rowID: Int64?
@@ -43,7 +43,7 @@ public struct TokenEntry: Sendable, Equatable {
     public var createdAt: Date
     /// `YYYY-MM-DD`.
     public var eventDate: String
-    /// The event's organisation.
+    /// The event's organization.
     public var orgName: String
     /// `band`, `wedding`, …
     public var eventType: String

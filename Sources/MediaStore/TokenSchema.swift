@@ -94,7 +94,7 @@ extension StoreSchema {
         ) STRICT, WITHOUT ROWID;
         """,
         // A receipt outlives a journal that has lost its upload, as a token does, so it refers to nothing. The tus side
-        // of an upload is worth nothing without its row.
+        // of an upload is useless without its row.
         // 3: resumable uploads and guests
         """
         ALTER TABLE uploads ADD COLUMN transport TEXT NOT NULL DEFAULT 'multipart';

@@ -111,7 +111,7 @@ extension TokenStore {
     /// Backups in the data directory lose the same entries, and go with all hosts; damaged stores that a repair has set aside
     /// are removed.
     ///
-    /// Rows in flight stay. So do failed and cancelled uploads of which a tus server holds bytes that have not expired:
+    /// Rows in flight stay. So do failed and canceled uploads of which a tus server holds bytes that have not expired:
     /// they can be resumed, and only their row lets `discard` remove those bytes. Receipts whose upload the journal has
     /// lost belong to no known host and go with all hosts.
     ///

@@ -8,7 +8,7 @@ extension TokenStore {
     /// token again, as after adopting a rescue file, changes nothing.
     ///
     /// A token or receipt is stored even when the journal has lost its upload. Calls of several tasks share one commit (group
-    /// commit). Cancelling the task does not stop it.
+    /// commit). Canceling the task does not stop it.
     ///
     /// - Throws: `StoreError`, only for this call's own rows; `.other` when there is neither a token nor a receipt nor such
     ///   an upload.
@@ -171,7 +171,7 @@ extension TokenStore {
     }
 }
 
-/// What became of an entry that was to be added.
+/// The result of adding an entry.
 public enum AddOutcome: Sendable, Hashable {
     /// Nothing was known of its file.
     case added

@@ -12,7 +12,7 @@ enum UploadID {
             (0x61...0x7a).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x2d
         }
         guard !text.isEmpty, text.utf8.count <= 40, isPlain else {
-            throw StoreError(.other, path: path, detail: "\"\(text)\" is not an upload id")
+            throw StoreError(.other, path: path, detail: "\"\(text)\" is not an upload ID")
         }
     }
 }
@@ -21,7 +21,7 @@ enum UploadID {
 public enum UploadState: String, Sendable, CaseIterable, Codable {
     /// Known, nothing sent.
     case planned
-    /// Bytes may be on their way. After a crash this is never simply "not sent".
+    /// Bytes may have been sent. After a crash this is never simply "not sent".
     case sending
     /// Every byte is sent; the response is pending.
     case sent

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Work that waits for a disk, a name server, or hardware with a key, away from the few threads of Swift's pool.
 package enum BlockingWork {
-    /// Runs `work` on its own thread. Cancelling has no effect.
+    /// Runs `work` on its own thread. Canceling has no effect.
     package static func run<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -39,7 +39,7 @@ package enum BlockingWork {
     }
 }
 
-/// Threads for blocking work, which must not hold one of the few threads of Swift's pool.
+/// Threads for blocking work, which must not occupy one of the few threads of Swift's pool.
 package enum DedicatedThread {
     /// Runs `body` on a new thread. Returns zero, or the `errno` if the system provides no thread; `body` is not run then.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {

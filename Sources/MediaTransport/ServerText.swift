@@ -1,4 +1,4 @@
-/// Text from servers, on its way into errors.
+/// Text from servers, for errors.
 package enum ServerText {
     /// In characters.
     private static let longest = 300

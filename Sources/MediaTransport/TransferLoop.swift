@@ -30,7 +30,7 @@ final class TransferLoop: Sendable {
 
     init(configuration: HTTPClientConfiguration) throws(TransportError) {
         guard Self.globalSetup == CURLE_OK, let handle = curl_multi_init() else {
-            throw TransportError(.unusable, detail: "libcurl cannot be initialised")
+            throw TransportError(.unusable, detail: "libcurl cannot be initialized")
         }
         multi = MultiHandle(raw: handle, sockets: OpenSockets())
         // libcurl keeps four connections per running transfer by default: too few between two files of a batch.

@@ -145,7 +145,7 @@ struct UploadArguments: ParsableArguments {
     var noTus = false
 
     @Option(
-        help: ArgumentHelp("Tus-Extension, and what is honoured; tusd's by default (not d4).", valueName: "list")
+        help: ArgumentHelp("Supported tus extensions (Tus-Extension); tusd's by default (not d4).", valueName: "list")
     )
     var tusExtensions: String?
 

@@ -8,13 +8,13 @@ import NIOPosix
 import ServiceLifecycle
 import UnixSignals
 
-/// Runs a sandbox until it is told to stop.
+/// Runs a sandbox until it is stopped.
 struct SandboxServer {
     let configuration: SandboxConfiguration
     /// Called once with the port when connections are accepted.
     let onReady: @Sendable (_ port: Int) -> Void
 
-    /// Returns after SIGTERM or SIGINT; requests under way get a second to finish.
+    /// Returns after SIGTERM or SIGINT; requests in progress get a second to finish.
     func run() async throws {
         let site = try Site(configuration: configuration)
         let logger = Logger(label: "mediactl-sandbox") { _ in SwiftLogNoOpLogHandler() }
@@ -59,7 +59,7 @@ struct SandboxServer {
     }
 }
 
-/// Everything a sandbox is told at its start.
+/// The options of a sandbox.
 struct SandboxConfiguration: Sendable {
     var host: String
     /// 0 takes any free port.

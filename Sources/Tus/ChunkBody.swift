@@ -235,7 +235,7 @@ struct ChunkSize {
         return current > minimum
     }
 
-    /// A chunk was refused as too large (413): its size is not tried again. Returns whether the next one will be smaller.
+    /// A chunk was refused as too large (413): its size is not used again. Returns whether the next one will be smaller.
     mutating func refused(_ byteCount: Int64) -> Bool {
         run = 0
         guard min(current, byteCount) > minimum else { return false }

@@ -96,7 +96,7 @@ public struct TusDelivery: Sendable {
     public var resumedAt: Int64
     /// Body bytes sent by this call, including those sent again.
     public var bytesSent: Int64
-    /// Failed requests that a retry made up for.
+    /// Number of failed requests whose retry succeeded.
     public var faults: Int
 }
 

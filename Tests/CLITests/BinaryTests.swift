@@ -45,8 +45,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("https://a:b@h", "holds a user name or a password"), ("ftp://h", "is neither http nor https"),
-        ("h/path", "goes on after the host name"),
+        ("https://a:b@h", "contains a user name or a password"), ("ftp://h", "is neither http nor https"),
+        ("h/path", "must not contain a path"),
         ("http://", "is not an address"),
     ])
     func wrongAddressesAreUsage(server: String, words: String) async throws {

@@ -13,8 +13,8 @@ import Tus
         case repeated, resumed, resumedWithLargerChunks
     }
 
-    @Test(arguments: KillPoint.ofTus, Resumption.allCases)
-    private func isStoredOnce(_ point: KillPoint, _ resumption: Resumption) async throws {
+    @Test(arguments: UploadFailpoint.ofTus, Resumption.allCases)
+    private func isStoredOnce(_ point: UploadFailpoint, _ resumption: Resumption) async throws {
         let faults = point == .finalizeSent ? ["finalize:delay-answer=60,times=1"] : []
         var bench = try ResumableBench(try await SandboxProcess.start(dialect: "d4", faults: faults), retries: 3)
         let path = try bench.file()

@@ -28,11 +28,11 @@ extension Uploader {
     }
 }
 
-extension KillPoint {
-    static let ofMultipart: [KillPoint] = [
+extension UploadFailpoint {
+    static let ofMultipart: [UploadFailpoint] = [
         .afterIntent, .midBody, .afterBody, .replyInRescueFile, .beforeTokenCommit, .afterTokenCommit,
     ]
-    static let ofTus: [KillPoint] = [
+    static let ofTus: [UploadFailpoint] = [
         .afterIntent, .afterCreate, .afterTusID, .midPatch, .afterPatch, .afterAllBytes, .finalizeSent,
         .replyInRescueFile, .beforeTokenCommit, .afterTokenCommit,
     ]

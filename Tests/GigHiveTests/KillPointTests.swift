@@ -8,7 +8,7 @@ import Testing
 
 /// The process dies at each named point; another one starts on the same data directory.
 @Suite struct KillPointTests {
-    private func upload(dyingAt point: KillPoint, _ bench: Workbench, _ path: [UInt8]) async throws {
+    private func upload(dyingAt point: UploadFailpoint, _ bench: Workbench, _ path: [UInt8]) async throws {
         let place = [point.rawValue, bench.directory.path, bench.server.address, String(decoding: path, as: UTF8.self)]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
             setenv("MEDIACTL_KILL_AT", place[0], 1)
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    @Test(arguments: KillPoint.ofMultipart) func aDeadUploadEndsWithItsTokenOrHonestly(_ point: KillPoint) async throws
-    {
+    @Test(arguments: UploadFailpoint.ofMultipart)
+    func aDeadUploadEndsWithItsTokenOrHonestly(_ point: UploadFailpoint) async throws {
         let bench = try Workbench(try FakeGigHive())
         let path = try bench.file(String(repeating: "0123456789abcdef", count: 1 << 16))
         try await upload(dyingAt: point, bench, path)

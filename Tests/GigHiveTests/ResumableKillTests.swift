@@ -9,7 +9,7 @@ import Testing
 /// A tus upload dies at each named point; another process goes on with it on the same data directory.
 @Suite struct ResumableKillTests {
     static func upload(
-        dyingAt point: KillPoint,
+        dyingAt point: UploadFailpoint,
         _ bench: ResumableBench,
         _ path: [UInt8],
         parts: Int = 1
@@ -46,8 +46,8 @@ import Testing
         }
     }
 
-    @Test(arguments: KillPoint.ofTus, [true, false])
-    func aDeadUploadGoesOnToExactlyOneObject(_ point: KillPoint, _ byRepetition: Bool) async throws {
+    @Test(arguments: UploadFailpoint.ofTus, [true, false])
+    func aDeadUploadGoesOnToExactlyOneObject(_ point: UploadFailpoint, _ byRepetition: Bool) async throws {
         // An answer that comes at once leaves no time to die before it.
         let faults = point == .finalizeSent ? ["finalize:delay-answer=60,times=1"] : []
         let bench = try ResumableBench(try await SandboxProcess.start(faults: faults))

@@ -320,8 +320,8 @@ import Tus
         #expect(try await bench.count("POST", "/files/") == 1)
     }
 
-    @Test(arguments: [KillPoint.afterCreate, .midPatch, .afterPatch, .afterAllBytes])
-    func partsOfADeadProcessGoOn(_ point: KillPoint) async throws {
+    @Test(arguments: [UploadFailpoint.afterCreate, .midPatch, .afterPatch, .afterAllBytes])
+    func partsOfADeadProcessGoOn(_ point: UploadFailpoint) async throws {
         var bench = try ResumableBench(try await SandboxProcess.start())
         bench.options.parallelParts = 3
         let path = try bench.file()

@@ -71,7 +71,7 @@ import Testing
         #expect(try WholeManifest(reading: Array(table.text.utf8), as: .jsonLines).rows == table.rows)
     }
 
-    static let unknown = "the column is unknown; known are " + Manifest.columns.joined(separator: ", ")
+    static let unknown = "unknown column; valid columns: " + Manifest.columns.joined(separator: ", ")
 
     static let faultyTables: [(text: String, faults: [Fault])] = [
         ("", [Fault(line: 1, reason: "there is no header line")]),
@@ -86,9 +86,9 @@ import Testing
             ]
         ),
         ("path,\na,\n", [Fault(line: 1, column: "", reason: unknown)]),
-        ("path;label\na;x\n", [Fault(line: 1, reason: "columns are separated by commas, not by semicolons or tabs")]),
-        ("path\tlabel\n", [Fault(line: 1, reason: "columns are separated by commas, not by semicolons or tabs")]),
-        ("\"path\na\n", [Fault(line: 1, reason: "a quote is never closed")]),
+        ("path;label\na;x\n", [Fault(line: 1, reason: "columns must be separated by commas, not semicolons or tabs")]),
+        ("path\tlabel\n", [Fault(line: 1, reason: "columns must be separated by commas, not semicolons or tabs")]),
+        ("\"path\na\n", [Fault(line: 1, reason: "unterminated quote")]),
         // A faulty header does not hide what is wrong with the rows.
         (
             "path,title\na\n,x\nb,y\n",
@@ -104,12 +104,12 @@ import Testing
                 Fault(line: 2, reason: "the row has 3 cells, the header has 2"),
                 Fault(line: 3, column: "path", reason: "the path is missing"),
                 Fault(line: 4, column: "path", reason: "the path is missing"),
-                Fault(line: 5, reason: "a quote stands in a cell that does not begin with one"),
-                Fault(line: 6, reason: "text follows a closing quote; write a quote in a cell twice"),
-                Fault(line: 8, reason: "text follows a closing quote; write a quote in a cell twice"),
-                Fault(line: 9, reason: "a carriage return stands alone"),
-                Fault(line: 10, column: "path", reason: "the path holds a zero byte"),
-                Fault(line: 11, reason: "a quote is never closed"),
+                Fault(line: 5, reason: "a quote in an unquoted cell"),
+                Fault(line: 6, reason: "text after a closing quote; double a quote inside a cell"),
+                Fault(line: 8, reason: "text after a closing quote; double a quote inside a cell"),
+                Fault(line: 9, reason: "a carriage return without a line feed"),
+                Fault(line: 10, column: "path", reason: "the path contains a NUL byte"),
+                Fault(line: 11, reason: "unterminated quote"),
             ]
         ),
     ]
@@ -132,8 +132,8 @@ import Testing
         ("{\"path\" \"a\"}", nil, "not valid JSON at byte 9"),
         ("{\"path\":\"a\"", nil, "not valid JSON at byte 12"),
         ("{\"path\":\"a\" \"label\":\"x\"}", nil, "not valid JSON at byte 13"),
-        ("{\"path\":\"a\"} x", nil, "text follows the object"),
-        ("{\"path\":\"a\"}{\"path\":\"b\"}", nil, "text follows the object"),
+        ("{\"path\":\"a\"} x", nil, "text after the object"),
+        ("{\"path\":\"a\"}{\"path\":\"b\"}", nil, "text after the object"),
         ("{\"path\":\"a", nil, "not valid JSON at byte 11"),
         ("{\"path\":\"a\\\"}", nil, "not valid JSON at byte 14"),
         ("{\"pa", nil, "not valid JSON at byte 5"),
@@ -145,7 +145,7 @@ import Testing
         (#"{"path":"\ud83dx"}"#, "path", unusable),
         (#"{"path":"\ud83d\u0041"}"#, "path", unusable),
         (#"{"path":"\ude00"}"#, "path", unusable),
-        (#"{"path":"a\u0000"}"#, "path", "the path holds a zero byte"),
+        (#"{"path":"a\u0000"}"#, "path", "the path contains a NUL byte"),
         ("{\"path\":true}", "path", "the value is neither a string nor a number"),
         ("{\"path\":[\"a\"]}", "path", "the value is neither a string nor a number"),
         ("{\"path\":{}}", "path", "the value is neither a string nor a number"),

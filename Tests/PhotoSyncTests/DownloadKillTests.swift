@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    private func download(dyingAt point: SyncKillPoint, after passes: Int, _ bench: DownloadBench) async throws {
+    private func download(dyingAt point: SyncFailpoint, after passes: Int, _ bench: DownloadBench) async throws {
         let place = [point.rawValue, "\(passes)", bench.account.server, bench.temporary.path, bench.target]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
             setenv("MEDIACTL_KILL_AT", place[0], 1)
@@ -67,13 +67,13 @@ import Testing
     }
 
     /// Within the large photo; else at the second one of three.
-    private static let deaths: [(SyncKillPoint, Int)] = [
+    private static let deaths: [(SyncFailpoint, Int)] = [
         (.downloadPlanned, 1), (.downloadMidBody, 0), (.downloadMidBody, 10), (.downloadAfterBody, 1),
         (.downloadWritten, 1), (.downloadRenamed, 1),
     ]
 
     @Test(arguments: deaths) func aDeadDownloadEndsAsIfNothingHadHappened(
-        _ point: SyncKillPoint,
+        _ point: SyncFailpoint,
         _ passes: Int
     ) async throws {
         let server = try server()

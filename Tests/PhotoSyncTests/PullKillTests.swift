@@ -7,7 +7,7 @@ import Testing
 
 /// The process dies at each named point of a pull; another one goes on in the same data directory.
 @Suite struct PullKillTests {
-    private func pull(dyingAt point: SyncKillPoint, after passes: Int, _ bench: PullBench, full: Bool) async throws {
+    private func pull(dyingAt point: SyncFailpoint, after passes: Int, _ bench: PullBench, full: Bool) async throws {
         let place = [point.rawValue, "\(passes)", bench.server.address, bench.directory.path, full ? "full" : ""]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
             setenv("MEDIACTL_KILL_AT", place[0], 1)
@@ -17,8 +17,8 @@ import Testing
         }
     }
 
-    @Test(arguments: SyncKillPoint.ofPull, [0, 2])
-    func aDeadPullGoesOnToTheSameEnd(_ point: SyncKillPoint, _ passes: Int) async throws {
+    @Test(arguments: SyncFailpoint.ofPull, [0, 2])
+    func aDeadPullGoesOnToTheSameEnd(_ point: SyncFailpoint, _ passes: Int) async throws {
         // The last two are passed once a pull.
         let passes = [.beforeFinish, .afterFinish].contains(point) ? 0 : passes
         let bench = try PullBench(PullShelf(14))
@@ -49,8 +49,8 @@ import Testing
     }
 
     /// An incremental run, and a full one that marks what is gone.
-    @Test(arguments: SyncKillPoint.ofPull, [false, true])
-    func aDeadSecondPullGoesOnToTheSameEnd(_ point: SyncKillPoint, _ full: Bool) async throws {
+    @Test(arguments: SyncFailpoint.ofPull, [false, true])
+    func aDeadSecondPullGoesOnToTheSameEnd(_ point: SyncFailpoint, _ full: Bool) async throws {
         let bench = try PullBench(PullShelf(14))
         _ = try await bench.pull().run()
         bench.server.change { state in

@@ -6,7 +6,7 @@ import Testing
 /// `kill -9` at every step of a capture, then going on: the server has it once, under the right hash, and the vault has it
 /// whole.
 @Suite struct CaptureKillTests {
-    /// The places of `CaptureKillPoint` but those of a registration, in the order in which a capture passes them.
+    /// The places of `CaptureFailpoint` but those of a registration, in the order in which a capture passes them.
     static let points = [
         "mediaInDraft", "recordKept", "committed", "countersTaken", "payloadSigned", "queued", "requestSigned",
         "submitted", "answered", "settled",

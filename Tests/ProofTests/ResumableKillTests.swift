@@ -9,7 +9,7 @@ import Testing
     /// Some chunks, which begin with 64 KiB and grow.
     static let byteCount = 512 << 10
 
-    /// The places of `KillPoint.ofTus`, in the order in which an upload passes them.
+    /// The places of `UploadFailpoint.ofTus`, in the order in which an upload passes them.
     static let points = [
         "afterIntent", "afterCreate", "afterTusID", "midPatch", "afterPatch", "afterAllBytes", "finalizeSent",
         "replyInRescueFile", "beforeTokenCommit", "afterTokenCommit",

@@ -6,7 +6,7 @@ import Testing
 /// `kill -9` at every step of an album, then going on: the tape has one album, with each original once, and the originals
 /// are as they were (tapes contract 10, acceptance 7).
 @Suite struct TapeKillTests {
-    /// The places of `TapeKillPoint` that a first `add` passes.
+    /// The places of `TapeFailpoint` that a first `add` passes.
     static let pointsOfAdd = [
         "clipsCommitted", "lockTaken", "intentKept", "folderMade", "manifestWritten", "albumCreated", "linkKept",
         "assetsResolved", "linkMade", "linksMade", "manifestRewritten", "assetsAdded", "clipsSettled",

@@ -6,7 +6,7 @@ import Testing
 /// The built program and a photo server: whatever happens in between, the tape has its clips, one album, and the server each
 /// original once (tapes contract 10, acceptance 1 to 7).
 @Suite struct TapeServerTests {
-    /// The places of `TapeKillPoint` that a first `add` passes with any library.
+    /// The places of `TapeFailpoint` that a first `add` passes with any library.
     static let pointsOfAdd = [
         "clipsCommitted", "lockTaken", "intentKept", "albumCreated", "linkKept", "assetsResolved", "assetsAdded",
         "clipsSettled",

@@ -16,7 +16,7 @@ public struct UploadBatch: Sendable {
 
     /// Rules of a batch.
     public struct Options: Sendable {
-        /// Transfers at a time, at least 1.
+        /// Number of parallel transfers, at least 1.
         public var jobs: Int
         /// The order in which files are started.
         public var order: Order
@@ -70,7 +70,7 @@ public struct UploadBatch: Sendable {
     /// A file that is listed more than once for the same event (the same device and inode, or the same digest where it
     /// is known) is sent once; the others end as the first did, `isSkipped`, and as `duplicate` when it is on the
     /// server. For different events its uploads follow each other. A file that another process is sending comes last,
-    /// when that has probably ended. Cancelling the task is `control.stop()`.
+    /// when that has probably ended. Canceling the task is `control.stop()`.
     ///
     /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the run with one item;
     /// until the server has responded to an upload, only one is running.
@@ -88,7 +88,7 @@ public struct UploadBatch: Sendable {
     ) async {
         let run = BatchRun(self, items, control: control, onEvent: onEvent)
         await withTaskCancellationHandler {
-            // In a separate task, so that cancelling cannot interrupt the bookkeeping after a last byte.
+            // In a separate task, so that canceling cannot interrupt the bookkeeping after a last byte.
             await Task { await run.perform() }.value
         } onCancel: {
             control.stop()
@@ -315,8 +315,8 @@ final class BatchQueue: Sendable {
         /// Items whose turn has come while their file is being sent; no entry for a file that is not.
         var waiting: [Int: [Int]] = [:]
         var outcomes: [Outcome: UploadResult] = [:]
-        /// Items that have started and not ended.
-        var underWay = 0
+        /// Number of items that have started and not finished.
+        var running = 0
         /// Items moved behind all others, and those that ever were.
         var postponed: [Int] = []
         var everPostponed: Set<Int> = []
@@ -378,11 +378,11 @@ final class BatchQueue: Sendable {
     func next(after last: Int?) -> Int? {
         state.withLock { state in
             if last != nil {
-                state.underWay -= 1
+                state.running -= 1
             }
             let index = waiting(for: last, &state) ?? firstThatMayBegin(&state)
             if index != nil {
-                state.underWay += 1
+                state.running += 1
             }
             return index
         }
@@ -416,7 +416,7 @@ final class BatchQueue: Sendable {
     /// Postponed items start when nothing else is running: the last item that ends starts them.
     private func nextInOrder(_ state: inout State) -> Int? {
         guard state.position < order.count else {
-            return state.underWay > 0 || state.postponed.isEmpty ? nil : state.postponed.removeFirst()
+            return state.running > 0 || state.postponed.isEmpty ? nil : state.postponed.removeFirst()
         }
         defer { state.position += 1 }
         return order[state.position]

@@ -127,10 +127,10 @@ public struct ServerCheckup: Sendable {
         switch try await ServerKind.find(client) {
         case .kind(let kind):
             return ServerCheck(.passed, "\(kind.name) server", facts: ["kind": kind.rawValue])
-        case .inTrouble(status: 503):
+        case .failing(status: 503):
             // The web server responds in place of an application that is not running (trap T24).
             throw GigHiveError(.serverError, detail: "server unavailable", httpStatus: 503, isRetryable: true)
-        case .inTrouble(let status):
+        case .failing(let status):
             return ServerCheck(
                 .warned,
                 "unknown (status \(status)); checked as a GigHive server",
@@ -244,7 +244,7 @@ public struct ServerCheckup: Sendable {
     /// The properties of tus on a server that counts chunks (gighive-d4 contract sections 3, 4.5 and 4.6).
     private static func chunkLimits(_ features: TusFeatures) -> String {
         "tus \(features.versions.joined(separator: ", ")) in PHP (dialect d4): no delete tokens over tus; at most five "
-            + "unfinished uploads, shared by all users, each for up to 24 hours; participants, keywords, location, rating and notes are ignored"
+            + "unfinished uploads for all users, each for up to 24 hours; participants, keywords, location, rating and notes are ignored"
     }
 
     /// The limits of the contract and the settings; the server reports only its tus limit.
@@ -457,7 +457,7 @@ enum ServerKind: String, Sendable {
     enum Finding: Sendable {
         case kind(ServerKind)
         /// The health page of GigHive could not be served, so the kind is unknown.
-        case inTrouble(status: Int)
+        case failing(status: Int)
         /// The server responds, but is none of the known kinds.
         case unknown(status: Int)
     }
@@ -470,7 +470,7 @@ enum ServerKind: String, Sendable {
         if let status = members.text("status"), ["ok", "error"].contains(status) { return .kind(.gighive) }
         // Before its setup a PhotoSync server refuses every path like this.
         if members.text("setupUrl") != nil { return .kind(.photosync) }
-        guard health.status < 500 else { return .inTrouble(status: health.status) }
+        guard health.status < 500 else { return .failing(status: health.status) }
         let photos = try await look("/api/health", client)
         if ReplyText.content(of: photos.body).members.text("status") == "healthy" { return .kind(.photosync) }
         let captures = try await look("/api/v1/verify/00000000-0000-4000-8000-000000000000", client)

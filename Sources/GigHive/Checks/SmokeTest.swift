@@ -9,7 +9,7 @@ internal import Tus
 
 /// Proves that a server works by using it: uploads a tiny recording, finds it, and deletes it.
 ///
-/// It deletes only the file of its own upload: the ID in this run's response, by its token, or with admin rights after
+/// It deletes only the file that it uploaded: the ID in this run's response, by its token, or with admin rights after
 /// comparing the checksum. A file that it cannot delete is in the facts of the check `delete` (`left_file_id`,
 /// `left_event_date`, `left_org_name`, and without a token `left_checksum_sha256`). The bytes are unique, and all runs use one
 /// event, because servers keep an event whose last file is gone (gighive contract 5.4). Tokens go through the token store like
@@ -19,7 +19,7 @@ public struct SmokeTest: Sendable {
     public static let names = ["login", "upload", "checksum", "token", "listed", "served", "delete", "gone"]
 
     /// The event that all runs share.
-    public static let event = (date: "2000-01-01", organisation: "mediactl smoke test")
+    public static let event = (date: "2000-01-01", organization: "mediactl smoke test")
 
     private let uploader: Uploader
     private let sizeText: @Sendable (Int64) -> String
@@ -69,7 +69,7 @@ public struct SmokeTest: Sendable {
         } else {
             await look(at: stored, &list)
         }
-        await takeBack(stored, control, &list)
+        await delete(stored, control, &list)
         return list.checks
     }
 
@@ -89,7 +89,7 @@ public struct SmokeTest: Sendable {
         }
         let details = try UploadDetails.validated(
             eventDate: Self.event.date,
-            orgName: Self.event.organisation,
+            orgName: Self.event.organization,
             eventType: "band",
             label: "smoke test"
         )
@@ -153,7 +153,7 @@ public struct SmokeTest: Sendable {
                 checksum: stored.checksumSHA256 ?? "",
                 fileName: stored.fileName,
                 sizeBytes: stored.sizeBytes,
-                event: InventoryEvent(date: Self.event.date, orgName: Self.event.organisation)
+                event: InventoryEvent(date: Self.event.date, orgName: Self.event.organization)
             )
             let fileID: Int64
             switch await inquiry.lookOnce(control: TransferControl()) {
@@ -186,7 +186,7 @@ public struct SmokeTest: Sendable {
 
     // MARK: And back
 
-    private func takeBack(_ stored: UploadResult, _ control: TransferControl, _ list: inout CheckList) async {
+    private func delete(_ stored: UploadResult, _ control: TransferControl, _ list: inout CheckList) async {
         guard let fileID = stored.fileID else { return }
         let isDeleted = await list.run("delete") { () throws(GigHiveError) in
             do throws(GigHiveError) {
@@ -252,7 +252,7 @@ public struct SmokeTest: Sendable {
     /// The file that a run could not delete from the server.
     private static func remains(of stored: UploadResult, _ fileID: Int64) -> [String: String] {
         var facts = [
-            "left_file_id": String(fileID), "left_event_date": event.date, "left_org_name": event.organisation,
+            "left_file_id": String(fileID), "left_event_date": event.date, "left_org_name": event.organization,
         ]
         if !stored.hasDeleteToken {
             facts["left_checksum_sha256"] = stored.checksumSHA256

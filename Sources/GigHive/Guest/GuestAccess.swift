@@ -10,7 +10,7 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
         public var eventID: Int64
         /// `YYYY-MM-DD`.
         public var eventDate: String
-        /// The organisation.
+        /// The organization.
         public var orgName: String
         /// `band` or `wedding`.
         public var eventType: String
@@ -130,14 +130,14 @@ extension GigHiveClient {
         }
         let members = content.members
         guard let eventID = members.identifier("event_id"), let date = members.text("event_date"),
-            let organisation = members.text("org_name")
+            let organization = members.text("org_name")
         else {
             throw GigHiveError(.unexpectedAnswer, detail: "the response has no event", httpStatus: response.status)
         }
         let event = GuestAccess.Event(
             eventID: eventID,
             eventDate: date,
-            orgName: organisation,
+            orgName: organization,
             eventType: members.text("event_type") ?? "band"
         )
         return GuestAccess(event: event, displayName: displayName, origin: server.origin, token: token)

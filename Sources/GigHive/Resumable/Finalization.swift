@@ -201,7 +201,7 @@ struct Finalization {
     ) async -> Step {
         let sent = settlement.record.checksumSHA256
         let reply = await uploader.identified(reply, settlement, of: details, sent: sent, control)
-        KillPoint.beforeTokenCommit.reach()
+        UploadFailpoint.beforeTokenCommit.reach()
         if lostAt != nil && reply.isWithoutToken && reply.guest == nil && !reply.hasNoTokens {
             settlement.endAsRemembered(reply)
         } else {
@@ -214,7 +214,7 @@ struct Finalization {
                 rescuePath: rescuePath
             )
         }
-        KillPoint.afterTokenCommit.reach()
+        UploadFailpoint.afterTokenCommit.reach()
         return await ended()
     }
 

@@ -56,7 +56,7 @@ struct FinalizeRequest {
         defer { watcher.cancel() }
         return await uploader.execute(request, rescue: rescue, control: control) { [sizeBytes] progress in
             guard progress.phase == .processing else { return }
-            KillPoint.finalizeSent.reach()
+            UploadFailpoint.finalizeSent.reach()
             onEvent(
                 .progress(
                     TransferProgress(phase: .processing, bytesAcknowledged: sizeBytes, bodyByteCount: sizeBytes)

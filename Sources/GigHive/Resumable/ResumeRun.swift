@@ -31,7 +31,7 @@ struct ResumeRun: Sendable {
         var settled: UploadResult?
         if try isUnsettled() {
             let end = await uploader.resolve(record, details: details, control: control, onEvent: onEvent)
-            guard end.error?.code != .notResumable, try uploader.canGoOn(record, after: end) else { return end }
+            guard end.error?.code != .notResumable, try uploader.canResume(record, after: end) else { return end }
             settled = end
             if record.transport == .tus, let error = end.error, try isForgotten() {
                 onEvent(.restarting(because: error))
@@ -45,7 +45,7 @@ struct ResumeRun: Sendable {
             return result
         }
         guard let features = try await uploader.tusFeatures(control, onEvent) else {
-            throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: record.path)
+            throw GigHiveError(.tusUnavailable, detail: "the server cannot resume uploads", path: record.path)
         }
         if features.offsetUnit == .chunks { try uploader.checkCreation(of: upload) }
         return await uploader.sendOverTus(upload, features, continuing: record, control, onEvent)

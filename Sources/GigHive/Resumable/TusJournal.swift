@@ -238,7 +238,7 @@ final class TusPlace: Sendable {
         return await places.waitForAnother()
     }
 
-    /// The upload has ended, or is not sent any more; later calls have no effect.
+    /// The upload is finished, or is not sent any more; later calls have no effect.
     func end() {
         let (wasHeld, wasCreated) = state.withLock { state in
             defer { state.isHeld = false }

@@ -57,7 +57,7 @@ struct TusTransfer: Sendable {
             throw failure
         }
         guard let checksum = await wholeDigest.value else {
-            throw TusError(.sourceFailed, detail: "the file could not be read to its end")
+            throw TusError(.sourceFailed, detail: "the file could not be read completely")
         }
         let ids = try outcomes.map { outcome throws(TusError) in try outcome.get().tusID }
         if let joined = await journal.record.finalTusID {
@@ -124,7 +124,7 @@ struct TusTransfer: Sendable {
         }
         let status = try await tus.status(of: id, control: control)
         guard status.byteCount == nil || status.byteCount == part.byteCount else {
-            throw TusError(.gone, detail: "the server has another upload under this id")
+            throw TusError(.gone, detail: "the server has another upload with this ID")
         }
         // The end of a chunk that was sent has a proof.
         guard
@@ -148,11 +148,11 @@ struct TusTransfer: Sendable {
         if !isPartial {
             _ = try finalizable(creation)
         }
-        KillPoint.afterCreate.reach()
+        UploadFailpoint.afterCreate.reach()
         try await TusError.journalling { () async throws(StoreError) in
             try await journal.created(index, creation, chunkBytes: options.fixedChunkBytes)
         }
-        KillPoint.afterTusID.reach()
+        UploadFailpoint.afterTusID.reach()
         return creation.id
     }
 
@@ -203,7 +203,7 @@ struct TusTransfer: Sendable {
     /// Throws `.unexpectedAnswer`, before the bytes are sent, for an id that could never be finalized.
     private func finalizable(_ creation: TusCreation) throws(TusError) -> TusCreation {
         guard FinalizeRequest.canName(creation.id) else {
-            throw TusError(.unexpectedAnswer, detail: "the upload id \"\(creation.id)\" cannot be finalized")
+            throw TusError(.unexpectedAnswer, detail: "the upload ID \"\(creation.id)\" cannot be finalized")
         }
         return creation
     }
@@ -228,7 +228,7 @@ struct TusTransfer: Sendable {
                 try await journal.keep(proof, of: index)
                 // A chunk is out but for its last byte.
                 if proof.offset > part.byteCount / 2 {
-                    KillPoint.midPatch.reach()
+                    UploadFailpoint.midPatch.reach()
                 }
             }
         )
@@ -256,7 +256,7 @@ struct TusTransfer: Sendable {
         case .acknowledged(let offset):
             tally.reached(offset, in: index)
             if offset > part.byteCount / 2, offset < part.byteCount {
-                KillPoint.afterPatch.reach()
+                UploadFailpoint.afterPatch.reach()
             }
         case .retrying(let attempt, let delay, let error):
             onEvent(.retrying(attempt: attempt, after: delay, because: .tus(error, path: upload.path)))

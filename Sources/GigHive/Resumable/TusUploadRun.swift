@@ -102,7 +102,7 @@ struct TusUploadRun {
         }
         try await uploader.store.plan(settlement.record)
         settlement.isPlanned = true
-        KillPoint.afterIntent.reach()
+        UploadFailpoint.afterIntent.reach()
         let record = TusRecord(uploadID: settlement.record.uploadID, parts: [])
         return TusJournal(record, store: uploader.store, now: uploader.now)
     }
@@ -198,7 +198,7 @@ struct TusUploadRun {
         }
     }
 
-    /// Sends all bytes. Returns the ID to finalize; nil when the upload has ended or was stopped.
+    /// Sends all bytes. Returns the ID to finalize; nil if the upload is finished or was stopped.
     private mutating func send(_ file: OpenFile, _ journal: TusJournal) async -> String? {
         do throws(TusError) {
             if let complete = try await completeUpload(journal) {
@@ -210,7 +210,7 @@ struct TusUploadRun {
                 }
             }
             let sent = try await transfer(file, journal)
-            KillPoint.afterAllBytes.reach()
+            UploadFailpoint.afterAllBytes.reach()
             // Where the file is stored with its last chunk, the result includes its ID.
             guard file.isUnchanged || features.offsetUnit == .chunks else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
@@ -416,7 +416,7 @@ extension TusUploadRun {
         guard features.offsetUnit == .chunks, !record.tusIDs.isEmpty,
             row.fields.storedOverTus != upload.details.fields.storedOverTus
         else { return record }
-        let detail = "this server does not change the details of an upload that was started"
+        let detail = "this server does not allow changing the details of a started upload"
         onEvent(.restarting(because: GigHiveError(.notResumable, detail: detail, path: upload.path)))
         onEvent(.leavingUnfinished)
         let journal = TusJournal(record, store: uploader.store, now: uploader.now)

@@ -56,7 +56,7 @@ struct EarlierUploads {
         if let error = result.error, [.uploadInProgress, .storeUnusable].contains(error.code) {
             throw error
         }
-        guard try !uploader.canGoOn(row, after: result) else { return nil }
+        guard try !uploader.canResume(row, after: result) else { return nil }
         switch result.state {
         case .done, .duplicate, .linked, .tokenLost:
             return upload.isForEvent(of: row) && !uploader.options.again ? result : nil
@@ -76,7 +76,7 @@ struct EarlierUploads {
         var row = row
         if try uploader.mayBeFinalizing(row) {
             let result = await uploader.resolve(row, control: control, onEvent: onEvent)
-            return try uploader.canGoOn(row, after: result) ? nil : result
+            return try uploader.canResume(row, after: result) ? nil : result
         }
         guard row.state == .done, !uploader.options.again else { return nil }
         row.httpStatus = nil

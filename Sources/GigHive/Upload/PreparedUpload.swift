@@ -253,7 +253,7 @@ final class HashTap: ByteTap {
             return state.byteCount
         }
         if byteCount > expected / 2 {
-            KillPoint.midBody.reach()
+            UploadFailpoint.midBody.reach()
         }
     }
 

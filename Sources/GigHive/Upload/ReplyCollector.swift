@@ -111,7 +111,7 @@ extension Uploader {
         })
         turn?.end()
         let (body, rescueError) = await collector.finished()
-        KillPoint.replyInRescueFile.reach()
+        UploadFailpoint.replyInRescueFile.reach()
         let outcome: RescuedResponse.Outcome =
             switch result {
             case .success(let response):

@@ -122,7 +122,7 @@ private final class BodyEnd: Sendable {
             // Only helps later queries; the end of the upload reports a failing store.
             try? store.update(uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
         }
-        KillPoint.afterBody.reach()
+        UploadFailpoint.afterBody.reach()
         return checksum
     }
 

@@ -55,7 +55,7 @@ struct UploadRun {
 
     private mutating func send() async throws(GigHiveError) {
         let earlier = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
-        // A file whose digest is known was probably sent before: no lock is taken for finding that out.
+        // A file whose digest is known was probably uploaded earlier: no lock is taken for finding that out.
         if earlier.digest != nil, let end = try await earlier.endOfFinished() {
             settlement.adopt(end)
             return
@@ -84,14 +84,14 @@ struct UploadRun {
             throw .store(error)
         }
         settlement.isPlanned = true
-        KillPoint.afterIntent.reach()
+        UploadFailpoint.afterIntent.reach()
         await sendUntilSettled(file, rescue)
         if let error = settlement.result.error, error.endsRun {
             uploader.onRunFailure?(error)
         }
     }
 
-    /// Passes the gate of the event first: a waiting upload must not hold a slot.
+    /// Passes the gate of the event first: a waiting upload must not occupy a slot.
     private func mayBegin() async -> Bool {
         while !control.isStopRequested, await uploader.contact?.enter() ?? true, await pass.enter(),
             await uploader.mayBegin(control)
@@ -222,7 +222,7 @@ struct UploadRun {
             reply.isWithoutToken
             ? await uploader.duplicateCheck(upload.details, control)
                 .state(ofTokenless: reply, checksum: attempt.checksum, since: attempt.began) : nil
-        KillPoint.beforeTokenCommit.reach()
+        UploadFailpoint.beforeTokenCommit.reach()
         if hasLostResponse, tokenless == .duplicate {
             settlement.endAsRemembered(reply)
         } else {
@@ -233,7 +233,7 @@ struct UploadRun {
                 rescuePath: attempt.response.rescueError == nil ? rescue.path : nil
             )
         }
-        KillPoint.afterTokenCommit.reach()
+        UploadFailpoint.afterTokenCommit.reach()
     }
 
     private mutating func settleDuplicate(_ reply: UploadReply, _ attempt: UploadAttempt) async {

@@ -67,7 +67,7 @@ struct CaptureExchange: Sendable {
         try checkStop()
         let payload = try payload(of: progress.record).restamped(at: time(progress))
         let submission = try await sender.sign(payload)
-        CaptureKillPoint.payloadSigned.reach()
+        CaptureFailpoint.payloadSigned.reach()
         try keepSigned(&progress, body: submission.body.bytes, counter: submission.payloadCounter)
         try checkStop()
         let sentAt = clock()
@@ -76,7 +76,7 @@ struct CaptureExchange: Sendable {
             counter: submission.requestCounter,
             at: time(progress)
         )
-        CaptureKillPoint.requestSigned.reach()
+        CaptureFailpoint.requestSigned.reach()
         try keepSubmitted(&progress, at: sentAt)
         let reply = try await sender.client.submit(
             submission.body,
@@ -85,9 +85,9 @@ struct CaptureExchange: Sendable {
             profile: sender.device.profile,
             control: control
         )
-        CaptureKillPoint.answered.reach()
+        CaptureFailpoint.answered.reach()
         try settle(&progress, reply)
-        CaptureKillPoint.settled.reach()
+        CaptureFailpoint.settled.reach()
     }
 
     private func payload(of record: CaptureRecord) throws(CaptureError) -> HashOnlyPayload {
@@ -251,7 +251,7 @@ extension CaptureExchange {
             record.counter = counter
             record.keyLevel = device.level.rawValue
         }
-        CaptureKillPoint.queued.reach()
+        CaptureFailpoint.queued.reach()
     }
 
     /// `submitted`: from now on the server may have it.
@@ -261,7 +261,7 @@ extension CaptureExchange {
             record.submissions += 1
             record.submittedAt = time
         }
-        CaptureKillPoint.submitted.reach()
+        CaptureFailpoint.submitted.reach()
     }
 
     func accept(

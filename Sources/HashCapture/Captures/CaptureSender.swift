@@ -27,7 +27,7 @@ struct CaptureSender: Sendable {
     /// - Throws: `.signingFailed`, `.counterExhausted`, `.payloadTooLarge`.
     func sign(_ payload: HashOnlyPayload) async throws(CaptureError) -> SignedSubmission {
         let first = try take(2)
-        CaptureKillPoint.countersTaken.reach()
+        CaptureFailpoint.countersTaken.reach()
         let signed = try SHA256Digest.of(payload.signedBytes(for: device.profile))
         let assertion = try await Assertion.sign(signed, rpID: device.rpID, counter: first + 1, with: device.signer)
         return SignedSubmission(

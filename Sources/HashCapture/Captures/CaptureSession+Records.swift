@@ -51,9 +51,9 @@ extension CaptureSession {
         return record
     }
 
-    func lock(_ device: String, patience: Duration = .seconds(60)) async throws(CaptureError) -> CounterFile {
+    func lock(_ device: String, timeout: Duration = .seconds(60)) async throws(CaptureError) -> CounterFile {
         do {
-            return try await CounterFile.lock(device: device, in: surroundings.directory, patience: patience)
+            return try await CounterFile.lock(device: device, in: surroundings.directory, timeout: timeout)
         } catch let error as StoreError {
             throw CaptureError(error)
         } catch {

@@ -123,16 +123,16 @@ extension CaptureSession {
                 return earlier
             }
             if !input.depthBytes.isEmpty { try vault.keepDepth(input.depthBytes, in: draft) }
-            CaptureKillPoint.mediaInDraft.reach()
+            CaptureFailpoint.mediaInDraft.reach()
             try keep(record)
-            CaptureKillPoint.recordKept.reach()
+            CaptureFailpoint.recordKept.reach()
             do throws(CaptureError) {
                 try vault.commit(draft)
             } catch {
                 // `adopt` commits it later.
                 return .ended(CaptureOutcome(record: record, notices: notices, error: error))
             }
-            CaptureKillPoint.committed.reach()
+            CaptureFailpoint.committed.reach()
             return .open(record, notices: notices)
         } catch {
             vault.discard(draft)
@@ -218,7 +218,7 @@ extension CaptureSession {
         if let error = try outdated(counter, of: device) { return CaptureOutcome(record: record, error: error) }
         let signer: any CaptureSigner
         do throws(CaptureError) {
-            let key = try await control.cancelling { [directory = surroundings.directory] () throws(CaptureError) in
+            let key = try await control.canceling { [directory = surroundings.directory] () throws(CaptureError) in
                 try await DeviceKey(directory).signer(for: device)
             }
             signer = StoppableSigner(key, control)
@@ -373,7 +373,7 @@ extension CaptureSession {
         guard let device = record.deviceID else { return try abandon(record.id) }
         let counter: CounterFile
         do throws(CaptureError) {
-            counter = try await lock(device, patience: .zero)
+            counter = try await lock(device, timeout: .zero)
         } catch {
             if error.code == .busy { return }
             throw error

@@ -82,9 +82,9 @@ public struct DeviceEnrolment: Sendable {
             return try await registerTPM(plan, certificates, control: control)
         }
         let earlier = try checkPlace(plan)
-        let (source, key) = try await control.cancelling { () throws(CaptureError) in try await self.key(plan) }
+        let (source, key) = try await control.canceling { () throws(CaptureError) in try await self.key(plan) }
         let signer = StoppableSigner(key, control)
-        CaptureKillPoint.keyWritten.reach()
+        CaptureFailpoint.keyWritten.reach()
         let device: CaptureDeviceRecord
         do throws(CaptureError) {
             let reply = try await session.client.register(
@@ -93,7 +93,7 @@ public struct DeviceEnrolment: Sendable {
                 signer: signer,
                 evidence: plan.evidence
             )
-            CaptureKillPoint.deviceRegistered.reach()
+            CaptureFailpoint.deviceRegistered.reach()
             device = try keep(reply.deviceID, plan, try level(reply, plan.evidence), source, signer)
         } catch {
             // After an unknown outcome the key may be registered.

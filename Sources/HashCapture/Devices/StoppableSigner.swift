@@ -16,7 +16,7 @@ struct StoppableSigner: CaptureSigner {
 
     func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8] {
         let signer = signer
-        return try await control.cancelling { () throws(CaptureError) in try await signer.sign(message) }
+        return try await control.canceling { () throws(CaptureError) in try await signer.sign(message) }
     }
 }
 

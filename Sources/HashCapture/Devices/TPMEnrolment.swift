@@ -78,7 +78,7 @@ extension DeviceEnrolment {
                     "tpm2-openssl and tpm2-tools use different TPMs; set TPM2OPENSSL_TCTI and TPM2TOOLS_TCTI to the same TPM"
             )
         }
-        CaptureKillPoint.keyWritten.reach()
+        CaptureFailpoint.keyWritten.reach()
         let signer = StoppableSigner(key, control)
         let reply = try await session.client.register(
             model: plan.model,
@@ -86,7 +86,7 @@ extension DeviceEnrolment {
             signer: signer,
             evidence: evidence
         )
-        CaptureKillPoint.deviceRegistered.reach()
+        CaptureFailpoint.deviceRegistered.reach()
         return try keep(reply.deviceID, plan, try level(reply, evidence), source, signer)
     }
 

@@ -215,7 +215,7 @@ struct TPMSession: Sendable {
     @discardableResult
     private func run(_ tool: String, _ arguments: [String]) async throws(CaptureError) -> [UInt8] {
         let directory = directory
-        return try await control.cancelling { () throws(CaptureError) in
+        return try await control.canceling { () throws(CaptureError) in
             try await Self.run([tool] + arguments, in: directory)
         }
     }

@@ -224,7 +224,7 @@ extension CaptureExchange {
             throw CaptureError(.recordUnusable, value: progress.record.id)
         }
         let counter = try sender.take(2)
-        CaptureKillPoint.countersTaken.reach()
+        CaptureFailpoint.countersTaken.reach()
         var assertion: String?
         if upload.isAsserted {
             let signed = try SHA256Digest.of(upload.clientData(digest))
@@ -233,7 +233,7 @@ extension CaptureExchange {
                 .base64
         }
         let metadata = upload.metadataPart(digest, assertion: assertion)
-        CaptureKillPoint.payloadSigned.reach()
+        CaptureFailpoint.payloadSigned.reach()
         try keepSigned(&progress, body: Array(metadata.utf8), counter: counter + 1)
         let form = try upload.form(metadata: metadata)
         let formDigest = try await form.digest()
@@ -243,12 +243,12 @@ extension CaptureExchange {
         try checkStop()
         let sentAt = clock()
         let headers = try await sender.headers(of: formDigest, counter: counter, at: time(progress))
-        CaptureKillPoint.requestSigned.reach()
+        CaptureFailpoint.requestSigned.reach()
         try keepSubmitted(&progress, at: sentAt)
         let reply = try await send(form, headers, onProgress)
-        CaptureKillPoint.answered.reach()
+        CaptureFailpoint.answered.reach()
         try settle(&progress, reply)
-        CaptureKillPoint.settled.reach()
+        CaptureFailpoint.settled.reach()
     }
 
     private func send(

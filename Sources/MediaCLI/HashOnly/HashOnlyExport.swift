@@ -80,7 +80,7 @@ struct HashOnlyExport: ContextCommand {
         if let media {
             let session = try context.session(for: record)
             let (target, depth) = (RawArguments.bytes(of: media), depthTo.map { RawArguments.bytes(of: $0) })
-            _ = try await console.context.interruption.cancelling {
+            _ = try await console.context.interruption.canceling {
                 try await session.export(record.id, to: target, depthTo: depth)
             }
             console.text(["exported \(TerminalText.escaped(target)); its hash matches the capture"])

@@ -51,7 +51,7 @@ struct HashOnlyVerify: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let path = file.map { RawArguments.bytes(of: $0) }
         if let bundle {
-            let reading = try await console.context.interruption.cancelling {
+            let reading = try await console.context.interruption.canceling {
                 try await BundleReading(RawArguments.bytes(of: bundle), media: path)
             }
             return report(reading.verification, reading.media ?? reading.path, bundle: reading, on: console)
@@ -67,7 +67,7 @@ struct HashOnlyVerify: ContextCommand {
             // The checks do not depend on the adoption.
             console.warning(ErrorCatalogue.diagnosis(of: error).message)
         }
-        let (verification, failure) = try await console.context.interruption.cancelling {
+        let (verification, failure) = try await console.context.interruption.canceling {
             try await verify(path, context)
         }
         return report(verification, path, failure: failure, on: console)

@@ -154,7 +154,7 @@ struct UploadLoginRun: Sendable {
             try await $0.password(for: email, at: server.description, isConfigured: true)
         }
         let http = try settings.httpClient(for: .uploadsURL)
-        let (login, isVerified) = try await console.context.interruption.cancelling {
+        let (login, isVerified) = try await console.context.interruption.canceling {
             try await logIn(server, http, email: email, password: password)
         }
         try settings.logins.update(origin) { entry in
@@ -241,7 +241,7 @@ struct LoginRun: Sendable {
         let key = try await session.search(flags) { try await $0.keyToKeep(for: server) }
         let client = try session.client(key: key)
         guard !isDryRun else {
-            let status = try await console.context.interruption.cancelling { try await client.status(device: nil) }
+            let status = try await console.context.interruption.canceling { try await client.status(device: nil) }
             console.text([
                 "the key is valid: its user has \(Formats.count(status.totalPhotos, "photo")) at "
                     + "\(ErrorCatalogue.clean(server)), and this machine would be the device \(ErrorCatalogue.quoted(deviceName))"
@@ -249,7 +249,7 @@ struct LoginRun: Sendable {
             return finish(nil, isKeyRotated: false)
         }
         let registration = DeviceRegistration(client: client, library: session.library, deviceName: deviceName)
-        let login = try await console.context.interruption.cancelling { try await registration.logIn(apiKey: key) }
+        let login = try await console.context.interruption.canceling { try await registration.logIn(apiKey: key) }
         return finish(login, isKeyRotated: false)
     }
 

@@ -56,7 +56,7 @@ struct MediaDelete: MediaServerCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
         if !dryRun {
-            try confirmation.requireSomebody(for: "Delete these files?")
+            try confirmation.requirePrompt(for: "Delete these files?")
         }
         let store = try await StoreSession.open(settings)
         let session = try await MediaSession.open(console, for: self)
@@ -262,7 +262,7 @@ extension Diagnosis {
     static func noSuchMedia(_ fileID: Int64) -> Diagnosis {
         Diagnosis(
             .notFound,
-            "the server has no file with the id \(fileID)",
+            "the server has no file with the ID \(fileID)",
             hint: "mediactl media list"
         )
     }

@@ -57,7 +57,7 @@ struct ClaimLegacy: ContextCommand {
         let session = try await SyncSession.open(console, global, connection).waiting()
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
         if !list, !dryRun {
-            try confirmation.requireSomebody(for: ClaimRun.question)
+            try confirmation.requirePrompt(for: ClaimRun.question)
         }
         let selection: LegacyClaim.Selection = all ? .all : .ids(try await namedIDs(in: console.context))
         let run = ClaimRun(
@@ -76,7 +76,7 @@ struct ClaimLegacy: ContextCommand {
             let lines = try PathList.paths(in: bytes, separatedBy: .line)
             return lines.map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
         } catch let error {
-            throw Diagnosis.usage("--ids-file: line \(error.entry): it contains a zero byte")
+            throw Diagnosis.usage("--ids-file: line \(error.entry): it contains a NUL byte")
         }
     }
 }
@@ -168,7 +168,7 @@ struct ClaimRun: Sendable {
         let control = TransferControl()
         return try await console.context.interruption.handling({ control.heed($0) }) {
             guard let result = try await result(of: claim, plan, control) else {
-                console.note("stopped; photos claimed before remain claimed")
+                console.note("stopped; photos that are already claimed remain claimed")
                 return finish(plan, code: .partly)
             }
             var facts = ["claimed \(Formats.count(result.claimed, "photo"))"]

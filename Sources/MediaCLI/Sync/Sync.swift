@@ -12,8 +12,8 @@ struct Sync: ParsableCommand {
         discussion: """
             With a directory, mediactl sync DIR lists what changed on the server, uploads the photos of DIR that the \
             server lacks, and downloads those that this machine lacks to DIR/YEAR/MONTH. Nothing is deleted. The first \
-            run prints what it would do and asks; without a terminal it needs --yes. A directory with the name of a \
-            command is written ./push.
+            run prints the plan and prompts; without a terminal it requires --yes. For a directory with the name of a \
+            command, use for example ./push.
             Without a command or directory, only the index is updated, as with mediactl sync pull.
 
             Examples:
@@ -132,7 +132,7 @@ struct SyncSession: Sendable {
     /// The stored device ID. Another key may belong to another user, who has other devices.
     private func deviceID(for key: String, _ client: PhotoSyncClient) async throws -> String? {
         guard let login, let id = login.deviceID, key != login.apiKey else { return login?.deviceID }
-        let devices = try await console.context.interruption.cancelling { try await client.devices() }
+        let devices = try await console.context.interruption.canceling { try await client.devices() }
         if devices.contains(where: { $0.id == id }) { return id }
         console.warning("this machine is not registered for the user of this key; register it with: mediactl login")
         return nil

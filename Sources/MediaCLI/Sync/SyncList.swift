@@ -90,14 +90,14 @@ struct SyncList: ContextCommand {
                     with: Result {
                         try session.index.forEachBlock(of: session.address, where: filter) { photos in
                             table.show(photos)
-                            if console.context.output.failure != nil { throw NobodyReads() }
+                            if console.context.output.failure != nil { throw ClosedOutput() }
                         }
                     }
-                    .flatMapError { $0 is NobodyReads ? .success(()) : .failure($0) }
+                    .flatMapError { $0 is ClosedOutput ? .success(()) : .failure($0) }
                 )
             }
         }
     }
 
-    private struct NobodyReads: Error {}
+    private struct ClosedOutput: Error {}
 }

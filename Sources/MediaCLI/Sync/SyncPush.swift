@@ -312,7 +312,7 @@ extension PushItem {
     }
 
     /// The exit code for this file alone. It is a success exactly if nothing is printed as an error, and the file is counted
-    /// under a state that is not a failure. What was deleted on the server was somebody's decision.
+    /// under a state that is not a failure. Deletions on the server are intended.
     var exitCode: ExitCode {
         switch state {
         case .uploaded, .present, .duplicate, .planned, .deleted, .forgotten, .skipped, .excluded: .success

@@ -13,9 +13,9 @@ struct SyncRepair: ContextCommand {
         abstract: "Upload photos again whose files the server lost or damaged.",
         discussion: """
             Checks every file on the server, as sync verify --server-files does; with --server-content also damaged files of \
-            the right length are found. Each such file is replaced from a local original with the uploaded bytes: the photo is \
-            deleted on the server and uploaded again, with its name, date and device. It gets a new ID, and albums of the \
-            server lose it. Photos without a local original are listed and not changed.
+            the correct length are found. Each such file is replaced from a local original with the uploaded bytes: the photo is \
+            deleted on the server and uploaded again, with its name, date and device. It gets a new ID, and is removed from \
+            albums on the server. Photos without a local original are listed and not changed.
 
             Examples:
               mediactl sync repair --dry-run
@@ -40,7 +40,7 @@ struct SyncRepair: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await SyncSession.open(console, global, connection).waiting()
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
-        if !dryRun { try confirmation.requireSomebody(for: RepairRun.question) }
+        if !dryRun { try confirmation.requirePrompt(for: RepairRun.question) }
         let run = RepairRun(
             console: console,
             account: try await session.account(key),
@@ -102,7 +102,7 @@ struct RepairRun: Sendable {
         let lines = [
             "This deletes \(Formats.count(planned, "damaged photo")) on \(ErrorCatalogue.clean(account.server)) and uploads "
                 + "the local originals again.",
-            "The photos get new IDs; albums of the server lose them.",
+            "The photos get new IDs and are removed from albums on the server.",
         ]
         guard try await confirmation.ask(lines, Self.question, on: console) else {
             console.text(["nothing was repaired"])

@@ -11,7 +11,7 @@ struct SyncStatusCommand: ContextCommand {
         commandName: "status",
         abstract: "Show the counts of server and index, the last sync, and the state of the server.",
         discussion: """
-            If the server is unreachable, that is reported with its exit code, beside the counts of the index.
+            An unreachable server is reported, with its exit code; the counts of the index are still shown.
 
             Examples:
               mediactl sync status
@@ -27,7 +27,7 @@ struct SyncStatusCommand: ContextCommand {
         let session = try await SyncSession.open(console, global, connection)
         let account = try await session.account(key)
         try console.requireOutput()
-        let report = try await console.context.interruption.cancelling { try await SyncReport.make(of: account) }
+        let report = try await console.context.interruption.canceling { try await SyncReport.make(of: account) }
         let failure = report.failure.map { ErrorCatalogue.diagnosis(of: $0) }
         console.text(
             TextRenderer.report(

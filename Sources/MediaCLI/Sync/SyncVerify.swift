@@ -226,7 +226,7 @@ extension ServerCheck {
     /// Counts only files whose bytes were verified.
     private func contentScope(of result: VerificationResult) -> String {
         let others: [(kind: SyncDifference.Kind, words: String)] = [
-            (.serverMissing, "missing"), (.serverEmpty, "empty"), (.serverLength, "of a wrong length"),
+            (.serverMissing, "missing"), (.serverEmpty, "empty"), (.serverLength, "with the wrong length"),
             (.serverDamaged, "damaged"), (.uploadedDamaged, "damaged before the upload"),
             (.serverUnverified, "not verifiable"),
         ]

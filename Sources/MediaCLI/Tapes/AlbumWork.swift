@@ -16,7 +16,7 @@ struct AlbumWork: Sendable {
     ) async throws -> AlbumOutcome? {
         do {
             let outcome = try await display.during {
-                try await console.context.interruption.cancelling { [service] in try await body(service) }
+                try await console.context.interruption.canceling { [service] in try await body(service) }
             }
             if let note = outcome.noteOfChange { console.note(note) }
             return outcome

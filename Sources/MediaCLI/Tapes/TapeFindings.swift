@@ -99,7 +99,7 @@ struct TapeFindings: Sendable {
     func leftovers() async throws -> [AlbumFinding] {
         guard tapes.isEmpty else { return [] }
         let (service, renderings) = (service, renderings)
-        let folders = try await console.context.interruption.cancelling { try await service.leftovers() }
+        let folders = try await console.context.interruption.canceling { try await service.leftovers() }
         return folders + (try await BlockingWork.run { () throws(TapesError) in try renderings.find() })
     }
 

@@ -298,7 +298,7 @@ extension TapesSession {
                 display?.update(
                     TapeReading(.hashing, path: clip.source ?? [], done: Int64(index), whole: Int64(clips.count))
                 )
-                _ = try await interruption.cancelling { try await editor.checksum(clip) }
+                _ = try await interruption.canceling { try await editor.checksum(clip) }
             }
         }
         do {

@@ -99,7 +99,7 @@ struct TapesAlbumLink: ContextCommand {
             console.text(["the album \(ErrorCatalogue.quoted(album)) would be linked to \(title)"])
         } else {
             let (service, album) = (try await session.service(connection.key), album)
-            let linked = try await console.context.interruption.cancelling {
+            let linked = try await console.context.interruption.canceling {
                 try await service.link(tape.id, to: album)
             }
             link = linked

@@ -46,7 +46,7 @@ struct TapesDelete: ContextCommand {
         let chosen = all ? try session.store.tapeSummaries().map(\.tape) : try tapes.map { try session.tape($0) }
         let targets = chosen.uniqued { $0.id }
         if !dryRun, !targets.isEmpty {
-            try confirmation.requireSomebody(for: targets.count > 1 ? "Delete them?" : "Delete it?")
+            try confirmation.requirePrompt(for: targets.count > 1 ? "Delete them?" : "Delete it?")
         }
         // No library is contacted if the albums stay (rule R11).
         let callsLibrary = session.settings.settings.deleteAssociatedAlbum.value && !keepAlbum && !dryRun
@@ -127,7 +127,7 @@ struct TapeDeletionRun: Sendable {
             return Item(tape: tape, state: .planned, albums: link.map { [isKept ? .kept($0) : .deleted($0)] } ?? [])
         }
         do {
-            let deletion = try await console.context.interruption.cancelling {
+            let deletion = try await console.context.interruption.canceling {
                 try await service.deleteTape(tape.id, keepingAlbum: keepsAlbums)
             }
             return Item(tape: tape, state: .deleted, albums: deletion.albums)

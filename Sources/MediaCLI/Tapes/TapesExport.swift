@@ -210,7 +210,7 @@ struct TapeExportRun: Sendable {
         let searchPath = console.context.environment["PATH"] ?? ""
         let reason: String
         do {
-            return try await console.context.interruption.cancelling { [directory = session.directory] in
+            return try await console.context.interruption.canceling { [directory = session.directory] in
                 try await ClipMedia.read(clips, searchPath: searchPath, directory: directory)
             }
         } catch let error as TapesError where error.code == .programMissing {
@@ -253,13 +253,13 @@ struct TapeExportRun: Sendable {
             directory: session.directory
         )
         guard !isDryRun else {
-            try await console.context.interruption.cancelling { try await rendering.check(tape, clips: clips) }
+            try await console.context.interruption.canceling { try await rendering.check(tape, clips: clips) }
             say(target, length: length)
             return nil
         }
         let display = display
         try await display.during {
-            try await console.context.interruption.cancelling {
+            try await console.context.interruption.canceling {
                 try await rendering.render(
                     tape,
                     clips: clips,
@@ -313,7 +313,7 @@ enum ExportedFile {
     /// - Throws: `.targetExists`, `.targetUnusable`, `.diskFull`; nothing is left behind then.
     static func write(_ bytes: [UInt8], to path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
         do throws(FileWriteError) {
-            let (file, name) = try WholeFile.at(path, audience: .everybody)
+            let (file, name) = try WholeFile.at(path, audience: .everyone)
             try file.write(bytes, as: name, replacing: isReplacing)
         } catch {
             throw TapesError(error, path: path)

@@ -147,7 +147,7 @@ struct LibraryRun: Sendable {
     /// - Throws: `TapesError`.
     func status(extra: JSONObject = [:]) async throws -> ExitCode {
         let service = service
-        let status = try await console.context.interruption.cancelling { try await service.status() }
+        let status = try await console.context.interruption.canceling { try await service.status() }
         return finish(status, extra: extra)
     }
 
@@ -156,7 +156,7 @@ struct LibraryRun: Sendable {
     /// - Throws: `TapesError`.
     func request(_ level: AccessLevel) async throws -> LibraryStatus {
         let service = service
-        return try await console.context.interruption.cancelling { try await service.requestAccess(level) }
+        return try await console.context.interruption.canceling { try await service.requestAccess(level) }
     }
 
     func finish(_ status: LibraryStatus, needs level: AccessLevel = .addOnly, extra: JSONObject) -> ExitCode {

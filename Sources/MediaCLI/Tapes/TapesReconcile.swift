@@ -135,7 +135,7 @@ struct ReconcileRun: Sendable {
         try console.requireOutput()
         let titles = Dictionary(try session.store.tapeSummaries().map { ($0.tape.id, $0.tape.title) }) { $1 }
         let run = self
-        let (missing, tally) = try await console.context.interruption.cancelling { [service] in
+        let (missing, tally) = try await console.context.interruption.canceling { [service] in
             let tally = ItemTally<String>()
             let missing = try await service.verifyAlbums { link, presence in
                 let item = Item(link, presence, title: titles[link.tapeID])
@@ -182,7 +182,7 @@ struct ReconcileRun: Sendable {
         let outcome: ReconcileOutcome?
         do {
             outcome = try await display.during {
-                try await console.context.interruption.cancelling { [service] in
+                try await console.context.interruption.canceling { [service] in
                     try await service.reconcile(limit: limit) { tape, outcome in run.tell(Item(tape, outcome)) }
                 }
             }
@@ -197,7 +197,7 @@ struct ReconcileRun: Sendable {
     /// - Throws: `TapesError` if the store cannot be used.
     func catchUp() async throws -> Int {
         let outcome = try await display.during {
-            try await console.context.interruption.cancelling { [service] in
+            try await console.context.interruption.canceling { [service] in
                 try await service.reconcile(limit: Self.usualLimit) { _, _ in }
             }
         }

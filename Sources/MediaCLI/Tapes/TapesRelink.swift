@@ -47,7 +47,7 @@ struct TapesRelink: ContextCommand {
         console.record(.start, ["dry_run": .bool(dryRun)])
         try console.requireOutput()
         let (editor, places, isDryRun) = (session.editor, try self.places(), dryRun)
-        let results = try await console.context.interruption.cancelling {
+        let results = try await console.context.interruption.canceling {
             try await editor.relink(named, in: places, isDryRun: isDryRun)
         }
         for result in results {

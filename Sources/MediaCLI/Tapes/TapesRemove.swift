@@ -39,7 +39,7 @@ struct TapesRemove: ContextCommand {
         let named = try clips.map { try session.clip($0, of: tape) }.uniqued { $0.id }
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
         let question = named.count == 1 ? "Remove it?" : "Remove them?"
-        if !dryRun { try confirmation.requireSomebody(for: question) }
+        if !dryRun { try confirmation.requirePrompt(for: question) }
         let callsLibrary = session.settings.settings.deleteAssociatedAlbum.value && !dryRun
         let service = callsLibrary ? try await session.service(connection.key) : try session.localService()
         try console.requireOutput()
@@ -59,7 +59,7 @@ struct TapesRemove: ContextCommand {
         _ service: AlbumService,
         _ session: TapesSession
     ) async throws -> (removed: [ClipRecord], album: AlbumOutcome?) {
-        let (removed, outcome) = try await session.console.context.interruption.cancelling {
+        let (removed, outcome) = try await session.console.context.interruption.canceling {
             try await service.removeClips(clips.map(\.id), of: tape.id)
         }
         guard !service.policy.deletesAlbums, !removed.isEmpty else { return (removed, outcome) }

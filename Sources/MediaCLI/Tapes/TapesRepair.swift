@@ -61,14 +61,14 @@ struct TapesRepair: ContextCommand {
         _ console: Console
     ) async throws -> [TapeFindings.Item] {
         guard !dryRun else {
-            let check = try await console.context.interruption.cancelling { try await service.verify(tape.id) }
+            let check = try await console.context.interruption.canceling { try await service.verify(tape.id) }
             totals.count(check.tape, hasAlbum: check.hasAlbum, check.findings)
             return check.findings.map {
                 .init(tape: check.tape, finding: $0, state: check.isRepairable($0) ? .planned : .failed)
             }
         }
         let repair = try await display.during {
-            try await console.context.interruption.cancelling { try await service.repair(tape.id) }
+            try await console.context.interruption.canceling { try await service.repair(tape.id) }
         }
         totals.count(repair.tape, hasAlbum: repair.hasAlbum, repair.remaining)
         return repair.repaired.map { .init(tape: repair.tape, finding: $0, state: .repaired) }
@@ -84,7 +84,7 @@ struct TapesRepair: ContextCommand {
         let (service, renderings) = (work.service, work.renderings)
         let folders = found.filter { $0.kind == .emptyFolder }
         let files = found.filter { $0.kind == .renderLeftover }
-        var left = try await console.context.interruption.cancelling { try await service.removeLeftovers(folders) }
+        var left = try await console.context.interruption.canceling { try await service.removeLeftovers(folders) }
         left += try await BlockingWork.run { () throws(TapesError) in try renderings.remove(files) }
         return found.map { .init(finding: $0, state: left.contains($0) ? .failed : .repaired) }
     }

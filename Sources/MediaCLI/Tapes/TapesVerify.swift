@@ -36,7 +36,7 @@ struct TapesVerify: ContextCommand {
         var totals = TapeFindings.Totals()
         var findings: [AlbumFinding] = []
         for tape in checked {
-            let check = try await console.context.interruption.cancelling { try await service.verify(tape.id) }
+            let check = try await console.context.interruption.canceling { try await service.verify(tape.id) }
             for finding in check.findings { work.tell(.init(tape: check.tape, finding: finding, state: .found)) }
             totals.count(check.tape, hasAlbum: check.hasAlbum, check.findings)
             findings += check.findings

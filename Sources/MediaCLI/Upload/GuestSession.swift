@@ -89,7 +89,7 @@ struct GuestSession: Sendable {
                     hint: "store it in a file and use --event-link-file FILE"
                 )
             }
-            return try await console.context.interruption.cancelling { try await PasswordPrompt.ask("Event link: ") }
+            return try await console.context.interruption.canceling { try await PasswordPrompt.ask("Event link: ") }
         }
         let (name, flag) =
             options.eventLinkFile.map { ($0, "--event-link-file") } ?? (

@@ -104,7 +104,7 @@ struct UploadPlan: Sendable {
         let input = console.context.standardInput
         let directory = store.directory
         let limit = maximumBytes
-        return try await console.context.interruption.cancelling {
+        return try await console.context.interruption.canceling {
             try await BlockingWork.runCancellable { isCancelled in
                 try SpoolFile(copying: input, to: directory, limit: limit, isCancelled: isCancelled)
             }

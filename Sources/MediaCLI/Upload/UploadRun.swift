@@ -73,7 +73,7 @@ struct UploadRun: Sendable {
         let verification =
             uploader.isGuest
             ? .impossible(.usage("an event link cannot read the listing"))
-            : (try? await console.context.interruption.cancelling { await UploadVerification.of(stored, verifier) })
+            : (try? await console.context.interruption.canceling { await UploadVerification.of(stored, verifier) })
         guard let verification, console.context.interruption.signal == nil else { return }
         tell(verification, ledger)
     }
@@ -225,7 +225,7 @@ extension UploadRun {
             throw ErrorCatalogue.diagnosis(ofWatching: error)
         }
         let report = try begin(items: nil)
-        console.note("watching \(ErrorCatalogue.quoted(directory)); Ctrl-C ends it")
+        console.note("watching \(ErrorCatalogue.quoted(directory)); press Ctrl-C to stop")
         let ledger = UploadLedger(keepsLines: sending.report != nil)
         let teller = teller(fileCount: nil)
         return await console.context.interruption.handling({ _ in }) {
@@ -287,17 +287,17 @@ extension UploadRun {
     ) async {
         var arrivals = arrivals.makeAsyncIterator()
         var number = 0
-        let underWay = PathsUnderWay()
+        let uploading = PathsInProgress()
         await withBoundedTasks(
             limit: jobs,
             next: { () -> (path: [UInt8], entry: UploadPlan.Entry, index: Int)? in
                 while let path = await arrivals.next(), console.mayGoOn {
-                    guard underWay.begin(path) else { continue }
+                    guard uploading.begin(path) else { continue }
                     number += 1
                     if let entry = await entry(for: path, number: number) {
                         return (path, entry, ledger.add(entry))
                     }
-                    if underWay.end(path) { again(path) }
+                    if uploading.end(path) { again(path) }
                 }
                 return nil
             },
@@ -307,7 +307,7 @@ extension UploadRun {
             // What the server had when the last file came may be gone by now.
             let batch = UploadBatch(uploader: anotherUploader(), options: .init())
             await batch.run([entry.item], control: control) { announce($0.at(index), file) }
-            if underWay.end(path) { again(path) }
+            if uploading.end(path) { again(path) }
         }
     }
 
@@ -322,7 +322,7 @@ extension UploadRun {
         // Gone again, or not media: of no concern in a watched directory.
         switch entry.error?.code {
         case .unknownExtension, .fileNotFound:
-            console.trace("left out \(ErrorCatalogue.quoted(path))")
+            console.trace("skipped \(ErrorCatalogue.quoted(path))")
             return nil
         default: return entry
         }
@@ -330,15 +330,15 @@ extension UploadRun {
 }
 
 /// Files that are being uploaded, and which of them were rewritten meanwhile.
-private final class PathsUnderWay: Sendable {
+private final class PathsInProgress: Sendable {
     private let isWrittenAgain = Mutex<[[UInt8]: Bool]>([:])
 
     /// Returns whether to upload it now. If it is being uploaded, it is marked to be uploaded again.
     func begin(_ path: [UInt8]) -> Bool {
         isWrittenAgain.withLock { paths in
-            let isUnderWay = paths[path] != nil
-            paths[path] = isUnderWay
-            return !isUnderWay
+            let isUploading = paths[path] != nil
+            paths[path] = isUploading
+            return !isUploading
         }
     }
 

@@ -69,7 +69,7 @@ struct DiscardingRun: Sendable {
     func run(_ records: [UploadRecord]) async throws -> ExitCode {
         let question = records.count == 1 ? "Discard it?" : "Discard them?"
         if !isDryRun {
-            try confirmation.requireSomebody(for: question)
+            try confirmation.requirePrompt(for: question)
         }
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()

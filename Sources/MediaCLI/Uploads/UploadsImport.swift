@@ -250,7 +250,7 @@ struct ImportTally {
             text += " (\(count(.conflicting)) with another token for the same file)"
         }
         let others = [
-            (count(.known), "already stored"), (count(.buried), "removed before"), (missing, "not on the server"),
+            (count(.known), "already stored"), (count(.buried), "removed earlier"), (missing, "not on the server"),
         ]
         return text + others.filter { $0.0 > 0 }.map { ", \($0) \($1)" }.joined()
     }

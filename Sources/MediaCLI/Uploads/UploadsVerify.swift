@@ -59,7 +59,7 @@ struct UploadsVerify: ContextCommand {
             for: server,
             retryCommand: "mediactl uploads verify" + (report.map { " --report \(HintOptions.word($0))" } ?? "")
         )
-        let verification = try await console.context.interruption.cancelling {
+        let verification = try await console.context.interruption.canceling {
             await UploadVerification.of(files, UploadVerifier(client: client))
         }
         if let failure = verification.failure { throw failure }

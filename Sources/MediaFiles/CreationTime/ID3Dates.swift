@@ -95,7 +95,7 @@ enum ID3Dates {
         return CivilTime(text, at: offsets)?.secondsSince1970
     }
 
-    /// Version 3: the year, `DDMM` and `HHMM` in frames of their own.
+    /// Version 3: the year, `DDMM` and `HHMM` in separate frames.
     private static func dayAndYear(_ texts: [String: [UInt8]]) -> Int64? {
         guard let year = texts["TYER"], let date = texts["TDAT"] else { return nil }
         let time = texts["TIME"]

@@ -159,7 +159,7 @@ struct FieldReader {
     }
 }
 
-/// Where the TIFF structure of a photo's Exif data lies in the file.
+/// The position of the TIFF structure of a photo's Exif data in the file.
 enum ExifBlock {
     /// Looks for it in the way of the file's format.
     static func find(in content: inout BoundedContent) -> Span? {
@@ -227,7 +227,7 @@ enum ExifBlock {
 /// Facts in the Exif data of a photo (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP, HEIF, TIFF and the raw
 /// formats based on TIFF.
 ///
-/// The kind of file is told by its first bytes, not by its name. Reads a few kilobytes, never the whole file: the first
+/// The file type is determined from the first bytes, not from the name. Reads a few kilobytes, never the whole file: the first
 /// directory and those for Exif and GPS, once each. However directories point at each other, nothing loops.
 package struct PhotoExif {
     /// Texts of the tags that matter, by tag.
@@ -298,7 +298,7 @@ package struct PhotoExif {
         static let dateStamp: UInt16 = 0x1D
     }
 
-    /// Degrees; nil unless all four tags are there and possible. 0, 0 lies in the sea, and cameras without a fix write it: it is
+    /// Degrees; nil unless all four tags are there and possible. 0, 0 is in the sea, and cameras without a fix write it: it is
     /// taken for unknown.
     package var position: (latitude: Double, longitude: Double)? {
         // A void measurement is no position.

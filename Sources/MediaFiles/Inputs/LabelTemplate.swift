@@ -89,14 +89,14 @@ package struct LabelTemplate: Sendable, Equatable {
                 continue
             }
             guard rest[brace] == "{" else {
-                throw LabelTemplateError(template: text, reason: "\"}\" without \"{\"; a brace itself is \"}}\"")
+                throw LabelTemplateError(template: text, reason: "\"}\" without \"{\"; escape a brace as \"}}\"")
             }
             guard let end = rest[brace...].firstIndex(of: "}") else {
-                throw LabelTemplateError(template: text, reason: "\"{\" without \"}\"; a brace itself is \"{{\"")
+                throw LabelTemplateError(template: text, reason: "\"{\" without \"}\"; escape a brace as \"{{\"")
             }
             let place = rest[brace..<end].dropFirst()
             guard let piece = Piece(place: place) else {
-                let known = "known are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:1} to {n:9}"
+                let known = "valid placeholders: {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:1} to {n:9}"
                 throw LabelTemplateError(template: text, reason: "\"{\(place)}\" is unknown; \(known)")
             }
             pieces.append(piece)

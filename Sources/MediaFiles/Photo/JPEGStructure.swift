@@ -195,7 +195,7 @@ struct JPEGStructure {
     private func checkCompleteness() throws(StructureFault) {
         guard let frame else { throw .damaged("no image data") }
         for component in frame.components {
-            guard component.precision.allSatisfy({ $0 == 0 }) else { throw .damaged("image data are missing") }
+            guard component.precision.allSatisfy({ $0 == 0 }) else { throw .damaged("missing image data") }
         }
     }
 
@@ -212,7 +212,7 @@ struct JPEGStructure {
             try decode(scan, &frame, &line)
         } catch {
             guard case .truncated = error else { throw error }
-            throw .damaged("image data end at line \(line) of \(frame.height)")
+            throw .damaged("image data ends at line \(line) of \(frame.height)")
         }
         for member in scan.components {
             for coefficient in scan.first...scan.last {
@@ -222,7 +222,7 @@ struct JPEGStructure {
     }
 
     private mutating func decode(_ scan: Scan, _ frame: inout Frame, _ line: inout Int) throws(StructureFault) {
-        // A scan of one component has no units of several blocks, and leaves out blocks beyond the component's own edges.
+        // A scan of one component has no units of several blocks, and omits blocks beyond the component's own edges.
         let isSingle = scan.components.count == 1
         var columns = Self.quotient(frame.width, 8 * frame.horizontal)
         var rows = Self.quotient(frame.height, 8 * frame.vertical)
@@ -445,7 +445,7 @@ private struct EntropyBits {
         return marker
     }
 
-    /// The marker that follows the bits of this interval; whole bytes before it are none.
+    /// The marker that follows the bits of this interval; whole bytes before it are not.
     mutating func nextRestart() throws(StructureFault) -> UInt8 {
         guard count < 8 else { throw .damaged("invalid image data") }
         if marker == nil { fill() }

@@ -36,7 +36,7 @@ package struct ProgramRun: Sendable {
     /// Runs the program with `input` as its whole standard input. Bytes that it does not read are not an error; nor is
     /// a failure of the program, which is in the result.
     ///
-    /// Cancelling terminates the program, kills it after `grace`, and throws `.cancelled` once it has ended.
+    /// Canceling terminates the program, kills it after `grace`, and throws `.cancelled` once it has ended.
     package func run(input: [UInt8] = []) async throws(ProgramError) -> ProgramResult {
         guard let timeLimit else { return try await runToEnd(input) }
         let work = Task { () -> Result<ProgramResult, ProgramError> in
@@ -162,13 +162,13 @@ package enum ProgramError: Error, Sendable, Equatable {
     case tooMuchOutput(limit: Int)
     /// It ran longer than allowed, and was terminated.
     case timedOut(limit: Duration)
-    /// The task was cancelled; the program was terminated.
+    /// The task was canceled; the program was terminated.
     case cancelled
 
     /// Text to follow the program's name.
     package var detail: String {
         switch self {
-        case .noName: "names no program"
+        case .noName: "is empty"
         case .notFound: "is not in PATH"
         case .cannotRun(let code): "cannot be run: \(SystemError.words(code))"
         case .tooMuchOutput(let limit): "printed more than \(limit) bytes"
@@ -197,7 +197,7 @@ package struct ProgramResult: Sendable, Equatable {
         switch ending {
         case .ended(0): nil
         case .ended(let code): "failed with exit code \(code)"
-        case .killed(let number): "was ended by signal \(number)"
+        case .killed(let number): "was terminated by signal \(number)"
         }
     }
 }

@@ -11,7 +11,7 @@ internal import MediaSystem
 /// existed or was moved in counts as complete once its length and times have not changed for two seconds. The lease is
 /// released at once; a writer that opens the file in that instant waits for microseconds, and a nonblocking one fails.
 package final class DirectoryWatch: Sendable {
-    /// Paths of complete files, once per write. Ends when the task is cancelled or the directory is removed or renamed;
+    /// Paths of complete files, once per write. Ends when the task is canceled or the directory is removed or renamed;
     /// watching ends with the last reference to the stream. A file open for writing is reported after it is closed.
     ///
     /// For one consumer. After lost events (thousands at once) the directory is read again.

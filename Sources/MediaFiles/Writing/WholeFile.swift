@@ -8,7 +8,7 @@ package struct WholeFile: Sendable {
         /// This user alone (0600).
         case owner
         /// Everyone who may read any new file of this user.
-        case everybody
+        case everyone
     }
 
     package var directory: TargetDirectory
@@ -79,7 +79,7 @@ package struct WholeFile: Sendable {
     private func publish(_ file: PartialFile, as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
         switch audience {
         case .owner: try file.makePrivate()
-        case .everybody: try file.seal()
+        case .everyone: try file.seal()
         }
         if isReplacing { try file.publish(replacing: name) } else { try file.publish(as: name) }
     }

@@ -18,7 +18,7 @@ public struct CaptureRecord: Sendable, Equatable {
         case pending
         /// Signed, not sent.
         case queued
-        /// On its way: the request may have reached the server.
+        /// Being sent: the request may have reached the server.
         case submitted
         /// At the server.
         case accepted
@@ -89,7 +89,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var submittedAt: Date?
     /// The server's id.
     public var serverCaptureID: String?
-    /// Where the server shows it to everybody.
+    /// The public page of the server that shows it.
     public var verificationURL: String?
     /// Of the last response.
     public var httpStatus: Int?

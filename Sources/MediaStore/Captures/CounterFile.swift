@@ -24,20 +24,20 @@ package final class CounterFile: Sendable {
     }
 
     /// Opens and locks the counter of a device (UUID in either case), waiting for another process, or object, that has
-    /// locked it: `.busy` after `patience`. No thread waits; cancelling ends the wait. A file without a counter is
+    /// locked it: `.busy` after `timeout`. No thread waits; canceling ends the wait. A file without a counter is
     /// `.corrupt`, and never reset.
     package static func lock(
         device: String,
         in directory: DataDirectory,
-        patience: Duration = .seconds(60)
+        timeout: Duration = .seconds(60)
     ) async throws -> CounterFile {
         let name = device.lowercased()
         guard CaptureID.isValid(name) else {
-            throw StoreError(.other, path: directory.path, detail: "\"\(device)\" is no id of a device")
+            throw StoreError(.other, path: directory.path, detail: "\"\(device)\" is not a device ID")
         }
         let counters = try directory.make(.captureCounters)
         let lockPath = directory.lockFile("counter-" + name)
-        let deadline = ContinuousClock.now + patience
+        let deadline = ContinuousClock.now + timeout
         var pause = Duration.milliseconds(2)
         while true {
             try Task.checkCancellation()
@@ -94,7 +94,7 @@ private enum CounterText {
             throw StoreError(errno: errno, path: path, action: "cannot read")
         }
         guard let value = parse(bytes) else {
-            throw StoreError(.corrupt, path: path, detail: "holds no counter, and is not reset: counters only grow")
+            throw StoreError(.corrupt, path: path, detail: "has no counter, and is not reset: counters only increase")
         }
         return value
     }

@@ -111,7 +111,7 @@ extension LibraryStore {
         try copies(where: "photo_id = ? AND server = ?", ids, server)
     }
 
-    /// The copies with these digests of their own (64 lower-case hexadecimal characters).
+    /// The copies whose own digest is one of these (64 lower-case hexadecimal characters).
     public func copies(withDigests digests: [String], server: String) throws(StoreError) -> [PhotoCopy] {
         try copies(where: "sha256 = ? AND server = ?", digests, server)
     }
@@ -152,7 +152,7 @@ extension LibraryStore {
     }
 
     /// Keeps copies, each in place of an earlier one of the same photo and path. Many callers at once share one commit.
-    /// Cancelling the task does not stop it.
+    /// Canceling the task does not stop it.
     ///
     /// - Throws: `StoreError`, only for this call's own copies.
     public func keep(_ copies: [PhotoCopy]) async throws(StoreError) {

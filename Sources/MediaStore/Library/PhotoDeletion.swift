@@ -110,7 +110,7 @@ extension LibraryStore {
         }
     }
 
-    /// Marks the deletions of a server that nobody has accepted as possibly its own doing.
+    /// Marks a server's deletions that have not been accepted as possibly caused by a repair.
     public func doubtDeletions(of server: String) throws(StoreError) {
         try connection.write { db in
             try db.execute(

@@ -115,7 +115,7 @@ struct DatabasePage {
 
     // MARK: By the page's own directory
 
-    /// - Returns: The rows, and the page with zeros in their place. nil if anything does not fit.
+    /// - Returns: The rows, and the page with the rows replaced by zeros. nil if anything does not fit.
     private func orderly() -> (rows: [StoredRow], rest: [UInt8])? {
         let kind = bytes[headerStart]
         let size: Int

@@ -202,7 +202,7 @@ struct IndexRepair {
         } catch {
             guard error.kind == .corrupt else { throw error }
             if let replaced = try setAside() { return (replaced, []) }
-            let warning = "\"\(path)\" was not usable (\(error.detail)) and is being built anew"
+            let warning = "\"\(path)\" was not usable (\(error.detail)) and is being rebuilt"
             return (try connect(), [warning])
         }
     }

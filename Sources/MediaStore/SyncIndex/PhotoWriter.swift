@@ -99,7 +99,7 @@ final class PhotoWriter {
 }
 
 /// A prepared statement used through SQLite's own functions, which keep a text with zero bytes, and make no value of a
-/// column that nobody reads. Used within one access to the database, by its thread.
+/// column that is never read. Used within one access to the database, by its thread.
 struct RawStatement {
     private let statement: OpaquePointer
     private let connection: OpaquePointer?

@@ -64,7 +64,7 @@ extension SyncIndex {
         }
     }
 
-    /// Records that photos belong to a device now, as claiming them has told; those that are not known are passed over.
+    /// Records that a claim has assigned photos to a device; photos that are not in the index are ignored.
     public func setOrigin(_ device: PhotoDevice, ofPhotos ids: [String], server: String) throws(StoreError) {
         try write { db in
             guard let number = try ServerRow.number(of: server, db) else { return }

@@ -157,7 +157,7 @@ enum ServerRow {
 }
 
 extension SyncIndex {
-    /// What is known of a server; nil when it was never synchronised.
+    /// The index of a server; nil if it was never listed.
     public func state(of server: String) throws(StoreError) -> SyncState? {
         try read { db in
             let row = try Row.fetchOne(
@@ -217,7 +217,7 @@ extension SyncIndex {
 
 extension SyncIndex {
     /// Whether a server records who uploads a photo, as the latest upload from here has shown (photosync contract 3.5);
-    /// nil when nothing was uploaded, and for a server that was never synchronised.
+    /// nil if nothing was uploaded, and for a server that was never listed.
     public func ownsUploads(at server: String) throws(StoreError) -> Bool? {
         try read { db in
             try Bool.fetchOne(db, sql: "SELECT owns_uploads FROM servers WHERE address = ?", arguments: [server])

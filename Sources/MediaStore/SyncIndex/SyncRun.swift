@@ -99,7 +99,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
             throw StoreError(
                 .busy,
                 path: StoreSchema.index.fileName,
-                detail: "another process has begun to synchronise this server"
+                detail: "another process has started to index this server"
             )
         }
         return row

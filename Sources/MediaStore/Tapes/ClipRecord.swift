@@ -115,7 +115,7 @@ extension ClipRecord: Storable {
 }
 
 extension ClipRecord.Association: Extensible {
-    /// Not tried again by this version.
+    /// Not retried by this version.
     static var unknown: Self { .failed }
 }
 
@@ -207,7 +207,7 @@ enum ClipRow {
 ///
 /// A clip whose kind only a later version knows makes the methods that read clips of its tape throw `.corrupt`; it can be
 /// neither shown nor exported, but nothing removes it. Other values are read as those of tapes are; an unknown state is
-/// failed, `.internalError`: not tried again by this version.
+/// failed, `.internalError`: not retried by this version.
 extension LibraryStore {
     /// The clips of a tape in their order.
     public func clips(of tapeID: String) throws(StoreError) -> [ClipRecord] {

@@ -239,7 +239,7 @@ extension LockedByte {
         }
     }
 
-    /// Waits on a dedicated thread, without polling; cancelling ends the wait. The system call cannot be canceled: a
+    /// Waits on a dedicated thread, without polling; canceling ends the wait. The system call cannot be canceled: a
     /// canceled wait continues in the background, and releases the lock as soon as it gets it.
     package static func acquire(_ subject: AlbumSubject, in directory: DataDirectory) async throws -> AlbumLock {
         try Task.checkCancellation()

@@ -31,7 +31,7 @@ public struct LegacyClaim: Sendable {
     ///
     /// - Parameters:
     ///   - control: Cancels the listing.
-    ///   - body: Called with up to 500 photos at a time, after the whole listing has been verified.
+    ///   - body: Called with batches of up to 500 photos, after the whole listing has been verified.
     /// - Returns: The number of legacy photos.
     /// - Throws: `PhotoSyncError`: what `Pull.run` throws for an invalid listing; what `body` throws.
     public func list(
@@ -113,9 +113,9 @@ public struct LegacyClaim: Sendable {
         for block in ids.blocks(of: Self.blockSize) {
             guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
             _ = try await account.client.claim(block, device: count.device)
-            SyncKillPoint.betweenClaims.reach()
+            SyncFailpoint.betweenClaims.reach()
         }
-        SyncKillPoint.afterClaim.reach()
+        SyncFailpoint.afterClaim.reach()
         return try await counted(count, control) { count, live, index in
             for block in ids.blocks(of: Self.blockSize) { try count.add(block, live, index) }
         }
@@ -126,7 +126,7 @@ public struct LegacyClaim: Sendable {
         let before = try await LiveListing.make(of: account, .init(control: control), queue: queue)
         guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
         _ = try await account.client.claimAll(device: count.device)
-        SyncKillPoint.afterClaim.reach()
+        SyncFailpoint.afterClaim.reach()
         return try await counted(count, control) { count, live, index in
             try before.index.forEachBlock(of: before.server, where: PhotoFilter(origin: .legacy)) { block in
                 try count.add(block.map(\.id), live, index)

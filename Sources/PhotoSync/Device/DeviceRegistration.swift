@@ -63,7 +63,7 @@ public struct DeviceRegistration: Sendable {
     // MARK: Devices
 
     /// This machine's device: the registered one, if the user owns it. A server returns the device of a known token
-    /// whoever owns it (trap 10), and fails only when photos are claimed for it.
+    /// regardless of its owner (trap 10), and fails only when photos are claimed for it.
     private func ownDevice(
         of user: PhotoSyncClient,
         _ registered: RegisteredDevice? = nil
@@ -79,7 +79,7 @@ public struct DeviceRegistration: Sendable {
     private func newDevice(of user: PhotoSyncClient) async throws(PhotoSyncError) -> RegisteredDevice {
         let device = try await user.registerDevice(name: deviceName, token: token(isRenewed: true))
         guard try await user.devices().contains(where: { $0.id == device.id }) else {
-            throw PhotoSyncError(.invalidDevice, detail: "the server does not list the device that it has registered")
+            throw PhotoSyncError(.invalidDevice, detail: "the server does not list the registered device")
         }
         return device
     }

@@ -173,9 +173,9 @@ public struct DownloadItem: Sendable {
     public var serverSHA256: String?
     /// Bytes that came over the network.
     public var bytesReceived: Int64 = 0
-    /// Whether it went on where an earlier try had stopped.
+    /// Whether it resumed an earlier attempt.
     public var isResumed: Bool = false
-    /// Tries.
+    /// Number of attempts.
     public var attempts: Int = 0
     /// Why it failed.
     public var error: PhotoSyncError?

@@ -55,7 +55,7 @@ struct PhotoDownload {
     }
 
     private mutating func fetch() async throws(PhotoSyncError) {
-        SyncKillPoint.downloadPlanned.reach()
+        SyncFailpoint.downloadPlanned.reach()
         guard !context.control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
         let directory = try openDirectory()
         if try await adoptRenamed(in: directory) { return }
@@ -182,7 +182,7 @@ struct PhotoDownload {
             guard !isSecondChance else {
                 throw PhotoSyncError(
                     .checksumMismatch,
-                    detail: "two downloads had other bytes",
+                    detail: "two downloads had different bytes",
                     photoID: photo.id
                 )
             }
@@ -306,7 +306,7 @@ extension PhotoDownload {
         case .otherPhoto(let stamp):
             throw PhotoSyncError(
                 .wrongPhoto,
-                detail: "the file carries the ID \(stamp)",
+                detail: "the file contains the ID \(stamp)",
                 value: stamp,
                 photoID: photo.id
             )
@@ -330,7 +330,7 @@ extension PhotoDownload {
     // MARK: The end
 
     mutating func finish(_ file: PartialFile, digest: String) async throws(PhotoSyncError) {
-        SyncKillPoint.downloadAfterBody.reach()
+        SyncFailpoint.downloadAfterBody.reach()
         let time = photo.takenAt.microseconds
         let sealed = try await onDisk { () throws(FileWriteError) in
             try file.seal(modificationMicroseconds: time)
@@ -343,12 +343,12 @@ extension PhotoDownload {
     }
 
     mutating func publish(_ file: PartialFile, digest: String) async throws(PhotoSyncError) {
-        SyncKillPoint.downloadWritten.reach()
+        SyncFailpoint.downloadWritten.reach()
         while true {
             let name = plan.place.name
             do {
                 let published = try await onDisk { () throws(FileWriteError) in try file.publish(as: name) }
-                SyncKillPoint.downloadRenamed.reach()
+                SyncFailpoint.downloadRenamed.reach()
                 try await becomePresent(digest, identity: published)
                 return
             } catch {

@@ -23,7 +23,7 @@ struct UnverifiedFile: Sendable {
 }
 
 extension PhotoDownload {
-    /// More files of one photo that somebody keeps are hardly possible.
+    /// More kept files of one photo are hardly possible.
     private static let mostUnverified = 1_000
 
     /// Stores the file under a name that no program takes for a photo; the next run downloads the photo again.

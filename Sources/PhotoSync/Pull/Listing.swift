@@ -56,9 +56,9 @@ struct Listing: Sendable {
     ) async throws(PhotoSyncError) -> Outcome {
         var restarts = 0
         while true {
-            let isAnew = restarts > 0
+            let isFresh = restarts > 0
             let run = try await queue.run {
-                try index.begin(account.server, account: accountKey, kind: kind, restarts: isAnew, now: account.now())
+                try index.begin(account.server, account: accountKey, kind: kind, restarts: isFresh, now: account.now())
             }
             let end =
                 run.isAtEnd
@@ -93,7 +93,7 @@ struct Listing: Sendable {
             largestTotal = max(largestTotal, page.totalCount)
             if let doubt = try Self.doubt(about: page, of: run) { return .doubtful(doubt) }
             guard let cursor = page.cursor else { break }
-            SyncKillPoint.betweenPageAndCommit.reach()
+            SyncFailpoint.betweenPageAndCommit.reach()
             let before = run
             async let storing = stored(page, in: before)
             let fetching = await Result(awaiting: { () async throws(PhotoSyncError) in
@@ -101,7 +101,7 @@ struct Listing: Sendable {
             })
             run = try await storing.get()
             progress(run)
-            SyncKillPoint.afterPage.reach()
+            SyncFailpoint.afterPage.reach()
             if let doubt = Self.doubt(about: run, after: before, largestTotal: largestTotal) { return .doubtful(doubt) }
             page = try fetching.get()
         }
@@ -113,10 +113,10 @@ struct Listing: Sendable {
         of run: SyncRun,
         _ progress: (SyncRun) -> Void
     ) async throws(PhotoSyncError) -> End {
-        SyncKillPoint.betweenPageAndCommit.reach()
+        SyncFailpoint.betweenPageAndCommit.reach()
         let last = try await stored(page, in: run).get()
         progress(last)
-        SyncKillPoint.beforeFinish.reach()
+        SyncFailpoint.beforeFinish.reach()
         if !page.photos.isEmpty, last.photosSeen == run.photosSeen {
             return .doubtful(Self.circle)
         }
@@ -158,21 +158,21 @@ struct Listing: Sendable {
             throw PhotoSyncError(
                 .stubServer,
                 detail:
-                    "the server lists \(page.photos.count) of \(page.totalCount) photos and says that there are no more"
+                    "the server lists \(page.photos.count) of \(page.totalCount) photos and reports no more"
             )
         }
         if page.photos.isEmpty, run.cursor != nil {
-            return PhotoSyncError(.listingIncomplete, detail: "the listing breaks off after \(run.photosSeen) photos")
+            return PhotoSyncError(.listingIncomplete, detail: "the listing ends early, after \(run.photosSeen) photos")
         }
         if page.photos.isEmpty, page.hasMore {
-            return PhotoSyncError(.listingIncomplete, detail: "an empty page of the listing promises more")
+            return PhotoSyncError(.listingIncomplete, detail: "an empty page of the listing reports more photos")
         }
         if page.hasMore != (page.cursor != nil) {
             return PhotoSyncError(
                 .listingIncomplete,
                 detail: page.hasMore
-                    ? "the listing has more photos, but no cursor to ask for them"
-                    : "the listing has a cursor, but no more photos"
+                    ? "the listing reports more photos, but has no cursor"
+                    : "the listing has a cursor, but reports no more photos"
             )
         }
         return nil
@@ -186,7 +186,7 @@ struct Listing: Sendable {
         if !isHuge, run.photosSeen > bound.addingReportingOverflow(5000).partialValue {
             return PhotoSyncError(
                 .listingIncomplete,
-                detail: "the listing goes on after \(run.photosSeen) photos, but the server has \(run.totalCount)"
+                detail: "the listing continues after \(run.photosSeen) photos, but the server has \(run.totalCount)"
             )
         }
         return nil

@@ -136,10 +136,10 @@ public struct Pull: Sendable {
             return result
         }
         let index = account.index
-        // Nobody knows when the last page came to an earlier process.
+        // It is unknown when an earlier process received its last page.
         let now = outcome.isOfEarlierProcess ? nil : account.now()
         let changes = try await queue.run { try index.finish(outcome.run, now: now) }
-        SyncKillPoint.afterFinish.reach()
+        SyncFailpoint.afterFinish.reach()
         let isFull = outcome.run.kind == .full
         try await queue.run { [account] in
             if changes.gone > 0 { try account.recordDeletions() }
@@ -256,13 +256,13 @@ public struct PullProgress: Sendable, Equatable {
 public struct PullResult: Sendable, Equatable {
     /// Whether everything was listed.
     public var isFull: Bool
-    /// Whether it went on where an earlier one had stopped.
+    /// Whether it resumed an earlier listing.
     public var isResumed: Bool = false
     /// Distinct photos that were listed.
     public var photos: Int64 = 0
     /// Pages that were listed.
     public var pages: Int64 = 0
-    /// How often it was begun anew.
+    /// Number of restarts.
     public var restarts: Int = 0
     /// What changed in the index.
     public var changes: SyncChanges = SyncChanges()

@@ -13,7 +13,7 @@ extension SyncAccount {
         }
     }
 
-    /// Removes the records of repairs that were interrupted before they deleted a photo. If somebody deletes the photo later, the
+    /// Removes the records of repairs that were interrupted before they deleted a photo. If the photo is deleted later, the
     /// record would undo it. A repair that began during the listing may have deleted a photo that was listed before.
     ///
     /// - Parameter began: When the full listing began.

@@ -6,9 +6,9 @@ internal import MediaSystem
 /// Accepts that photos were deleted on the server: pushes do not count them any more, and `Verification` does not report
 /// their copies. Neither the local files nor the server are changed.
 public struct DeletionAcceptance: Sendable {
-    /// The result for one photo, or for an argument that is none.
+    /// The result for one photo, or for an invalid argument.
     public struct Item: Sendable {
-        /// What became of it.
+        /// The result.
         public enum State: String, Sendable, CaseIterable {
             /// The deletion is accepted.
             case forgotten
@@ -20,7 +20,7 @@ public struct DeletionAcceptance: Sendable {
 
         /// The argument, or a file in the specified directory.
         public var target: [UInt8]
-        /// What became of it.
+        /// The result.
         public var state: State
         /// The server's id of the photo.
         public var photoID: String?

@@ -63,7 +63,7 @@ struct PhotoSender: Sendable {
             let receipt = try await send(photo, file, &failure)
             guard (try? file.currentStatus()) == file.status else {
                 // The bytes on the server may not be those of this file.
-                throw changed(photo, while: "it was sent")
+                throw changed(photo, while: "it was being sent")
             }
             return SentPhoto(
                 photo: photo,
@@ -81,7 +81,7 @@ struct PhotoSender: Sendable {
 
     private func open(_ photo: PhotoToSend) throws(PhotoSyncError) -> SourceFile {
         let file = try SourceFile.opened(photo.candidate.path)
-        guard file.status == photo.digest.identity else { throw changed(photo, while: "it waited") }
+        guard file.status == photo.digest.identity else { throw changed(photo, while: "it was queued") }
         return file
     }
 
@@ -113,7 +113,7 @@ struct PhotoSender: Sendable {
             do throws(PhotoSyncError) {
                 return try await sendOnce(photo, file, takenAt: account.takenAt, gauge)
             } catch {
-                gauge.takeBack()
+                gauge.subtract()
                 throw error.at(photo.candidate.path)
             }
         }
@@ -155,7 +155,7 @@ private final class SendGauge: Sendable {
     }
 
     /// Subtracts the bytes of a failed attempt, which must be sent again.
-    func takeBack() {
+    func subtract() {
         let bytes = bytes
         if bytes > 0 { report.progress { $0.bytesSent -= bytes } }
     }
@@ -219,7 +219,7 @@ final class FileReader {
                 throw PhotoSyncError.source(SourceFileError(.io(errno: error.code), path: file.path))
             }
             guard got > 0 else {
-                throw PhotoSyncError(.sourceChanged, detail: "the file became shorter", path: file.path)
+                throw PhotoSyncError(.sourceChanged, detail: "the file was truncated", path: file.path)
             }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<got]))
             done += Int64(got)
@@ -240,7 +240,7 @@ enum PhotoDate {
         if let changed = modification(of: file.descriptor).flatMap(PhotoTime.init(microseconds:)) { return changed }
         throw PhotoSyncError(
             .invalidDate,
-            detail: "it has none of its own, and its last change is not in the years 0000 to 9999",
+            detail: "it contains no date, and its modification time is not in the years 0000 to 9999",
             path: file.path
         )
     }

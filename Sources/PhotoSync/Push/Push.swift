@@ -89,7 +89,7 @@ public struct Push: Sendable {
         onItem: @escaping @Sendable (PushItem) -> Void,
         progress: (@Sendable (PushProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> PushResult {
-        // Cancelling the task is a stop.
+        // Canceling the task is a stop.
         let control = control.linked()
         let report = PushReport(onItem: onItem, onProgress: progress)
         let run = PushRun(account: account, hashes: hashes, options: options, control: control, report: report)

@@ -115,7 +115,7 @@ final class PushRun {
                 repeats.append(photo)
             }
         }
-        SyncKillPoint.pushAfterHash.reach()
+        SyncFailpoint.pushAfterHash.reach()
         try await settle(fresh)
     }
 
@@ -331,9 +331,9 @@ extension PushRun {
                 late.append(sent)
             }
         }
-        SyncKillPoint.pushBeforeRecord.reach()
+        SyncFailpoint.pushBeforeRecord.reach()
         try await keepCopies(confirmed)
-        SyncKillPoint.pushAfterRecord.reach()
+        SyncFailpoint.pushAfterRecord.reach()
         unconfirmed = late
         for item in ended { end(item) }
     }
@@ -342,7 +342,7 @@ extension PushRun {
         guard record.sha256 == sent.photo.digest.sha256 else {
             let error = PhotoSyncError(
                 .checksumMismatch,
-                detail: "the server has other bytes than were sent",
+                detail: "the server has different bytes than were sent",
                 path: sent.photo.candidate.path,
                 photoID: record.id
             )
@@ -450,7 +450,7 @@ extension PushRun {
             lostInARow = 0
             unconfirmed.append(sent)
             report.progress { $0.filesSent += 1 }
-            SyncKillPoint.pushAfterUpload.reach()
+            SyncFailpoint.pushAfterUpload.reach()
         case .failure(let failure):
             end(photo, failure.error.code == .cancelled ? .cancelled : .failed, failure: failure)
             lostInARow = failure.error.isOutage ? lostInARow + 1 : 0
@@ -476,7 +476,7 @@ extension PushRun {
             try await own.remember(isOwned: false)
             throw PhotoSyncError(
                 .ownershipDefect,
-                detail: "the server does not record whose photo it is",
+                detail: "the server does not record the owner of the photo",
                 photoID: sent.receipt.id
             )
         }

@@ -6,7 +6,7 @@ public import MediaTransport
 ///
 /// Safe and idempotent requests (also a claim and a registration) are retried by the client's retry policy, and after
 /// 500 `Database error`; never behind the setup gate (contract sections 0 and 10). Every method throws
-/// `PhotoSyncError`, `.cancelled` when the task is cancelled or `control` is stopped. The key is sent to the server's
+/// `PhotoSyncError`, `.cancelled` when the task is canceled or `control` is stopped. The key is sent to the server's
 /// own origin only: redirects are not followed (`.redirected`).
 public struct PhotoSyncClient: Sendable {
     /// The server's address, with or without a path.
@@ -86,7 +86,7 @@ public struct PhotoSyncClient: Sendable {
     /// - Parameters:
     ///   - digests: Any number, 64 lowercase hexadecimal digits each.
     ///   - control: Cancels the request.
-    /// - Returns: Those that are on the server, whoever owns them.
+    /// - Returns: Those that are on the server, regardless of their owner.
     /// - Throws: `PhotoSyncError`.
     public func existing(
         _ digests: [String],
@@ -130,7 +130,7 @@ public struct PhotoSyncClient: Sendable {
         try ClaimReply.claimed(in: await json(of: request(.post, "/api/sync/claim-legacy", body: body)))
     }
 
-    /// `POST /api/devices/register` (contract 1.3). For a known token the server returns its device, whoever owns it.
+    /// `POST /api/devices/register` (contract 1.3). For a known token the server returns its device, regardless of the owner.
     ///
     /// - Parameters:
     ///   - name: Shown to the user in other clients.
@@ -269,8 +269,8 @@ extension PhotoSyncClient {
     static func json(in response: HTTPResponse, to call: ServerRefusal.Call) throws(PhotoSyncError) -> [UInt8] {
         guard response.status == 200 else { throw ServerRefusal(response).error(of: call) }
         guard response.head.mediaType == "application/json" else {
-            let type = response.head.mediaType.map(ServerText.sentence) ?? "of no type"
-            throw PhotoSyncError(.unexpectedAnswer, detail: "the answer is \(type), not JSON", httpStatus: 200)
+            let type = response.head.mediaType.map(ServerText.sentence) ?? "of unknown type"
+            throw PhotoSyncError(.unexpectedAnswer, detail: "the response is \(type), not JSON", httpStatus: 200)
         }
         return response.body
     }

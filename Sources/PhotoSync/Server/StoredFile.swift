@@ -61,7 +61,7 @@ extension PhotoSyncClient {
 }
 
 extension PhotoSyncClient {
-    /// `DELETE /api/photos/{id}`: removes the photo and its file, at once and for every user, whoever owns it (contract
+    /// `DELETE /api/photos/{id}`: removes the photo and its file, at once and for every user, regardless of the owner (contract
     /// section 8). Only for photos of the user's own listing.
     ///
     /// - Throws: `PhotoSyncError`. A photo that is gone already is no error.

@@ -216,7 +216,7 @@ public struct Repair: Sendable {
         try await expectDeletion(of: item.photo)
         try await account.client.delete(item.photo.id, control: uninterrupted)
         item.isDeleted = true
-        SyncKillPoint.repairDeleted.reach()
+        SyncFailpoint.repairDeleted.reach()
         let receipt = try await upload(file, as: item.photo, uninterrupted)
         item.newID = receipt.id
         guard case .present(let byteCount) = try await ownFile(receipt.id), byteCount > 0 else {

@@ -33,7 +33,7 @@ public struct Verification: Sendable {
         self.serverCheck = serverCheck
     }
 
-    /// Lists the server's photos anew, and checks every copy and, if wanted, every file of the server.
+    /// Lists all photos of the server, and checks every copy and, if wanted, every file of the server.
     ///
     /// - Parameters:
     ///   - control: Cancels the comparison.

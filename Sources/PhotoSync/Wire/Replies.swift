@@ -60,7 +60,7 @@ public struct RegisteredDevice: Sendable, Equatable {
 
 /// The response to an upload (photosync contract 3.3).
 public struct PhotoReceipt: Sendable, Equatable {
-    /// Id of the new row, or of the existing row with these bytes, whoever owns it.
+    /// Id of the new row, or of the existing row with these bytes, regardless of the owner.
     public var id: String
     /// Whether the bytes were already on the server. Not "backed up for me" (trap 11).
     public var isDuplicate: Bool

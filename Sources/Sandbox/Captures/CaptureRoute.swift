@@ -175,6 +175,6 @@ struct CaptureLinks {
     let host: String
     let basePath: String
 
-    /// A page for everybody; here it is the page's data.
+    /// A public page; here it is the page's data.
     func verification(of id: String) -> String { "http://\(host)\(basePath)/api/v1/verify/\(id)" }
 }

@@ -83,7 +83,7 @@ struct CaptureSite: Sendable {
         let reading = CaptureReadEndpoint(catalog: catalog, links: links)
         if let call {
             let call = try CaptureGate(catalog: catalog).verify(call, body: body)
-            // A request that was let in uses its counter up, whatever becomes of it; a payload has raised it further.
+            // A request that was let in uses its counter up, whatever its result; a payload has raised it further.
             defer { if let counter = call.pendingCounter { _ = try? catalog.advance(call.device, to: counter) } }
             switch route {
             case .hashOnly:
@@ -126,7 +126,7 @@ struct CaptureSite: Sendable {
     /// The framework's own checks, in its order.
     private static func json(_ body: [UInt8], _ exchange: Exchange) throws -> ReceivedJSON {
         let type = HeaderParameters(exchange.request.headers[.contentType] ?? "").value.lowercased()
-        guard type.wholeMatch(of: /application\/([^;]+\+)?json/) != nil else { throw CaptureRefusal.notLabelledJSON }
+        guard type.wholeMatch(of: /application\/([^;]+\+)?json/) != nil else { throw CaptureRefusal.notJSON }
         guard body.count <= frameworkLimit else { throw CaptureRefusal.tooLarge }
         do {
             return try ReceivedJSON(body)
@@ -180,7 +180,7 @@ struct CaptureSettings: Sendable {
     var tpmAuthorities = TPMAuthorities()
     /// Seconds by which its clock is ahead of the machine's.
     var clockOffset = 0.0
-    /// What stands before `/api/v1` when a reverse proxy serves it below a path; empty or `/photos`.
+    /// The path before `/api/v1` when a reverse proxy serves it below a path; empty or `/photos`.
     var basePath = ""
 
     var now: CaptureTime { .now(offset: clockOffset) }

@@ -125,7 +125,7 @@ struct FullCaptureEvidence {
     let hardware: String
     let settings: CaptureSettings
 
-    /// The sandbox analyses no depth maps: what it says here is what the real server says of one it cannot unpack.
+    /// The sandbox does not analyze depth maps: it returns what the real server returns for one that it cannot unpack.
     private let depthStatus = "unavailable"
 
     var confidence: String {

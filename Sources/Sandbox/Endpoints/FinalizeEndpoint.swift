@@ -34,7 +34,7 @@ struct FinalizeEndpoint: FinalizeService {
         if let message = try await missingHook(id) { return .serverError(.string(message)) }
         guard desk.begin(id) else { return .serverError("Failed to move file (rename)") }
         defer { desk.end(id) }
-        // Somebody may have finished while this request waited.
+        // Another request may have finished it while this request waited.
         if let answer = try store.answer(id) { return .json(.created, .object(answer)) }
         return try await finalize(id, request, link, exchange.plan.collision)
     }
@@ -130,7 +130,7 @@ struct FinalizeEndpoint: FinalizeService {
         return try UploadFields(form, dialect: catalog.dialect, today: UploadFields.today())
     }
 
-    /// Nil for what is no media.
+    /// Nil if it is not media.
     private func submission(_ file: FinishedUpload, _ upload: TusUpload, _ fields: UploadFields) -> Submission? {
         let name = Self.safeName(upload.metadata["filename"] ?? "")
         let dot = name.lastIndex(of: ".")
@@ -156,7 +156,7 @@ struct FinalizeEndpoint: FinalizeService {
     }
 }
 
-/// The body of a finalize: JSON, or a form when the type says so (gighive contract 4.2).
+/// The body of a finalize: JSON, or a form if that is the content type (gighive contract 4.2).
 struct FinalizeRequest {
     private let values: [String: Any]
     /// Whether `tos_accepted` is JSON's `true`, and nothing that resembles it (gighive contract 6).
@@ -248,7 +248,7 @@ struct FinalizeRequest {
 final class FinalizeDesk: Sendable {
     private let running = Mutex<Set<String>>([])
 
-    /// False when somebody else is at it.
+    /// False if another request is finalizing it.
     func begin(_ id: String) -> Bool { running.withLock { $0.insert(id).inserted } }
 
     func end(_ id: String) { running.withLock { _ = $0.remove(id) } }

@@ -211,7 +211,7 @@ extension Reply {
     }
 }
 
-/// Takes an upload's form apart while it arrives, as PHP fills `$_POST` and `$_FILES`.
+/// Parses an upload's form while it arrives, as PHP fills `$_POST` and `$_FILES`.
 final class UploadFormReader {
     /// The part called `file`.
     struct Upload {

@@ -97,7 +97,7 @@ struct Fault: Sendable, Equatable {
     }
 
     /// Something wrong with a page of PhotoSync's listing.
-    enum ListTrouble: Sendable, Equatable {
+    enum ListFault: Sendable, Equatable {
         /// The cursor of the request comes back.
         case repeatedCursor
         /// The first page for ever, always with a new cursor.
@@ -106,7 +106,7 @@ struct Fault: Sendable, Equatable {
         case emptyPage
         /// The cursor of the request leads nowhere, as if its photo were deleted.
         case expiredCursor
-        /// A photo of the page is left out.
+        /// A photo of the page is missing.
         case lostPhoto
         /// This is the total.
         case total(Int)
@@ -139,7 +139,7 @@ struct Fault: Sendable, Equatable {
         /// The answer comes as the HTML page.
         case html
         case alter(Alteration)
-        /// This much white space stands before the JSON.
+        /// This much white space precedes the JSON.
         case whitespace(bytes: Int)
         /// The work is done, then 500.
         case errorAfterStore
@@ -171,7 +171,7 @@ struct Fault: Sendable, Equatable {
         case corruptByte
         /// 200 with the whole file for a request of a part.
         case ignoreRange
-        case list(ListTrouble)
+        case list(ListFault)
     }
 
     var place: Place

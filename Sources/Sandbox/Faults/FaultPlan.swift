@@ -73,14 +73,14 @@ struct FaultPlan: Sendable {
 
 /// Pages of PhotoSync's listing that a careful client must notice (photosync contract 5 and trap 1).
 extension FaultPlan {
-    private var listTroubles: [Fault.ListTrouble] {
-        faults.compactMap { if case .list(let trouble) = $0.effect { trouble } else { nil } }
+    private var listFaults: [Fault.ListFault] {
+        faults.compactMap { if case .list(let fault) = $0.effect { fault } else { nil } }
     }
 
     /// The cursor that is looked up in place of the one in the request.
     func cursor(_ cursor: String?) -> String? {
-        listTroubles.reduce(cursor) { cursor, trouble in
-            switch trouble {
+        listFaults.reduce(cursor) { cursor, fault in
+            switch fault {
             case .endless: nil
             case .expiredCursor: cursor.map { _ in "expired" }
             default: cursor
@@ -90,8 +90,8 @@ extension FaultPlan {
 
     /// The page as the client gets it.
     func changed(_ listing: PhotoListing, askedAfter cursor: String?) -> PhotoListing {
-        listTroubles.reduce(into: listing) { listing, trouble in
-            switch trouble {
+        listFaults.reduce(into: listing) { listing, fault in
+            switch fault {
             case .repeatedCursor:
                 guard let cursor else { return }
                 listing.cursor = cursor
@@ -179,7 +179,7 @@ extension FaultPlan {
             case .errorAfterStore where fault.place.isCaptures: .captureFault(.internalServerError)
             case .errorAfterStore where isOfBlockTus: BlockTusError.exception.reply
             case .redirect(let address): redirect(to: address)
-            case .contentType(let type): labelled(reply, type)
+            case .contentType(let type): withContentType(reply, type)
             case .endlessJSON(let bytes): Reply(status: .ok, origin: .photoSync, body: .endlessJSON(bytes: bytes))
             case .corruptByte: corrupted(reply)
             case .alter(let alteration): altered(reply, alteration)
@@ -218,7 +218,7 @@ extension FaultPlan {
         Reply(status: .temporaryRedirect, origin: .photoSync, body: .empty, headers: [("Location", address)])
     }
 
-    private func labelled(_ reply: Reply, _ type: String) -> Reply {
+    private func withContentType(_ reply: Reply, _ type: String) -> Reply {
         var reply = reply
         reply.headers.append(("Content-Type", type))
         return reply
@@ -240,7 +240,7 @@ extension FaultPlan {
     }
 
     private func asPage(_ reply: Reply) -> Reply {
-        // Where no JSON was due, a login page of somebody between client and server.
+        // Where no JSON was due, a login page of a proxy.
         guard case .json(let value) = reply.body else {
             return Reply(status: .ok, origin: .webServer, body: .html("<!doctype html>\n<title>Sign in</title>\n"))
         }

@@ -76,7 +76,7 @@ enum FaultSyntax {
         case "corrupt-byte": return .corruptByte
         case "ignore-range": return .ignoreRange
         default:
-            if let trouble = try listTrouble(what, in: text) { return .list(trouble) }
+            if let fault = try listFault(what, in: text) { return .list(fault) }
             guard let alteration = Fault.Alteration(rawValue: what.name) else {
                 throw FaultSyntaxError(text, "unknown fault \"\(what.name)\"")
             }
@@ -86,10 +86,10 @@ enum FaultSyntax {
 }
 
 extension FaultSyntax {
-    private static func listTrouble(
+    private static func listFault(
         _ what: FaultSetting,
         in text: String
-    ) throws(FaultSyntaxError) -> Fault.ListTrouble? {
+    ) throws(FaultSyntaxError) -> Fault.ListFault? {
         switch what.name {
         case "repeated-cursor": .repeatedCursor
         case "endless": .endless
@@ -161,7 +161,7 @@ extension FaultSyntax {
                  ignore-range          200 for a range (photos-download)
                  repeated-cursor, endless, empty-page, expired-cursor,
                  lost-photo, total=N, hostile-names
-                                       trouble with a page (photos-list)
+                                       faults of a page (photos-list)
           OPTION after=MOMENT          a number of body bytes (default 0),
                                        body (all of it), response-headers,
                                        response+N (bytes of the answer's body)
@@ -171,7 +171,7 @@ extension FaultSyntax {
                  every=N               strike each Nth request of that place only
                  skip=N                let N requests by before counting
         "tus-patch:status=503,every=100" and "tus-patch:reset,every=100,skip=50"
-        make 2 % of trouble.
+        cause 2 % of faults.
 
         Control, from loopback, below /__sandbox/:
           POST faults                  add one fault a line
@@ -195,7 +195,7 @@ extension FaultSyntax {
                                        "step":MICROSECONDS} with user, device and
                                        the times of the first
           PATCH photosync/photos/ID    change a row: the same names; "" for user
-                                       or device takes them away
+                                       or device removes it
           DELETE photosync/photos/ID   remove row and file
           POST photosync/photos/ID/file  damage the file, keep the row:
                                        {"action":"remove"}, "empty", "truncate"

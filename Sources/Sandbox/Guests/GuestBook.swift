@@ -25,7 +25,7 @@ struct GuestBook: Sendable {
 
     /// Who finalizes an upload.
     enum Admission: Sendable {
-        /// Somebody without a token of a link: a user with a password.
+        /// A user with a password, without the token of a link.
         case user
         case guest(EventLink)
         case refused(Reply)

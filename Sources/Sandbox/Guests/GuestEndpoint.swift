@@ -98,7 +98,7 @@ struct GuestEndpoint {
         case admitted(EventLink)
     }
 
-    /// Who may look at an event: a guest whose own upload was approved, and whoever has the link itself.
+    /// Who may look at an event: a guest whose own upload was approved, and those who have the link itself.
     private func visitor(_ nonce: String) throws -> Visitor {
         if nonce.count == 43, let link = try book.link(nonce, evenRevoked: false) { return .admitted(link) }
         guard Self.isNonce(nonce) else { return .refused(Self.invalidNonce) }

@@ -181,7 +181,7 @@ struct PartHeader: Equatable {
 
 /// A header value of the form `value; name=text; name="quoted text"`.
 struct HeaderParameters {
-    /// What stands before the first semicolon.
+    /// The text before the first semicolon.
     private(set) var value = ""
     private var parameters: [String: String] = [:]
 

@@ -222,7 +222,7 @@ extension PhotoCatalog {
         }
     }
 
-    /// Gives a user a new key; the old one is worth nothing from now on.
+    /// Gives a user a new key; the old one is no longer valid.
     ///
     /// Throws in the published build when another user's key was rotated before.
     func rotateKey(of user: UserRecord) throws -> String {
@@ -255,7 +255,7 @@ extension PhotoCatalog {
 
     // MARK: Devices
 
-    /// Marks the device of a token as seen and returns it as it was before, whoever owns it.
+    /// Marks the device of a token as seen and returns it as it was before, regardless of its owner.
     func meetDevice(token: String) throws -> DeviceRecord? {
         try queue.write { db in
             let row = try Row.fetchOne(db, sql: "SELECT * FROM device WHERE fcm_token = ?", arguments: [token])
@@ -452,7 +452,7 @@ extension PhotoCatalog {
         }
     }
 
-    /// Gives legacy photos to a device, whoever owns them: the real server does not look (photosync contract 7).
+    /// Gives legacy photos to a device, regardless of their owner: the real server does not check (photosync contract 7).
     func claim(_ ids: [String], for device: String) throws -> Int {
         let list = GoJSONEncoder.encode(.array(ids.map(JSONValue.string)))
         return try queue.write { db in

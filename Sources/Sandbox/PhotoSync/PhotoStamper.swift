@@ -140,7 +140,7 @@ enum PhotoStamper {
 
     /// An item of type `Exif` (ISO/IEC 23008-12 annex A). Its data and a new `meta` box go to the end of the file, and the old
     /// `meta` becomes a `free` box, so that no other item moves. In a file that was stamped before, the id is replaced. Files
-    /// with an `Exif` item of their own stay as they are.
+    /// that have another `Exif` item stay as they are.
     private static func heif(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
         guard let meta = boxes(bytes, 0..<bytes.count)?.first(where: { $0.type == "meta" }),
             var children = boxes(bytes, (meta.content.lowerBound + 4)..<meta.content.upperBound)

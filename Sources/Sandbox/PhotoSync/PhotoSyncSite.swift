@@ -152,7 +152,7 @@ struct PhotoSyncSettings: Sendable {
     enum Build: String, Sendable, CaseIterable, ExpressibleByArgument {
         /// Uploads belong to their sender.
         case fixed
-        /// Uploads belong to nobody and are purged; only one user can ever sign in anew.
+        /// Uploads have no owner and are purged; only one user can sign in again.
         case published
     }
 
@@ -196,7 +196,7 @@ struct PhotoSyncSettings: Sendable {
     var isStub = false
     /// Largest photo in bytes.
     var maxSize = 52_428_800
-    /// What stands before `/api` when a reverse proxy serves it below a path; empty or `/photos`.
+    /// The path before `/api` when a reverse proxy serves it below a path; empty or `/photos`.
     var basePath = ""
 }
 
@@ -301,7 +301,7 @@ struct PhotoSyncUser: Sendable, Equatable, ExpressibleByArgument {
     var email: String
     /// Nil when the administrator never set one.
     var password: String?
-    /// Nil makes a random one, which nobody knows: such a user must sign in.
+    /// Nil makes a random one, which is unknown: such a user must sign in.
     var apiKey: String?
 
     /// Reads `EMAIL:PASSWORD[:KEY]`; a key is 64 hex digits, and an empty password is none.

@@ -93,7 +93,7 @@ struct PhotoUpload {
     }
 }
 
-/// Takes an upload's form apart while it arrives; of several parts with one name the first counts.
+/// Parses an upload's form while it arrives; of several parts with one name the first counts.
 final class PhotoForm {
     /// The part called `file`.
     struct File {

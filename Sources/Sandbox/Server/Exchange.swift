@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// One request on its way to an answer, with the faults that strike it.
+/// One request until its response, with the faults that strike it.
 final class Exchange {
     let request: Request
     let channel: any Channel
@@ -127,7 +127,7 @@ final class Exchange {
         return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
     }
 
-    /// Refuses a request whose body nobody wants. Go's server swallows up to 256 KiB of it, a longer one costs the
+    /// Refuses a request whose body is not needed. Go's server swallows up to 256 KiB of it, a longer one costs the
     /// connection; Rust's is treated alike.
     func refusal(_ reply: Reply) async throws -> Answer {
         guard hasBody else { return Answer(reply: reply) }
@@ -194,7 +194,7 @@ final class Exchange {
 /// The connection is over; thrown through the server so that it closes the socket.
 struct ConnectionEnded: Error {}
 
-/// The body is longer than a proxy lets through, and had not said so.
+/// The body is longer than a proxy lets through, and was sent without a length.
 struct BodyTooLarge: Error {}
 
 /// An answer, and whether it was decided before the body was read.
@@ -224,7 +224,7 @@ struct Delivery {
         if exchange.request.method != .head { try await write(rendered, to: &body) }
         try await body.finish(nil)
         if leavesBodyUnread {
-            // Half-close: the client reads the answer whole, the server swallows what is still under way.
+            // Half-close: the client reads the answer whole, the server reads and discards the rest.
             try? await exchange.channel.close(mode: .output).get()
         } else if closes {
             throw ConnectionEnded()

@@ -88,7 +88,7 @@ enum Route: Sendable {
 
 /// Who may use a path: the table of gighive contract 1.
 enum AccessRule: Sendable {
-    case everybody
+    case everyone
     case anyUser
     case users(Set<String>, realm: String, orUploadToken: Bool = false)
 
@@ -97,9 +97,9 @@ enum AccessRule: Sendable {
     init(path: String, dialect: Dialect) {
         func isBelow(_ prefix: String) -> Bool { path == prefix || path.hasPrefix(prefix + "/") }
         switch path {
-        case "/", "/index.php", "/db/health.php": self = .everybody
+        case "/", "/index.php", "/db/health.php": self = .everyone
         // The scripts check the event link themselves.
-        case _ where dialect >= .d3 && GuestCall(path: path) != nil: self = .everybody
+        case _ where dialect >= .d3 && GuestCall(path: path) != nil: self = .everyone
         case "/db/delete_media_files.php": self = .users(Self.uploaders, realm: "GigHive Admin")
         case _ where isBelow("/api/uploads.php") || isBelow("/api/media-files"):
             self = .users(Self.uploaders, realm: "GigHive Upload")
@@ -109,14 +109,14 @@ enum AccessRule: Sendable {
         case _ where isBelow("/admin") && dialect != .d1: self = .users(["admin"], realm: "GigHive Admin")
         case _ where dialect == .d4 && isBelow("/media"): self = .anyUser
         case _ where ["/db", "/api", "/audio", "/video", "/docs"].contains(where: isBelow): self = .anyUser
-        default: self = .everybody
+        default: self = .everyone
         }
     }
 
     /// The realm of a refusal; nil lets the request through.
     func refusal(user: String?, hasUploadToken: Bool) -> String? {
         switch self {
-        case .everybody: nil
+        case .everyone: nil
         case .anyUser: user == nil ? "GigHive Protected" : nil
         case .users(let names, let realm, let orUploadToken):
             user.map(names.contains) ?? false || (orUploadToken && hasUploadToken) ? nil : realm

@@ -105,7 +105,7 @@ enum MediaKind: String, Sendable, CaseIterable {
         return MediaKind(mimeType: declaredType) ?? byExtension
     }
 
-    /// The type that the content shows: a small stand-in for the server's sniffing.
+    /// The type that the content shows: a simple form of the server's sniffing.
     static func sniffedType(_ prefix: [UInt8]) -> String {
         let known = signatures.first { prefix.dropFirst($0.offset).starts(with: $0.bytes) }?.type
         return known ?? (prefix.contains { $0 < 9 } ? "application/octet-stream" : "text/plain")

@@ -12,7 +12,7 @@ struct Submission {
     var sourceName: String
 }
 
-/// What became of a submission.
+/// The result of a submission.
 enum IngestOutcome: Sendable {
     /// A row for this attempt; the token only when the bytes were new.
     case stored(IngestRecord)

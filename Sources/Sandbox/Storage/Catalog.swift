@@ -339,7 +339,7 @@ extension Catalog {
         guard dialect < .d3 else {
             return "asset JOIN event_item ON asset_id = asset.id JOIN event ON event.id = event_id"
         }
-        // The older releases keep labels in a table of their own: a file is listed in every event that uses its label.
+        // The older releases keep labels in a separate table: a file is listed in every event that uses its label.
         return """
             event_item AS placed JOIN event ON event.id = placed.event_id
             JOIN event_item ON event_item.label = placed.label COLLATE NOCASE

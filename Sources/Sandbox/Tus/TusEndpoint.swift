@@ -44,7 +44,7 @@ struct TusEndpoint: TusService {
         }
     }
 
-    /// The body, when somebody keeps it back until it is whole: the firewall, or tusd for the sake of a checksum.
+    /// The body, if it is held back until it is complete: by the firewall, or tusd for the sake of a checksum.
     ///
     /// A body that is no chunk is read and dropped.
     private func wholeBody(_ call: TusCall, of exchange: Exchange) async throws -> IncomingFile? {
@@ -69,7 +69,7 @@ struct TusEndpoint: TusService {
         guard exchange.header("Tus-Resumable") == "1.0.0" else { throw .unsupportedVersion }
     }
 
-    /// Lets the faults that take an upload away do so, then whatever has run out of time.
+    /// Applies the faults that remove an upload, then removes expired uploads.
     private func strike(_ id: String, _ plan: FaultPlan) throws {
         if plan.has(.forget) { try store.forget(id) }
         if plan.has(.expire) { try store.expire(id) }

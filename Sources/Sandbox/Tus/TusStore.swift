@@ -168,7 +168,7 @@ struct TusUpload: Sendable {
     }
 }
 
-/// The bytes of a complete tus upload on their way into the catalog.
+/// The bytes of a complete tus upload, for the catalog.
 struct FinishedUpload: ReceivedFile {
     private static let pieceSize = 1 << 20
 

@@ -55,7 +55,7 @@ struct ReplyRenderer: Sendable {
         case .html(let text):
             bytes.writeString(text)
             head.headerFields[.contentType] = "text/html; charset=utf-8"
-            // Apache knows the length of its own pages; what PHP writes is chunked.
+            // Apache knows the length of its error pages; what PHP writes is chunked.
             if reply.origin == .webServer { head.headerFields[.contentLength] = String(bytes.readableBytes) }
         case .plainText(let text):
             bytes.writeString(text)
@@ -180,7 +180,7 @@ struct Reply: Sendable {
     /// Headers of answers that no cache may keep.
     static let noStore = [("Cache-Control", "no-store"), ("Pragma", "no-cache"), ("Expires", "0")]
 
-    /// The scripts for guests say nothing with their 500 (gighive contract 6).
+    /// The scripts for guests send an empty 500 (gighive contract 6).
     static let guestServerError = Reply(status: .internalServerError, origin: .application, body: .empty)
 
     /// 400 of the upload application.
@@ -196,7 +196,7 @@ struct Reply: Sendable {
 
 /// The HTML pages of the real server, as recorded.
 enum HTMLPages {
-    /// The page behind every 401, whoever was refused and why (gighive contract 1).
+    /// The page behind every 401, regardless of user and reason (gighive contract 1).
     static let unauthorized = """
         <!doctype html>
         <html lang="en">

@@ -16,14 +16,14 @@ func hexString(_ bytes: [UInt8]) -> String {
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }
 
-/// Bytes nobody can guess.
+/// Unguessable bytes.
 func randomBytes(_ count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     RAND_bytes(&bytes, CInt(count))
     return bytes
 }
 
-/// Bytes nobody can guess behind `SANDBOX!`: whoever finds a secret of a sandbox in a log knows where it is from, and tests can
+/// Unguessable bytes behind `SANDBOX!`, so that a secret found in a log is known to be from a sandbox, and tests can
 /// search for all of them.
 func markedRandomBytes(_ count: Int) -> [UInt8] {
     let mark = Array("SANDBOX!".utf8)

@@ -111,7 +111,7 @@ struct AlbumAttempt {
         let kept = clips.compactMap { settlements[$0.id] }
         settlements = [:]
         try stored(service.store.settle(kept, in: opened?.id ?? "", at: service.now()))
-        TapeKillPoint.clipsSettled.reach()
+        TapeFailpoint.clipsSettled.reach()
     }
 
     mutating func reload() throws(TapesError) {
@@ -256,7 +256,7 @@ extension AlbumAttempt {
         let title = AlbumTitle.of(tape)
         let intent = AlbumIntent(tapeID: tape.id, libraryID: opened.id, title: title, startedAt: service.now())
         try service.store.keep(intent)
-        TapeKillPoint.intentKept.reach()
+        TapeFailpoint.intentKept.reach()
         let made: MadeAlbum
         do throws(AlbumError) {
             made = try await service.library.createAlbum(title: title, tapeID: tape.id)
@@ -264,10 +264,10 @@ extension AlbumAttempt {
             try forgetIntent(after: error, opened)
             throw error.kind == .cancelled ? error : AlbumFailure(error, refusal: .createFailed)
         }
-        TapeKillPoint.albumCreated.reach()
+        TapeFailpoint.albumCreated.reach()
         isCreated = true
         try use(albumLink(made, opened))
-        TapeKillPoint.linkKept.reach()
+        TapeFailpoint.linkKept.reach()
         report(.create, try namesakes(of: made, opened), details: made.title)
     }
 
@@ -345,7 +345,7 @@ extension AlbumAttempt {
         guard !wanted.isEmpty else { return }
         hasFilled = true
         let named = try await resolve(wanted)
-        TapeKillPoint.assetsResolved.reach()
+        TapeFailpoint.assetsResolved.reach()
         do throws(AlbumError) {
             let refused = try await add(named, to: link)
             guard !refused.isEmpty else { return }
@@ -415,7 +415,7 @@ extension AlbumAttempt {
         guard results.count == assets.count else {
             throw AlbumError(.rejected(status: nil), detail: "\(results.count) responses for \(assets.count) assets")
         }
-        TapeKillPoint.assetsAdded.reach()
+        TapeFailpoint.assetsAdded.reach()
         let byAsset = Dictionary(zip(assets.map(\.id), results)) { first, _ in first }
         var refused: [ClipRecord] = []
         for (clip, asset) in named {

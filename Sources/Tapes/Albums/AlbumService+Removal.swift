@@ -136,7 +136,7 @@ extension AlbumService {
             let isOwed = mayDelete && !keepingAlbum
             let stones = try stored(store.deleteTape(tapeID, owing: isOwed))
             guard let stones else { throw TapesError(.tapeNotFound, value: tapeID) }
-            TapeKillPoint.tapeDeleted.reach()
+            TapeFailpoint.tapeDeleted.reach()
             var albums: [TapeDeletion.Album] = []
             for link in links {
                 let stone = stones.first { $0.libraryID == link.libraryID && $0.albumID == link.albumID }
@@ -167,7 +167,7 @@ extension AlbumService {
         }
         do {
             let deletion = try await delete(stone, hint: hint)
-            TapeKillPoint.albumDeleted.reach()
+            TapeFailpoint.albumDeleted.reach()
             try forget(stone)
             report(.delete, tapeID, album: stone.albumID, "\(deletion)")
             return .gone(deletion)

@@ -190,7 +190,7 @@ extension AlbumService {
     /// - Returns: The result.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func associate(_ tapeID: String, isAsked: Bool = false) async throws(TapesError) -> AlbumOutcome {
-        TapeKillPoint.clipsCommitted.reach()
+        TapeFailpoint.clipsCommitted.reach()
         return try await attempt(tapeID, isAsked: isAsked).outcome
     }
 
@@ -253,7 +253,7 @@ extension AlbumService {
             guard var attempt = try AlbumAttempt(self, tapeID: tapeID, isAsked: isAsked, filing: path) else {
                 return (.skipped, false)
             }
-            TapeKillPoint.lockTaken.reach()
+            TapeFailpoint.lockTaken.reach()
             return try await attempt.run()
         }
     }

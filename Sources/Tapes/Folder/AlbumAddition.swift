@@ -67,10 +67,10 @@ struct AlbumAddition {
                 break
             }
         }
-        TapeKillPoint.linksMade.reach()
+        TapeFailpoint.linksMade.reach()
         try steps.next()
         try AlbumError.needing(.addOnly, keep())
-        TapeKillPoint.manifestRewritten.reach()
+        TapeFailpoint.manifestRewritten.reach()
         return results
     }
 
@@ -131,7 +131,7 @@ struct AlbumAddition {
                 guard error.kind == .exists else { throw error }
                 continue
             }
-            TapeKillPoint.linkMade.reach()
+            TapeFailpoint.linkMade.reach()
             append(asset, sequence: sequence, link: name, target: target)
             return
         }

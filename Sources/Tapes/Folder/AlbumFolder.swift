@@ -18,7 +18,7 @@ struct AlbumFolder {
     static func make(title: String, tapeID: String, in root: OpenRoot, at now: Date) throws(AlbumError) -> AlbumFolder {
         do throws(FileWriteError) {
             let (name, directory) = try makeDirectory(title: title, in: root.directory)
-            TapeKillPoint.folderMade.reach()
+            TapeFailpoint.folderMade.reach()
             let manifest = AlbumManifest(
                 id: UUID().uuidString.lowercased(),
                 libraryID: root.marker.id,
@@ -35,7 +35,7 @@ struct AlbumFolder {
                 try? root.directory.removeDirectory(name)
                 throw error
             }
-            TapeKillPoint.manifestWritten.reach()
+            TapeFailpoint.manifestWritten.reach()
             return folder
         } catch {
             // Without write permission for the root, existing albums may still be writable.

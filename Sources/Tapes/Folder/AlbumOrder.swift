@@ -42,7 +42,7 @@ extension AlbumFolder {
         }
         if isChanged {
             try AlbumError.needing(.addOnly, writeManifest())
-            TapeKillPoint.renamesPlanned.reach()
+            TapeFailpoint.renamesPlanned.reach()
             try steps.next()
             try finishRenaming()
             links = try AlbumError.needing(.addOnly, self.links())
@@ -156,7 +156,7 @@ extension AlbumFolder {
         }
         try carryOut(&moves)
         try directory.synchronize()
-        TapeKillPoint.linksRenamed.reach()
+        TapeFailpoint.linksRenamed.reach()
         for move in moves {
             guard case .entry(var entry) = manifest.elements[move.place] else { continue }
             entry.link = move.from
@@ -200,7 +200,7 @@ extension AlbumFolder {
         let name = AlbumName.parked(move.sequence)
         try directory.rename(move.from, to: name)
         move.from = name
-        TapeKillPoint.linkParked.reach()
+        TapeFailpoint.linkParked.reach()
     }
 
     /// A foreign file that took the new name meanwhile keeps it, and the link keeps its own until the next order.
@@ -218,6 +218,6 @@ extension AlbumFolder {
             return
         }
         move.from = move.to
-        TapeKillPoint.linkRenamed.reach()
+        TapeFailpoint.linkRenamed.reach()
     }
 }

@@ -31,7 +31,7 @@ enum LibraryFile: String, CaseIterable {
         in directory: TargetDirectory,
         replacing isReplacing: Bool = true
     ) throws(FileWriteError) {
-        try WholeFile(in: directory, temporaryName: temporaryName, audience: .everybody)
+        try WholeFile(in: directory, temporaryName: temporaryName, audience: .everyone)
             .write(bytes, as: name, replacing: isReplacing)
     }
 }

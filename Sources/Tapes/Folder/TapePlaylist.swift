@@ -29,7 +29,7 @@ enum TapePlaylist {
             guard try isOurs(in: directory), try LibraryFile.playlist.read(in: directory) != text else { return }
         }
         try LibraryFile.playlist.write(text, in: directory)
-        TapeKillPoint.playlistWritten.reach()
+        TapeFailpoint.playlistWritten.reach()
     }
 
     /// Whether there is a playlist that starts like ours.

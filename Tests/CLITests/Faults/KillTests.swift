@@ -6,7 +6,7 @@ import Testing
 /// kill -9 at each named point of a debug build. After the next start there is exactly one file on the server, with the
 /// right bytes, and its token is here or is honestly called lost.
 @Suite struct KillTests {
-    /// A point of `KillPoint`, and what the next `upload` of the same file makes of it.
+    /// A point of `UploadFailpoint`, and what the next `upload` of the same file makes of it.
     struct Point: Sendable, CustomTestStringConvertible {
         let name: String
         /// The journal right after the kill.

@@ -8,11 +8,11 @@ import Testing
     @Test(arguments: [
         (
             "http://uploader:canary@127.0.0.1:1",
-            ExpectedFault(2, "invalid_setting", "holds a user name or a password", hint: "--password-file")
+            ExpectedFault(2, "invalid_setting", "contains a user name or a password", hint: "--password-file")
         ),
         (
             "https://media.example/db/upload.php",
-            ExpectedFault(2, "invalid_setting", "goes on after the host name", hint: "try https://media.example")
+            ExpectedFault(2, "invalid_setting", "must not contain a path", hint: "try https://media.example")
         ),
         (
             "ftp://media.example",

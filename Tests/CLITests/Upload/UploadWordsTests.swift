@@ -47,7 +47,7 @@ import Testing
         let result = try await scene.upload(["--manifest", manifest])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("event_dat: unknown column; did you mean event_date?"))
-        #expect(result.errors.contains("xyzzy: the column is unknown; known are path"))
+        #expect(result.errors.contains("xyzzy: unknown column; valid columns: path"))
     }
 
     /// The server would store the file, respond with 500, and lose the token (gighive contract, trap T26).

@@ -11,10 +11,10 @@ import Testing
 /// What is done with records that others have left, or have changed.
 @Suite struct RecordTests {
     /// The places that a capture passes; the others are those of a registration.
-    private static let places = CaptureKillPoint.allCases.filter { ![.keyWritten, .deviceRegistered].contains($0) }
+    private static let places = CaptureFailpoint.allCases.filter { ![.keyWritten, .deviceRegistered].contains($0) }
 
     @Test(arguments: places)
-    func aDeadCaptureIsFinishedByTheNextOne(_ point: CaptureKillPoint) async throws {
+    func aDeadCaptureIsFinishedByTheNextOne(_ point: CaptureFailpoint) async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let path = try bench.photo()
@@ -55,7 +55,7 @@ import Testing
         #expect(try await bench.submissions() == 1)
     }
 
-    private static func left(by point: CaptureKillPoint) -> CaptureRecord.State {
+    private static func left(by point: CaptureFailpoint) -> CaptureRecord.State {
         switch point {
         case .queued, .requestSigned: .queued
         case .submitted, .answered: .unknownOutcome

@@ -12,8 +12,8 @@ struct CounterFileTests {
 
     private func path() throws -> String { try fixture.get().directory.file("capture-counters/" + Self.device) }
 
-    private func lock(patience: Duration = .seconds(60)) async throws -> CounterFile {
-        try await CounterFile.lock(device: Self.device, in: fixture.get().directory, patience: patience)
+    private func lock(timeout: Duration = .seconds(60)) async throws -> CounterFile {
+        try await CounterFile.lock(device: Self.device, in: fixture.get().directory, timeout: timeout)
     }
 
     private func put(_ text: String) throws {
@@ -92,7 +92,7 @@ struct CounterFileTests {
         #expect(try fixture.get().bytes(path()) == Array(text.utf8))
         // The refusal does not keep the lock.
         try put("4\n")
-        #expect(try await lock(patience: .zero).last == 4)
+        #expect(try await lock(timeout: .zero).last == 4)
     }
 
     @Test("a link or a directory in its place is refused", arguments: [true, false])
@@ -137,7 +137,7 @@ struct CounterFileTests {
     @Test("one exchange at a time; the next begins when the lock is released or its object goes")
     func exclusive() async throws {
         let first = try await lock()
-        let error = await #expect(throws: StoreError.self) { try await lock(patience: .milliseconds(20)) }
+        let error = await #expect(throws: StoreError.self) { try await lock(timeout: .milliseconds(20)) }
         #expect(error?.kind == .busy)
         async let second = lock()
         first.release()
@@ -145,14 +145,14 @@ struct CounterFileTests {
         #expect(throws: StoreError.self) { try first.take(1) }
         #expect(try held.take(1) == 1)
         held.release()
-        _ = try await lock(patience: .zero)
-        _ = try await lock(patience: .seconds(5))
+        _ = try await lock(timeout: .zero)
+        _ = try await lock(timeout: .seconds(5))
     }
 
     @Test("waiting ends with the task, and holds no thread of the pool", .timeLimit(.minutes(1)))
     func cancelled() async throws {
         let owner = try await lock()
-        let tasks = (0..<64).map { _ in Task { try await lock(patience: .seconds(3600)) } }
+        let tasks = (0..<64).map { _ in Task { try await lock(timeout: .seconds(3600)) } }
         // The pool has a thread for each core; this task would not go on if all of them waited.
         for _ in 0..<100 { await Task.yield() }
         for task in tasks { task.cancel() }
@@ -177,7 +177,7 @@ struct CounterFileTests {
         var last: UInt32 = 0
         for round in 0..<8 {
             last = try takeUntilKilled(after: round % 3 + 1, from: last)
-            let file = try await lock(patience: .seconds(10))
+            let file = try await lock(timeout: .seconds(10))
             #expect(file.last >= last)
             last = try file.take(1)
         }

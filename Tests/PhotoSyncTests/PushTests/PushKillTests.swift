@@ -8,8 +8,8 @@ import Testing
 
 /// The process dies at each named point of a push; another one starts on the same data directory.
 @Suite struct PushKillTests {
-    @Test(arguments: [SyncKillPoint.pushAfterHash, .pushAfterUpload, .pushBeforeRecord, .pushAfterRecord])
-    func aDeadPushIsFinishedByTheNextOne(_ point: SyncKillPoint) async throws {
+    @Test(arguments: [SyncFailpoint.pushAfterHash, .pushAfterUpload, .pushBeforeRecord, .pushAfterRecord])
+    func aDeadPushIsFinishedByTheNextOne(_ point: SyncFailpoint) async throws {
         let bench = try await PushBench()
         for number in 0..<3 { try bench.write("\(number).jpg", "photo \(number)") }
         let place = [

@@ -8,13 +8,13 @@ import Testing
 /// R2, R4, R7: the process dies between any two steps, or is told to stop, or is not alone: one album, each asset once, no
 /// clip lost.
 @Suite struct AlbumKillTests {
-    private static let ofAdding: [TapeKillPoint] = [
+    private static let ofAdding: [TapeFailpoint] = [
         .clipsCommitted, .lockTaken, .intentKept, .albumCreated, .linkKept, .assetsResolved, .assetsAdded,
         .clipsSettled,
     ]
 
     @Test("R2, R7: kill -9 between any two steps", arguments: ofAdding)
-    func killed(_ point: TapeKillPoint) async throws {
+    func killed(_ point: TapeFailpoint) async throws {
         let bench = try AlbumBench.shared()
         let id = try bench.tape("Summer", ["a", "b"])
         let place = [point.rawValue, bench.temporary.path, id]
@@ -31,8 +31,8 @@ import Testing
         #expect(bench.library.calls.count { $0.name == "create" } == 1)
     }
 
-    @Test("R4, R5: kill -9 while an album is made again", arguments: [.intentKept, .albumCreated] as [TapeKillPoint])
-    func killedAgain(_ point: TapeKillPoint) async throws {
+    @Test("R4, R5: kill -9 while an album is made again", arguments: [.intentKept, .albumCreated] as [TapeFailpoint])
+    func killedAgain(_ point: TapeFailpoint) async throws {
         let bench = try AlbumBench.shared()
         let id = try await bench.associated("Summer", ["a"])
         bench.library.meddle { $0.albums = [:] }
@@ -48,8 +48,8 @@ import Testing
         #expect(try bench.assets(id) == ["/a", "/b"])
     }
 
-    @Test("R11: kill -9 while a tape and its album go", arguments: [.tapeDeleted, .albumDeleted] as [TapeKillPoint])
-    func killedDeleting(_ point: TapeKillPoint) async throws {
+    @Test("R11: kill -9 while a tape and its album go", arguments: [.tapeDeleted, .albumDeleted] as [TapeFailpoint])
+    func killedDeleting(_ point: TapeFailpoint) async throws {
         let bench = try AlbumBench.shared()
         let id = try await bench.associated()
         let place = [point.rawValue, bench.temporary.path, id]

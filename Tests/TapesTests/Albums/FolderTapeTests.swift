@@ -174,13 +174,13 @@ import Testing
         #expect(try bench.albums() == ["Tapes – Summer": ["0001-a.jpg", "0002-b.jpg", "0003-c.jpg"]])
     }
 
-    private static let points: [TapeKillPoint] = [
+    private static let points: [TapeFailpoint] = [
         .intentKept, .folderMade, .manifestWritten, .albumCreated, .linkKept, .assetsResolved, .linkMade, .linksMade,
         .manifestRewritten, .assetsAdded, .clipsSettled, .playlistWritten,
     ]
 
     @Test("acceptance 7, R7: kill -9 between any two steps: one album, each original once", arguments: points)
-    func killed(_ point: TapeKillPoint) async throws {
+    func killed(_ point: TapeFailpoint) async throws {
         let bench = try Bench()
         let place = [point.rawValue, bench.fixture.data.path, bench.fixture.root, bench.fixture.pictures, bench.tape]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in

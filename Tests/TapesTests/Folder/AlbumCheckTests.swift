@@ -292,7 +292,7 @@ import Testing
         _ = try bench.fixture.store.addClips([clip], to: id, at: nil, now: Date())
         let place = [bench.fixture.temporary.path, id]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
-            setenv("MEDIACTL_KILL_AT", TapeKillPoint.folderMade.rawValue, 1)
+            setenv("MEDIACTL_KILL_AT", TapeFailpoint.folderMade.rawValue, 1)
             let data = try DataDirectory.open(place[0] + "/data")
             let store = try LibraryStore(in: data)
             let pictures = Array((place[0] + "/Pictures").utf8)

@@ -215,7 +215,7 @@ import Testing
 
     // MARK: Killed
 
-    private static let points: [TapeKillPoint] = [
+    private static let points: [TapeFailpoint] = [
         .renamesPlanned, .linkParked, .linkRenamed, .linksRenamed, .playlistWritten,
     ]
 
@@ -229,7 +229,7 @@ import Testing
         arguments: points,
         Next.allCases
     )
-    func killed(_ point: TapeKillPoint, _ next: Next) async throws {
+    func killed(_ point: TapeFailpoint, _ next: Next) async throws {
         let names = ["1/x.jpg", "2/x.jpg", "3/x.jpg", "y.jpg"]
         var bench = try await Bench(names)
         try bench.fixture.write("mine", to: bench.fixture.path("0004-x.jpg"))

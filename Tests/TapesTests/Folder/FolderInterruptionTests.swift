@@ -8,7 +8,7 @@ import Testing
 @testable import Tapes
 
 /// What a process that died between two steps leaves, and what the next one makes of it (R7): the states are built by hand,
-/// as `TapeKillPoint` names them.
+/// as `TapeFailpoint` names them.
 @Suite struct FolderInterruptionTests {
     private static let manifest = ".mediactl-album.json"
 

@@ -109,7 +109,7 @@ struct CredentialSearch: Sendable {
             if entry != nil { warnIfReadable(path) }
             return entry
         } catch {
-            throw .usage("\(TerminalText.escaped(path)):\(error.line): a quote is not closed")
+            throw .usage("\(TerminalText.escaped(path)):\(error.line): unterminated quote")
         }
     }
 
@@ -138,7 +138,7 @@ struct CredentialSearch: Sendable {
     private var missing: CredentialError {
         guard !server.isTarget else {
             let isForOther = hasEnvironmentSecret && !server.takesEnvironment
-            let others = isForOther ? "; the one in the environment is for MEDIACTL_SERVER" : ""
+            let others = isForOther ? "; MEDIACTL_PASSWORD is only used for MEDIACTL_SERVER" : ""
             return .notAuthenticated(
                 "no password for \(origin)\(others)",
                 hint: "use --password-stdin, --password-file, MEDIACTL_PASSWORD, password_command or netrc, with --user"

@@ -24,7 +24,7 @@ struct NewFile: Sendable {
             guard access(path.cString, W_OK) == 0 else { throw Self.failure(path, SystemError.words(errno)) }
         } else {
             do throws(FileWriteError) {
-                try WholeFile.at(self.path, audience: .everybody).0.probe()
+                try WholeFile.at(self.path, audience: .everyone).0.probe()
             } catch {
                 throw Self.failure(path, error.detail)
             }
@@ -43,7 +43,7 @@ struct NewFile: Sendable {
     func write(_ text: String) throws(Diagnosis) {
         guard !isStream else { return try writeStream(text) }
         do throws(FileWriteError) {
-            let (file, name) = try WholeFile.at(path, audience: .everybody)
+            let (file, name) = try WholeFile.at(path, audience: .everyone)
             try file.write(Array(text.utf8), as: name, replacing: true)
         } catch {
             throw Self.failure(path, error.detail)
@@ -128,7 +128,7 @@ enum ExportFile {
         Diagnosis(
             .diskFull,
             "no space left for \(ErrorCatalogue.quoted(path))",
-            hint: "free some space, or choose another place; the incomplete file was removed"
+            hint: "free some space, or choose another directory; the incomplete file was removed"
         )
     }
 
@@ -142,7 +142,7 @@ enum ExportFile {
             Diagnosis(
                 .outputFailed,
                 "cannot write \(name): \(error.detail)",
-                hint: "choose another place; the incomplete file was removed"
+                hint: "choose another directory; the incomplete file was removed"
             )
         case .denied, .busy, .unsafe, .io:
             Diagnosis(.outputUnusable, "cannot create \(name): \(error.detail)")

@@ -22,7 +22,7 @@ final class Console: Sendable {
     private let color: Mutex<ColorMode>
     private let hintOptions = Mutex(HintOptions())
     private let closingWork = Mutex<[@Sendable () -> Void]>([])
-    /// Gets the summary of a part of a command, which has only one of its own.
+    /// Gets the summary of a part of a command, since a command has only one.
     private let onSummary: (@Sendable (JSONObject) -> Void)?
 
     init(_ context: CommandContext, schema: String, preferences: OutputPreferences) {

@@ -42,7 +42,7 @@ struct Table: Sendable {
         let body = rows.map { measured($0) }
         var layout = Layout(widths: naturalWidths ?? self.naturalWidths(of: [header] + body))
         if let width {
-            leaveOutColumns(of: &layout, until: width)
+            omitColumns(of: &layout, until: width)
             guard narrowestWidth(of: layout) <= width else {
                 return rows.map { shortLine($0, layout, width, style) }
             }
@@ -109,7 +109,7 @@ struct Table: Sendable {
         }
     }
 
-    private func leaveOutColumns(of layout: inout Layout, until width: Int) {
+    private func omitColumns(of layout: inout Layout, until width: Int) {
         let order = columns.indices.filter { columns[$0].dropOrder != nil }
             .sorted { columns[$0].dropOrder ?? 0 < columns[$1].dropOrder ?? 0 }
         for index in order where narrowestWidth(of: layout) > width {

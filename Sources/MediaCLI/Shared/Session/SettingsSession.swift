@@ -215,7 +215,7 @@ extension SettingsSession {
         let outcome =
             switch exchange.outcome {
             case .success(let status): "\(status)"
-            case .failure(let error): "no answer (\(ErrorCatalogue.foreign(error.description)))"
+            case .failure(let error): "no response (\(ErrorCatalogue.foreign(error.description)))"
             }
         console.trace(
             "\(exchange.method.rawValue) \(address): \(outcome), \(exchange.bodyBytesSent) bytes sent, "
@@ -253,6 +253,6 @@ extension SettingsSession {
             surroundings: surroundings,
             stored: stored
         )
-        return try await console.context.interruption.cancelling { try await find(search) }
+        return try await console.context.interruption.canceling { try await find(search) }
     }
 }

@@ -86,7 +86,7 @@ enum SettingValue {
         switch text.lowercased() {
         case "true", "yes", "on", "1": true
         case "false", "no", "off", "0": false
-        default: throw InvalidValue(rule: "is neither true nor false")
+        default: throw InvalidValue(rule: "is not valid; valid values: true, false")
         }
     }
 
@@ -99,7 +99,7 @@ enum SettingValue {
     /// Seconds, or a number with `s`, `m` or `h`; above 0.
     static func timeout(_ text: String) throws(InvalidValue) -> Duration {
         let duration = try timeoutOrZero(text)
-        guard duration > .zero else { throw InvalidValue(rule: "is no time at all: give a number above 0") }
+        guard duration > .zero else { throw InvalidValue(rule: "is not a valid timeout: specify a number above 0") }
         return duration
     }
 
@@ -140,7 +140,7 @@ enum SettingValue {
         }
         let (bytes, overflow) = number.multipliedReportingOverflow(by: factor ?? 1)
         guard !overflow else { throw InvalidValue(rule: "is too large") }
-        guard bytes > 0 else { throw InvalidValue(rule: "is no size: give a number above 0") }
+        guard bytes > 0 else { throw InvalidValue(rule: "is not a valid size: specify a number above 0") }
         return bytes
     }
 
@@ -202,12 +202,12 @@ enum SettingValue {
                 InvalidValue(rule: "is neither http nor https", hint: "write it like https://media.example.org")
             case .containsCredentials:
                 InvalidValue(
-                    rule: "the address holds a user name or a password",
-                    hint: "leave them out; use --user and --password-stdin, --password-file or netrc",
+                    rule: "the address contains a user name or a password",
+                    hint: "remove them; use --user and --password-stdin, --password-file or netrc",
                     isSecret: true
                 )
             case .containsPath(let suggestion):
-                InvalidValue(rule: "goes on after the host name", hint: "try \(suggestion)")
+                InvalidValue(rule: "must not contain a path", hint: "try \(suggestion)")
             }
         }
     }
@@ -223,11 +223,7 @@ struct InvalidValue: Error {
 
 extension InvalidValue {
     init(_ text: String, noneOf known: [String]) {
-        let last = known.last ?? ""
-        rule =
-            known.count == 2
-            ? "is neither \(known[0]) nor \(last)"
-            : "is none of \(known.dropLast().joined(separator: ", ")) and \(last)"
+        rule = "is not valid; valid values: \(known.joined(separator: ", "))"
         hint = Spelling.hint(for: text, among: known)
     }
 

@@ -156,7 +156,7 @@ final class Interruption: Sendable {
     }
 
     /// Runs `body` in a task that a signal cancels.
-    func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    func canceling<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let work = Task { try await body() }
         return try await handling({ _ in work.cancel() }) { try await work.value }
     }

@@ -87,7 +87,7 @@ struct Confirmation: Sendable {
     /// Fails early if there is neither `--yes` nor a terminal.
     ///
     /// - Throws: `Diagnosis` (usage).
-    func requireSomebody(for question: String) throws(Diagnosis) {
+    func requirePrompt(for question: String) throws(Diagnosis) {
         guard isGiven || prompter.isAllowed else {
             throw .usage("not a terminal; confirmation required: \(question)", hint: "confirm in advance with --yes")
         }
@@ -97,7 +97,7 @@ struct Confirmation: Sendable {
     ///
     /// - Throws: `Diagnosis` (usage) if no prompt is possible.
     func ask(_ lines: [String], _ question: String, on console: Console) async throws(Diagnosis) -> Bool {
-        try requireSomebody(for: question)
+        try requirePrompt(for: question)
         guard !isGiven else { return true }
         console.announce(lines)
         return await console.context.interruption.asking { await prompter.confirm(question) }

@@ -14,7 +14,7 @@ struct HashOnlySubmission {
     }
 
     struct Location {
-        /// Nil on `mediactl-1` where a place is told instead.
+        /// Nil on `mediactl-1` if a place is submitted instead.
         var coordinates: (latitude: Double, longitude: Double)?
         var altitude: Double?
         var accuracy: Double?
@@ -22,7 +22,7 @@ struct HashOnlySubmission {
         var country: String?
     }
 
-    /// One of the three things that may be told.
+    /// One of the three things that may be submitted.
     struct Flag {
         var isIncluded: Bool
         var level: String

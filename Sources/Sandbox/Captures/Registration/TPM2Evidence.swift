@@ -197,12 +197,12 @@ struct TPMPublicArea {
         return DER.sequence(rsaEncryption + DER.element(0x03, [0] + numbers))
     }
 
-    /// TPMT_SYM_DEF_OBJECT: an algorithm, and unless it is none key size and mode.
+    /// TPMT_SYM_DEF_OBJECT: an algorithm, and unless it is null, key size and mode.
     private static func skipSymmetric(_ reader: inout TPMReader) throws(UnreadableTPMStructure) {
         if try reader.number(2) != TPMAlgorithm.null { _ = try reader.take(4) }
     }
 
-    /// A scheme, and unless it is none its digest.
+    /// A scheme, and unless it is null, its digest.
     private static func skipScheme(_ reader: inout TPMReader) throws(UnreadableTPMStructure) {
         if try reader.number(2) != TPMAlgorithm.null { _ = try reader.number(2) }
     }

@@ -38,7 +38,7 @@ struct TPMAuthorities: Sendable, ExpressibleByArgument {
             ERR_clear_error()
         }
         let trusted = certificates.compactMap(Certificate.init)
-        // The store takes a reference of its own.
+        // The store retains a reference.
         for authority in trusted { X509_STORE_add_cert(store, authority.pointer) }
         for issuer in chain.dropFirst().compactMap(\.self) {
             OPENSSL_sk_push(others, UnsafeRawPointer(issuer.pointer))

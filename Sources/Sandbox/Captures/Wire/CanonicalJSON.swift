@@ -46,7 +46,7 @@ enum SerdeJSONEncoder {
     }
 }
 
-/// How the real server's JSON library reads a number: fast, and exact only where contract 2.1 says so. A client that sends
+/// How the real server's JSON library reads a number: fast, and exact only where contract 2.1 requires it. A client that sends
 /// more digits than that signs another number than the server sees, here as there.
 enum SerdeNumber {
     /// A binary64; nil for one that is too large.

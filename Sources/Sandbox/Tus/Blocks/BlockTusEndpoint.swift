@@ -85,7 +85,7 @@ struct BlockTusEndpoint: TusService {
         )
     }
 
-    /// Lets the faults strike that take an upload away or make it old.
+    /// Applies the faults that remove or age an upload.
     func strike(_ id: String, _ plan: FaultPlan) throws {
         if plan.has(.forget) { try store.forget(id) }
         if plan.has(.expire) { try store.age(id) }

@@ -1,7 +1,7 @@
 internal import MediaSystem
 
-/// Failpoints of an upload; see ``KillPlace``.
-enum KillPoint: String, CaseIterable, KillPlace {
+/// Failpoints of an upload; see ``Failpoint``.
+enum UploadFailpoint: String, CaseIterable, Failpoint {
     /// The intent row is written, nothing is sent.
     case afterIntent
     /// A part of the body is sent.

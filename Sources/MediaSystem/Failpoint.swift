@@ -6,9 +6,9 @@ internal import Synchronization
 ///
 /// `MEDIACTL_KILL_AT` selects one; the process kills itself with SIGKILL there. `MEDIACTL_KILL_AFTER` is the number of passes
 /// before that.
-package protocol KillPlace: RawRepresentable, Sendable where RawValue == String {}
+package protocol Failpoint: RawRepresentable, Sendable where RawValue == String {}
 
-extension KillPlace {
+extension Failpoint {
     /// Kills the process here if requested.
     package func reach() {
         #if KILL_POINTS

@@ -1,7 +1,7 @@
 internal import MediaSystem
 
-/// Failpoints of a change to a tape or its album; see ``KillPlace``.
-enum TapeKillPoint: String, CaseIterable, KillPlace {
+/// Failpoints of a change to a tape or its album; see ``Failpoint``.
+enum TapeFailpoint: String, CaseIterable, Failpoint {
     /// The clips are committed, but not in the album.
     case clipsCommitted
     /// The tape is locked and was reloaded.

@@ -1,7 +1,7 @@
 internal import MediaSystem
 
-/// Failpoints of commands for a photo server; see ``KillPlace``.
-enum SyncKillPoint: String, CaseIterable, KillPlace {
+/// Failpoints of commands for a photo server; see ``Failpoint``.
+enum SyncFailpoint: String, CaseIterable, Failpoint {
     /// Pull: a page was received, nothing of it is stored.
     case betweenPageAndCommit
     /// Pull: a page and its cursor are stored.
@@ -35,5 +35,5 @@ enum SyncKillPoint: String, CaseIterable, KillPlace {
     /// Repair: the damaged photo is deleted on the server, the original not uploaded yet.
     case repairDeleted
 
-    static let ofPull: [SyncKillPoint] = [.betweenPageAndCommit, .afterPage, .beforeFinish, .afterFinish]
+    static let ofPull: [SyncFailpoint] = [.betweenPageAndCommit, .afterPage, .beforeFinish, .afterFinish]
 }

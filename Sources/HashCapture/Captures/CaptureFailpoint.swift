@@ -1,7 +1,7 @@
 internal import MediaSystem
 
-/// Failpoints of a registration or a capture; see ``KillPlace``.
-enum CaptureKillPoint: String, CaseIterable, KillPlace {
+/// Failpoints of a registration or a capture; see ``Failpoint``.
+enum CaptureFailpoint: String, CaseIterable, Failpoint {
     /// Registration: the key is on disk, but not registered.
     case keyWritten
     /// Registration: the device is registered, but only this process knows.
