@@ -8,7 +8,7 @@ enum BoundedWork {
     /// Maximum time for work to notice its cancellation.
     static let grace: Duration = .seconds(1)
 
-    /// Runs `body` on a thread that may block. Cancelling ends it at its next step with `.cancelled`; a hanging step is
+    /// Runs `body` on a thread that may block. Canceling ends it at its next step with `.cancelled`; a hanging step is
     /// abandoned. A step, before which `body` calls `WorkSteps.next()`, takes `stallLimit` at most; then the file
     /// system counts as unreachable (rule R14).
     ///

@@ -123,7 +123,7 @@ struct CaptureExchange: Sendable {
 
     /// The device's clock is wrong (contract 1.3): takes the offset from the response.
     private func adjustClock(_ progress: inout Progress, _ error: CaptureError) throws(CaptureError) {
-        try takeBack(&progress, .queued, error)
+        try undo(&progress, .queued, error)
         guard let date = error.serverTime else { throw error }
         progress.clockOffset = date.timeIntervalSince(clock())
         progress.notices.append(.clockDiffers(seconds: Int64(progress.clockOffset.rounded())))
@@ -201,8 +201,8 @@ extension CaptureExchange {
                 if record.submissions == 0 { (record.state, record.body) = (.pending, nil) }
             }
             if progress.record.signingFailures >= CaptureSession.signingLimit { error = Self.signingExhausted(error) }
-        case .again: try takeBack(&progress, .queued, error)
-        case .rejected: try takeBack(&progress, .rejected, error)
+        case .again: try undo(&progress, .queued, error)
+        case .rejected: try undo(&progress, .rejected, error)
         case .unknown, .failedInside:
             try keep(&progress, error) { $0.state = .unknownOutcome }
             if progress.record.submissions > 0, !isStopped {
@@ -214,7 +214,7 @@ extension CaptureExchange {
 
     /// Back to `queued` or to `rejected`: the server did not accept this attempt. It may have accepted an earlier one
     /// of unknown outcome.
-    func takeBack(
+    func undo(
         _ progress: inout Progress,
         _ state: CaptureRecord.State,
         _ error: CaptureError

@@ -110,7 +110,7 @@ struct CaptureInput: Sendable {
         if profile == .reference {
             // It cannot distinguish an impossible analysis from a failed one (M8).
             if !analysis.isLikelyRealScene { notices.append(.recordedAsSuspicious) }
-            notices.append(.labelledByServer)
+            notices.append(.labeledByServer)
         }
     }
 

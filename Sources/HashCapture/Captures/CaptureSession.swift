@@ -62,7 +62,7 @@ public struct CaptureSession: Sendable {
 extension CaptureSession {
     /// Submits one capture: media into the vault, record, signature, submission.
     ///
-    /// Cancelling ends it between any two steps; the record has the progress, and `retry` continues. Media that the
+    /// Canceling ends it between any two steps; the record has the progress, and `retry` continues. Media that the
     /// server has accepted from here, or may have, are not submitted again.
     ///
     /// - Parameters:
@@ -328,7 +328,7 @@ extension CaptureRecord {
 extension CaptureSession {
     /// The planned submission: reads the file, writes nothing, uses no counter and no key.
     ///
-    /// Cancelling ends the hashing with `.cancelled`.
+    /// Canceling ends the hashing with `.cancelled`.
     ///
     /// - Parameter request: The capture.
     /// - Returns: The body with a placeholder for the assertion, and what becomes public.
@@ -439,7 +439,7 @@ public enum CaptureNotice: Sendable, Equatable {
     /// `reference` records this as suspicious.
     case recordedAsSuspicious
     /// `reference` itself labels all hash-only evidence `ios` and `lidar` (trap 23).
-    case labelledByServer
+    case labeledByServer
     /// `captured_at` becomes public, with this value.
     case capturedAtIsPublic(String)
     /// The capture time is unknown: the time of submission is used.
@@ -451,7 +451,7 @@ public enum CaptureNotice: Sendable, Equatable {
     /// The server publishes the coordinates with this many decimals.
     case coordinatesArePublic(decimals: Int)
     /// The location is known, but the profile does not support its coarse form.
-    case coarseLocationLeftOut
+    case coarseLocationOmitted
     /// The location is known, but there are too few places near it to determine its country.
     case placeUnknown
     /// The location is known, but its country is uncertain, since a border is near. Empty where the places are not to be
@@ -469,7 +469,7 @@ public enum CaptureNotice: Sendable, Equatable {
 public struct CaptureOutcome: Sendable {
     /// The stored record.
     public var record: CaptureRecord
-    /// What the user should be told.
+    /// What to report to the user.
     public var notices: [CaptureNotice] = []
     /// What kept it from being accepted.
     public var error: CaptureError?

@@ -60,7 +60,7 @@ extension CaptureInput {
         case .place: break
         case nil where level == .coarse && facts.hasPlace:
             if profile == .reference {
-                notices.append(.coarseLocationLeftOut)
+                notices.append(.coarseLocationOmitted)
             } else if case .border(let candidates) = finding {
                 notices.append(.nearBorder(candidates))
             } else {

@@ -331,7 +331,7 @@ extension CaptureSession {
 extension CaptureInput {
     fileprivate func notices(about upload: FullUpload) -> [CaptureNotice] {
         // The server labels hash-only evidence only.
-        var notices = notices.filter { $0 != .labelledByServer } + [.capturedAtIsPublic(upload.capturedAt)]
+        var notices = notices.filter { $0 != .labeledByServer } + [.capturedAtIsPublic(upload.capturedAt)]
         if case .coordinates? = upload.metadata.location { notices.append(.coordinatesArePublic(decimals: 2)) }
         return notices
     }

@@ -92,7 +92,7 @@ extension CaptureVault {
     }
 
     /// Encrypts a file, and hashes exactly the encrypted bytes, in one pass; synced when it returns. Needs a few MiB of
-    /// memory for any size. The first capture creates the key. Cancelling ends it with `.cancelled`. The original must
+    /// memory for any size. The first capture creates the key. Canceling ends it with `.cancelled`. The original must
     /// not change meanwhile. `progress` gets bytes done and total, on another thread. Returns the SHA-256 of the file.
     ///
     /// - Throws: `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`, also for a key that opens none of the
@@ -220,7 +220,7 @@ extension CaptureVault {
 
 extension CaptureVault {
     /// Decrypts a blob to a new file (0600) and returns the digest of the plaintext. The file gets its name only when
-    /// it is complete and verified, and replaces nothing. Cancelling ends it with `.cancelled`. `path` is the target,
+    /// it is complete and verified, and replaces nothing. Canceling ends it with `.cancelled`. `path` is the target,
     /// as bytes; its directory must exist. `expecting` is the required digest of the plaintext.
     ///
     /// - Throws: `.mediaMissing`, `.mediaDamaged`, `.checksumMismatch`, `.vaultUnusable`, `.targetExists`,

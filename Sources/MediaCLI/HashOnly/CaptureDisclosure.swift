@@ -82,13 +82,13 @@ extension CaptureNotice {
         case .depthUnavailable: "depth_unavailable"
         case .sceneNotReal: "scene_not_real"
         case .recordedAsSuspicious: "recorded_as_suspicious"
-        case .labelledByServer: "labelled_by_server"
+        case .labeledByServer: "labelled_by_server"
         case .capturedAtIsPublic: "captured_at_is_public"
         case .captureTimeUnknown: "capture_time_unknown"
         case .timeWithoutZone: "time_without_zone"
         case .optionsNotSent: "options_not_sent"
         case .coordinatesArePublic: "coordinates_are_public"
-        case .coarseLocationLeftOut: "coarse_location_left_out"
+        case .coarseLocationOmitted: "coarse_location_left_out"
         case .placeUnknown: "place_unknown"
         case .nearBorder: "near_border"
         case .depthFromKeyframes: "depth_from_keyframes"
@@ -127,7 +127,7 @@ extension CaptureNotice {
         case .depthUnavailable: "the depth map has no valid samples; the analysis is submitted as unavailable"
         case .sceneNotReal: "the depth map shows a flat scene; the analysis is submitted as not a real scene"
         case .recordedAsSuspicious: "this server records such a capture as suspicious"
-        case .labelledByServer:
+        case .labeledByServer:
             "this server labels every hash-only capture as made with iOS and LiDAR; mediactl claims neither"
         case .capturedAtIsPublic(let time): "captured_at is public on the server: \(ErrorCatalogue.clean(time))"
         case .captureTimeUnknown:
@@ -140,7 +140,7 @@ extension CaptureNotice {
                 + options.map { $0.rawValue.replacing("_", with: " ") }.joined(separator: ", ")
         case .coordinatesArePublic(let decimals):
             "the server publishes the coordinates with \(Formats.count(decimals, "decimal"))"
-        case .coarseLocationLeftOut:
+        case .coarseLocationOmitted:
             "location omitted: this server accepts no city and country; --coarse-coordinates submits coordinates with one decimal"
         case .placeUnknown:
             "location omitted: too few places near the position to determine the country; to submit it, specify --place "

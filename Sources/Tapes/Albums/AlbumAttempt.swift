@@ -420,7 +420,7 @@ extension AlbumAttempt {
         var refused: [ClipRecord] = []
         for (clip, asset) in named {
             switch byAsset[asset] {
-            case .added, .alreadyThere: succeed(clip, asset)
+            case .added, .alreadyInAlbum: succeed(clip, asset)
             case .notAllowed, .notFound: refused.append(clip)
             case .failed(let detail): postpone(clip, AlbumFailure(.internalError, detail: detail))
             case .notNow(let error): fail(clip, AlbumFailure(error), isAlone: true)

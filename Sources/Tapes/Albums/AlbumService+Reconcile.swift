@@ -47,7 +47,7 @@ extension AlbumService {
             guard !isLibraryWide else { return outcome.stopped(by: album.reason, album.detail) }
         }
         for stone in plan.tombstones {
-            switch try await workOff(stone, hint: nil) {
+            switch try await process(stone, hint: nil) {
             case .gone: outcome.deletedAlbums += 1
             case .spared: break
             case .owed(let failure):

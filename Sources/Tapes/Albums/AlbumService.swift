@@ -181,7 +181,7 @@ extension AlbumService {
     /// Ensures that a tape has its album with every pending clip: steps 3 to 8 of rule R2, after the clips were
     /// committed.
     ///
-    /// Cancelling ends it with `.cancelled`; what the library has confirmed is stored.
+    /// Canceling ends it with `.cancelled`; what the library has confirmed is stored.
     ///
     /// - Parameters:
     ///   - tapeID: A tape; one that is gone or empty is skipped.

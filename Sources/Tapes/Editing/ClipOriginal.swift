@@ -23,17 +23,17 @@ struct ClipOriginal: Sendable {
     let digests: FileDigests?
 
     /// Opens an original, and computes its digests if requested. Gives up on a file system that does not respond.
-    /// `path` is absolute; `patience` limits one step: opening the file, reading a block.
+    /// `path` is absolute; `stepLimit` limits one step: opening the file, reading a block.
     ///
     /// - Throws: `Failure`, also when the file changes while it is read.
     init(
         _ path: [UInt8],
-        patience: Duration = OriginalReading.patience,
+        stepLimit: Duration = OriginalReading.stepLimit,
         wantsDigests: @escaping @Sendable (FileIdentity) -> Bool = { _ in false }
     ) async throws(Failure) {
         let read: Result<(SourceFile, FileDigests?), Failure>
         do {
-            read = try await BoundedWork.run(stallLimit: patience) { steps in
+            read = try await BoundedWork.run(stallLimit: stepLimit) { steps in
                 Result { () throws(Failure) in try Self.read(path, wantsDigests, steps) }
             }
         } catch {
@@ -119,7 +119,7 @@ enum OriginalReading {
     }
 
     /// Maximum duration of reading one block.
-    static let patience = Duration.seconds(30)
+    static let stepLimit = Duration.seconds(30)
 
     /// Opens a file and computes its digests in one read, unless they are known for its status. nil when it cannot
     /// be read completely, or changes meanwhile.
@@ -170,7 +170,7 @@ enum OriginalReading {
         _ work: @escaping @Sendable (WorkSteps) throws(AlbumError) -> Value
     ) async throws(TapesError) -> Value? {
         do {
-            return try await BoundedWork.run(stallLimit: patience, work)
+            return try await BoundedWork.run(stallLimit: stepLimit, work)
         } catch {
             guard error.kind != .cancelled else { throw TapesError(.cancelled) }
             return nil

@@ -30,7 +30,7 @@ extension TapeEditor {
     ///
     /// The video of a live picture is searched under its own name beside the still.
     ///
-    /// Cancelling ends it with `.cancelled` without changes.
+    /// Canceling ends it with `.cancelled` without changes.
     ///
     /// - Parameters:
     ///   - tapes: Only clips of these tapes; of all tapes if empty.

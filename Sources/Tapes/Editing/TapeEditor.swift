@@ -313,7 +313,7 @@ extension TapeEditor {
     /// Computes missing or outdated checksums of a clip: SHA-1 and SHA-256 in one read.
     ///
     /// A file that changes while it is read gets none, nor does one whose file system does not respond for 30 seconds
-    /// (rule R14). Cancelling ends it with `.cancelled`.
+    /// (rule R14). Canceling ends it with `.cancelled`.
     ///
     /// - Parameter clip: A clip from the store.
     /// - Returns: The stored clip; unchanged when its original cannot be read.

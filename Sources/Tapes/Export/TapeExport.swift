@@ -233,8 +233,8 @@ extension FileIdentity {
     }
 }
 
-/// A playlist in extended M3U: UTF-8, LF, one entry per medium. Names are escaped, so that none can start a line of its
-/// own; locations are bytes that the system can open, in any encoding.
+/// A playlist in extended M3U: UTF-8, LF, one entry per medium. Names are escaped, so that none can start a new
+/// line; locations are bytes that the system can open, in any encoding.
 struct M3UPlaylist {
     struct Entry {
         var milliseconds: Int64?

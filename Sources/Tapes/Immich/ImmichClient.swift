@@ -12,7 +12,7 @@ struct ImmichClient: Sendable {
     /// Version 2 may list the assets of an album in it.
     private static let longestAnswer = 64 << 20
     /// A longer `Retry-After` is passed on instead of waited for.
-    private static let patience = Duration.seconds(5)
+    private static let longestWait = Duration.seconds(5)
 
     let base: ServerURL
     let http: HTTPClient
@@ -61,7 +61,7 @@ struct ImmichClient: Sendable {
 
     /// Within a command a retry is worth seconds, not minutes.
     private static func verdict(_ response: HTTPResponse) -> AnswerVerdict {
-        (response.head.retryAfter ?? .zero) > patience ? .final : .byStatus
+        (response.head.retryAfter ?? .zero) > longestWait ? .final : .byStatus
     }
 }
 

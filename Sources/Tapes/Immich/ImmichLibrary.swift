@@ -309,8 +309,8 @@ extension ImmichLibrary {
         return ids.map { id in
             let isFirst = seen.insert(id).inserted
             return switch answers[id] {
-            case .done?: isFirst ? .added : .alreadyThere
-            case .refused("duplicate")?: .alreadyThere
+            case .done?: isFirst ? .added : .alreadyInAlbum
+            case .refused("duplicate")?: .alreadyInAlbum
             case .refused("no_permission")?: .notAllowed
             case .refused("not_found")?: .notFound
             case .refused(let reason)?: .failed(reason)

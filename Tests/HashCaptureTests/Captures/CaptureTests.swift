@@ -223,7 +223,7 @@ import Testing
         #expect(try bench.library.captures().isEmpty)
         let outcome = try await bench.session.capture(bench.request(try bench.photo(), depth: bench.depthMap()))
         #expect(outcome.record.state == .accepted && outcome.record.keyLevel == "enrolled_elsewhere")
-        #expect(outcome.notices.contains(.labelledByServer))
+        #expect(outcome.notices.contains(.labeledByServer))
         #expect(try await bench.session.preview(try bench.request()).notices.contains(.recordedAsSuspicious))
         #expect(try await bench.session.verify(file: request.subject.path ?? [], isOffline: false).isGood)
     }

@@ -142,7 +142,7 @@ import Testing
         bench.library.meddle { $0.albums["album-1"] = .init(title: "", tapeID: "") }
         let stone = AlbumTombstone(libraryID: "test:one", albumID: "album-1", tapeTitle: "")
         for policy in [AlbumService.Policy(), AlbumService.Policy(isEnabled: false, deletesAlbums: true)] {
-            _ = try await bench.service(policy).workOff(stone, hint: nil)
+            _ = try await bench.service(policy).process(stone, hint: nil)
         }
         #expect(bench.library.calls.isEmpty && bench.library.albums.count == 1)
     }

@@ -149,7 +149,7 @@ struct ImmichAssetTests {
         defer { gate.open() }
         let isSilent: Bool
         do throws(ClipOriginal.Failure) {
-            _ = try await ClipOriginal(source, patience: .milliseconds(20)) { _ in gate.wait() }
+            _ = try await ClipOriginal(source, stepLimit: .milliseconds(20)) { _ in gate.wait() }
             isSilent = false
         } catch {
             if case .silent = error { isSilent = true } else { isSilent = false }
