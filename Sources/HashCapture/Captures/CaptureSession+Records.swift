@@ -9,7 +9,7 @@ extension CaptureSession {
     /// - Throws: `CaptureError` `.captureUnknown` when there is none or more than one.
     public func record(_ idPrefix: String) throws(CaptureError) -> CaptureRecord {
         let prefix = idPrefix.lowercased()
-        let found = prefix.isEmpty ? [] : try CaptureError.stored(surroundings.library.captures(idPrefix: prefix))
+        let found = prefix.isEmpty ? [] : try CaptureError.stored(dependencies.library.captures(idPrefix: prefix))
         guard let record = found.first else { throw CaptureError(.captureUnknown, value: idPrefix) }
         guard found.count == 1 else {
             throw CaptureError(.captureUnknown, detail: "\(found.count) captures match", value: idPrefix)
@@ -20,26 +20,26 @@ extension CaptureSession {
     var server: String { client.server.description }
 
     func all() throws(CaptureError) -> [CaptureRecord] {
-        try CaptureError.stored(surroundings.library.captures())
+        try CaptureError.stored(dependencies.library.captures())
     }
 
     func stored(_ id: String) throws(CaptureError) -> CaptureRecord? {
-        try CaptureError.stored(surroundings.library.capture(id))
+        try CaptureError.stored(dependencies.library.capture(id))
     }
 
     func records(ofMedia hash: String) throws(CaptureError) -> [CaptureRecord] {
-        try CaptureError.stored(surroundings.library.captures(ofMedia: hash))
+        try CaptureError.stored(dependencies.library.captures(ofMedia: hash))
     }
 
     func keep(_ record: CaptureRecord) throws(CaptureError) {
-        try CaptureError.stored(surroundings.library.keep(record))
+        try CaptureError.stored(dependencies.library.keep(record))
     }
 
     /// This machine's registration with the server.
     ///
     /// - Throws: `.notRegistered`, also when it is registered for another profile.
     func device() throws(CaptureError) -> CaptureDeviceRecord {
-        let record = try CaptureError.stored(surroundings.library.captureDevice(for: server))
+        let record = try CaptureError.stored(dependencies.library.captureDevice(for: server))
         guard let record else { throw CaptureError(.notRegistered, value: server) }
         guard record.profile == profile.rawValue else {
             throw CaptureError(
@@ -53,7 +53,7 @@ extension CaptureSession {
 
     func lock(_ device: String, timeout: Duration = .seconds(60)) async throws(CaptureError) -> CounterFile {
         do {
-            return try await CounterFile.lock(device: device, in: surroundings.directory, timeout: timeout)
+            return try await CounterFile.lock(device: device, in: dependencies.directory, timeout: timeout)
         } catch let error as StoreError {
             throw CaptureError(error)
         } catch {
@@ -225,7 +225,7 @@ extension CaptureSession {
             metadata: CaptureMetadata(),
             flags: MetadataFlags(of: CaptureMetadata(), location: .none, timestamp: .none, deviceInfo: .none),
             capturedAt: "1970-01-01T00:00:00Z"
-        ).restamped(at: surroundings.now())
+        ).restamped(at: dependencies.now())
         var record = old
         record.mode = .hashOnly
         record.state = .pending
@@ -233,7 +233,7 @@ extension CaptureSession {
         record.analysis = analysis.json
         record.settings = settings.json
         record.unsignedBody = try payload.body(for: profile, assertion: Assertion.placeholder).bytes
-        record.updatedAt = surroundings.now()
+        record.updatedAt = dependencies.now()
         try keep(record)
         return record
     }

@@ -123,11 +123,11 @@ extension CaptureSession {
 
     private func remote(_ id: String) async throws(CaptureError) -> RemoteCapture {
         let device = try device()
-        let key = try await DeviceKey(surroundings.directory).signer(for: device)
+        let key = try await DeviceKey(dependencies.directory).signer(for: device)
         let counter = try await lock(device.deviceID)
         defer { counter.release() }
         let sender = CaptureSender(client: client, device: CaptureDevice(device, profile, key), counter: counter)
-        return try await sender.remote(id, at: surroundings.now())
+        return try await sender.remote(id, at: dependencies.now())
     }
 
     static func compare(

@@ -14,7 +14,7 @@ public struct CaptureSession: Sendable {
     public static let signingLimit = 3
 
     /// The dependencies of a session.
-    public struct Surroundings: Sendable {
+    public struct Dependencies: Sendable {
         /// The data directory.
         public var directory: DataDirectory
         /// Stores records and devices.
@@ -46,16 +46,16 @@ public struct CaptureSession: Sendable {
     public let client: CaptureClient
     /// The server's dialect.
     public let profile: CaptureProfile
-    let surroundings: Surroundings
+    let dependencies: Dependencies
     /// One for the whole session, so that its key is fetched once.
     let vault: CaptureVault
 
     /// Makes a session.
-    public init(client: CaptureClient, profile: CaptureProfile, surroundings: Surroundings) {
+    public init(client: CaptureClient, profile: CaptureProfile, dependencies: Dependencies) {
         self.client = client
         self.profile = profile
-        self.surroundings = surroundings
-        vault = CaptureVault(directory: surroundings.directory, key: surroundings.vaultKey)
+        self.dependencies = dependencies
+        vault = CaptureVault(directory: dependencies.directory, key: dependencies.vaultKey)
     }
 }
 
@@ -181,7 +181,7 @@ extension CaptureSession {
             mode: mode,
             mediaHash: digest.hex,
             mediaType: input.mediaType.rawValue,
-            createdAt: surroundings.now()
+            createdAt: dependencies.now()
         )
         record.path = input.file?.path
         record.mediaBytes = input.file?.status.size
@@ -218,7 +218,7 @@ extension CaptureSession {
         if let error = try outdated(counter, of: device) { return CaptureOutcome(record: record, error: error) }
         let signer: any CaptureSigner
         do throws(CaptureError) {
-            let key = try await control.canceling { [directory = surroundings.directory] () throws(CaptureError) in
+            let key = try await control.canceling { [directory = dependencies.directory] () throws(CaptureError) in
                 try await DeviceKey(directory).signer(for: device)
             }
             signer = StoppableSigner(key, control)
@@ -232,8 +232,8 @@ extension CaptureSession {
         )
         let exchange = CaptureExchange(
             sender: sender,
-            library: surroundings.library,
-            clock: surroundings.now,
+            library: dependencies.library,
+            clock: dependencies.now,
             control: control
         )
         var outcome = try await body(exchange, record)
@@ -247,7 +247,7 @@ extension CaptureSession {
         _ counter: CounterFile,
         of device: CaptureDeviceRecord
     ) throws(CaptureError) -> CaptureError? {
-        let known = try CaptureError.stored(surroundings.library.lastCounter(of: device.deviceID))
+        let known = try CaptureError.stored(dependencies.library.lastCounter(of: device.deviceID))
         guard let known, counter.last < known else { return nil }
         var error = CaptureError(
             .counterOutdated,
@@ -268,7 +268,7 @@ extension CaptureSession {
         record.signingFailures += 1
         record.errorCode = error.code.rawValue
         record.errorDetail = error.detail
-        record.updatedAt = surroundings.now()
+        record.updatedAt = dependencies.now()
         try keep(record)
         return CaptureOutcome(record: record, error: error)
     }
@@ -361,7 +361,7 @@ extension CaptureSession {
     ///
     /// - Throws: `CaptureError` `.storeUnusable`, `.vaultUnusable`.
     public func adopt() async throws(CaptureError) {
-        let library = surroundings.library
+        let library = dependencies.library
         try vault.adopt { id in try library.capture(id) != nil }
         for record in try all() where record.state == .submitted {
             try await adopt(record)
@@ -389,7 +389,7 @@ extension CaptureSession {
         record.errorCode = OutcomeCode.unknownOutcome.rawValue
         record.errorDetail = "the program ended before it received the response"
         record.httpStatus = nil
-        record.updatedAt = surroundings.now()
+        record.updatedAt = dependencies.now()
         try keep(record)
     }
 }

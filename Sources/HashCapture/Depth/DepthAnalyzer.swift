@@ -248,7 +248,7 @@ struct DepthHistogram {
     private let width: Double
     private var counts = [Int](repeating: 0, count: 4 * stride)
 
-    struct Tally {
+    struct Statistics {
         fileprivate let counts: UnsafeMutableBufferPointer<Int>
         fileprivate let least: Double
         fileprivate let width: Double
@@ -270,8 +270,8 @@ struct DepthHistogram {
         width = (Double(range.upperBound) - least) / Double(Self.binCount)
     }
 
-    mutating func fill(_ body: (Tally) -> Void) {
-        counts.withUnsafeMutableBufferPointer { body(Tally(counts: $0, least: least, width: width)) }
+    mutating func fill(_ body: (Statistics) -> Void) {
+        counts.withUnsafeMutableBufferPointer { body(Statistics(counts: $0, least: least, width: width)) }
     }
 
     /// Smoothed bins above both neighbors and above a share of the highest; an end has one neighbor. Two adjacent equal
@@ -318,14 +318,14 @@ struct DepthSpread {
     mutating func add(_ row: UnsafeBufferPointer<Float>) {
         let mean = mean
         var sum = 0.0
-        histogram?.fill { tally in sum = Self.squares(of: row, mean: mean, tally) }
+        histogram?.fill { statistics in sum = Self.squares(of: row, mean: mean, statistics) }
         squares += sum
     }
 
     private static func squares(
         of row: UnsafeBufferPointer<Float>,
         mean: Double,
-        _ tally: DepthHistogram.Tally
+        _ statistics: DepthHistogram.Statistics
     ) -> Double {
         var squares = SIMD4<Double>.zero
         row.forEachFour { four in
@@ -333,7 +333,7 @@ struct DepthSpread {
             let isValid = depths.areValid
             let distances = (depths - mean).replacing(with: 0, where: .!isValid)
             squares += distances * distances
-            tally.add(depths, where: isValid)
+            statistics.add(depths, where: isValid)
         }
         return squares.sum()
     }

@@ -124,11 +124,11 @@ public struct DeviceEnrolment: Sendable {
 
     // MARK: Steps
 
-    private var keys: DeviceKey { DeviceKey(session.surroundings.directory) }
+    private var keys: DeviceKey { DeviceKey(session.dependencies.directory) }
 
     /// The earlier registration that the plan replaces.
     private func checkPlace(_ plan: Plan) throws(CaptureError) -> CaptureDeviceRecord? {
-        let earlier = try CaptureError.stored(session.surroundings.library.captureDevice(for: session.server))
+        let earlier = try CaptureError.stored(session.dependencies.library.captureDevice(for: session.server))
         guard let earlier, !plan.replacesEarlier else { return earlier }
         throw Self.registered(earlier, session.server)
     }
@@ -141,7 +141,7 @@ public struct DeviceEnrolment: Sendable {
         control: TransferControl
     ) async {
         guard let earlier,
-            (try? session.surroundings.library.isRegistered(publicKey: earlier.publicKey)) == false
+            (try? session.dependencies.library.isRegistered(publicKey: earlier.publicKey)) == false
         else { return }
         keys.remove(earlier.keySource)
         guard case .provider(_, "tpm2", isOurs: true) = earlier.keySource,
@@ -149,7 +149,7 @@ public struct DeviceEnrolment: Sendable {
         else { return }
         if let opened {
             await opened.removeKey(handle, of: earlier.publicKey)
-        } else if let tpm = try? TPMSession.open(in: session.surroundings.directory, control: control) {
+        } else if let tpm = try? TPMSession.open(in: session.dependencies.directory, control: control) {
             defer { tpm.close() }
             await tpm.removeKey(handle, of: earlier.publicKey)
         }
@@ -219,9 +219,9 @@ public struct DeviceEnrolment: Sendable {
             level: level.rawValue,
             publicKey: signer.publicKey.sec1,
             keySource: source,
-            createdAt: session.surroundings.now()
+            createdAt: session.dependencies.now()
         )
-        try CaptureError.stored(session.surroundings.library.keep(device))
+        try CaptureError.stored(session.dependencies.library.keep(device))
         return device
     }
 }

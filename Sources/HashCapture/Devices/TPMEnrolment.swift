@@ -18,10 +18,10 @@ extension DeviceEnrolment {
         _ certificates: [EndorsementCertificate],
         control: TransferControl
     ) async throws(CaptureError) -> CaptureDeviceRecord {
-        let library = session.surroundings.library
+        let library = session.dependencies.library
         let earlier = try CaptureError.stored(library.captureDevice(for: session.server))
         let known = try keyOfTPM(plan, earlier)
-        let tpm = try TPMSession.open(in: session.surroundings.directory, control: control)
+        let tpm = try TPMSession.open(in: session.dependencies.directory, control: control)
         defer { tpm.close() }
         let chain = try await tpm.openEndorsementKey(certificates).map(\.der)
         let attestationKey = try await tpm.makeAttestationKey()
@@ -70,7 +70,7 @@ extension DeviceEnrolment {
         _ evidence: TPM2Evidence,
         control: TransferControl
     ) async throws(CaptureError) -> CaptureDeviceRecord {
-        let key = try await DeviceKey(session.surroundings.directory).signer(at: source, publicKey: nil)
+        let key = try await DeviceKey(session.dependencies.directory).signer(at: source, publicKey: nil)
         guard key.publicKey == publicKey else {
             throw CaptureError(
                 .tpmUnusable,

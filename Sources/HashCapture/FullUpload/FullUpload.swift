@@ -312,7 +312,7 @@ extension CaptureSession {
         let upload = try FullUpload(
             input,
             metadata: filter.metadata(of: input.facts),
-            capturedAt: filter.capturedAt(of: input.facts, now: surroundings.now()),
+            capturedAt: filter.capturedAt(of: input.facts, now: dependencies.now()),
             isAsserted: isAsserted
         )
         switch try await keep(input, request, mode: .full, progress: nil) {

@@ -107,7 +107,7 @@ struct CaptureContext: Sendable {
         return CaptureSession(
             client: CaptureClient(server: server, http: http, timeouts: settings.timeouts),
             profile: profile,
-            surroundings: CaptureSession.Surroundings(
+            dependencies: CaptureSession.Dependencies(
                 directory: directory,
                 library: library,
                 vaultKey: settings.vaultKey,

@@ -30,7 +30,7 @@ final class CaptureRun: Sendable {
     let console: Console
     private let display: RunDisplay<CaptureReading>
     private let finishTimeout: Duration
-    private let tally = ItemTally<CaptureItem.State>()
+    private let statistics = ItemStatistics<CaptureItem.State>()
     private let stage = Mutex<Stage?>(nil)
 
     init(_ settings: SettingsSession, writesRecords: Bool) {
@@ -48,7 +48,7 @@ final class CaptureRun: Sendable {
                 for job in jobs {
                     guard interruption.signal == nil, !isUnread else { return false }
                     let item = await item(of: job)
-                    tally.add(item.state, item.exitCode)
+                    statistics.add(item.state, item.exitCode)
                     tell(item)
                 }
                 return true
@@ -98,18 +98,18 @@ final class CaptureRun: Sendable {
 
     /// Prints the totals and writes the summary, which begins with `members`.
     func conclude(isDone: Bool, _ members: JSONObject) -> ExitCode {
-        let code = console.exitCode(tally.exitCode(isStopped: !isDone))
+        let code = console.exitCode(statistics.exitCode(isStopped: !isDone))
         let words: [(state: CaptureItem.State, words: String)] = [
             (.accepted, "accepted"), (.planned, "planned"), (.pending, "not signed"), (.queued, "not sent"),
             (.submitted, "being sent"), (.unknownOutcome, "with unknown outcome"), (.rejected, "rejected"),
             (.failed, "failed"), (.cancelled, "canceled"),
         ]
-        if tally.total > 1 {
-            console.note(tally.words(words))
+        if statistics.total > 1 {
+            console.note(statistics.words(words))
         }
-        let counts = JSONObject(words.map { (name: $0.state.rawValue, value: JSONValue(tally.count($0.state))) })
+        let counts = JSONObject(words.map { (name: $0.state.rawValue, value: JSONValue(statistics.count($0.state))) })
         let ending = console.ending(code, after: display.elapsed)
-        console.summary(members + ["items": JSONValue(tally.total)] + counts + ending)
+        console.summary(members + ["items": JSONValue(statistics.total)] + counts + ending)
         return code
     }
 }

@@ -109,11 +109,11 @@ struct ClaimRun: Sendable {
         let run = LongRun<ListingReading>(console, writesRecords: false)
         return try await console.context.interruption.handling({ _ in }) {
             // Blocks are printed where they are read, one after the other: a queue of them would hold all photos.
-            let count = try await run.run(telling: { (_: Never) in }) { surroundings in
-                try await LegacyClaim(account).list(control: surroundings.control) { photos in
+            let count = try await run.run(telling: { (_: Never) in }) { dependencies in
+                try await LegacyClaim(account).list(control: dependencies.control) { photos in
                     pages.show(photos)
                     console.context.output.noticeClosedPipe()
-                    if surroundings.control.isStopRequested || console.context.output.failure != nil {
+                    if dependencies.control.isStopRequested || console.context.output.failure != nil {
                         throw PhotoSyncError(.cancelled)
                     }
                 }

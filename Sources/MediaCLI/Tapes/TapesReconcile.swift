@@ -135,39 +135,39 @@ struct ReconcileRun: Sendable {
         try console.requireOutput()
         let titles = Dictionary(try session.store.tapeSummaries().map { ($0.tape.id, $0.tape.title) }) { $1 }
         let run = self
-        let (missing, tally) = try await console.context.interruption.canceling { [service] in
-            let tally = ItemTally<String>()
+        let (missing, statistics) = try await console.context.interruption.canceling { [service] in
+            let statistics = ItemStatistics<String>()
             let missing = try await service.verifyAlbums { link, presence in
                 let item = Item(link, presence, title: titles[link.tapeID])
-                tally.add(item.isDamaged ? "damaged" : item.state, .success)
+                statistics.add(item.isDamaged ? "damaged" : item.state, .success)
                 run.tell(item)
             }
-            return (missing, tally)
+            return (missing, statistics)
         }
-        let count = tally.total
-        let unseen = tally.count("unknown") + tally.count("damaged")
+        let count = statistics.total
+        let unseen = statistics.count("unknown") + statistics.count("damaged")
         let checked = unseen == 0 ? Formats.count(count, "album") : "\(count - unseen) of \(count) albums checked"
         console.note(
             missing == 0
                 ? "\(checked), none missing"
                 : "\(checked), \(missing) missing; the next add, or --apply, creates \(missing == 1 ? "it" : "them") again"
         )
-        return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : complain(tally))
+        return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : complain(statistics))
     }
 
     /// Reports what could not be checked: an album that was not found missing may still not exist.
-    private func complain(_ tally: ItemTally<String>) -> ExitCode {
-        let damaged = tally.count("damaged")
+    private func complain(_ statistics: ItemStatistics<String>) -> ExitCode {
+        let damaged = statistics.count("damaged")
         if damaged > 0 {
             console.warning("\(Formats.count(damaged, "album")) cannot be read")
         }
-        let unknown = tally.count("unknown")
+        let unknown = statistics.count("unknown")
         guard unknown > 0 else { return .partly }
         console.warning(
             "\(Formats.count(unknown, "album")) cannot be checked: reading albums is not permitted",
             hint: AssociationReason.accessLimited.hint
         )
-        return unknown == tally.total ? .unauthorized : .partly
+        return unknown == statistics.total ? .unauthorized : .partly
     }
 
     // MARK: Working
