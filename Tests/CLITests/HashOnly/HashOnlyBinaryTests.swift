@@ -35,8 +35,8 @@ import Testing
         let shown = try await stage.json(["show", String(id.prefix(8)), "--show-body"])
         #expect(shown.items.first?["signed"] as? Bool == true)
         // The numbers are those that were sent.
-        let sent = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
-        #expect((shown.items.first?["body"] as? NSDictionary)?.isEqual(to: sent) == true)
+        let body = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
+        #expect((shown.items.first?["body"] as? NSDictionary)?.isEqual(to: body) == true)
         let analysis = shown.items.first?["analysis"] as? NSDictionary
         #expect(analysis?.isEqual(to: sent["depth_analysis"] as? [String: Any] ?? [:]) == true, "\(shown.items)")
 
