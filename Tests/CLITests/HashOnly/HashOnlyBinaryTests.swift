@@ -35,10 +35,10 @@ import Testing
         let shown = try await stage.json(["show", String(id.prefix(8)), "--show-body"])
         #expect(shown.items.first?["signed"] as? Bool == true)
         // The numbers are those that were sent.
-        let body = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
-        #expect((shown.items.first?["body"] as? NSDictionary)?.isEqual(to: body) == true)
+        let members = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
+        #expect((shown.items.first?["body"] as? NSDictionary)?.isEqual(to: members) == true)
         let analysis = shown.items.first?["analysis"] as? NSDictionary
-        #expect(analysis?.isEqual(to: sent["depth_analysis"] as? [String: Any] ?? [:]) == true, "\(shown.items)")
+        #expect(analysis?.isEqual(to: members["depth_analysis"] as? [String: Any] ?? [:]) == true, "\(shown.items)")
 
         let verified = try await stage.json(["verify", stage.photo])
         #expect(verified.result.exitCode == 0, "\(verified.result.output)")
