@@ -12,7 +12,7 @@ extension CaptureSession {
         let found = prefix.isEmpty ? [] : try CaptureError.stored(surroundings.library.captures(idPrefix: prefix))
         guard let record = found.first else { throw CaptureError(.captureUnknown, value: idPrefix) }
         guard found.count == 1 else {
-            throw CaptureError(.captureUnknown, detail: "\(found.count) captures begin like this", value: idPrefix)
+            throw CaptureError(.captureUnknown, detail: "\(found.count) captures match", value: idPrefix)
         }
         return record
     }
@@ -44,7 +44,7 @@ extension CaptureSession {
         guard record.profile == profile.rawValue else {
             throw CaptureError(
                 .notRegistered,
-                detail: "this machine is registered there for the profile \(record.profile)",
+                detail: "this machine is registered with that server for the profile \(record.profile)",
                 value: server
             )
         }
@@ -79,7 +79,7 @@ extension CaptureSession {
             throw CaptureError(.mediaMissing, detail: "the capture has no depth map", value: record.id)
         }
         guard let digest = SHA256Digest(hex: record.mediaHash) else {
-            throw CaptureError(.recordUnusable, detail: "the record holds no hash", value: record.id)
+            throw CaptureError(.recordUnusable, detail: "the record has no hash", value: record.id)
         }
         _ = try await vault.export(.media, of: record.id, to: path, expecting: digest)
         if let depthPath { _ = try await vault.export(.depth, of: record.id, to: depthPath) }
@@ -89,7 +89,7 @@ extension CaptureSession {
     /// Checks body, hash, signature and counter of a record as others would. Describes the first mismatch; nil without
     /// one.
     public static func disagreement(in record: CaptureRecord) -> String? {
-        guard let digest = SHA256Digest(hex: record.mediaHash) else { return "the record holds no hash" }
+        guard let digest = SHA256Digest(hex: record.mediaHash) else { return "the record has no hash" }
         let bundle = CaptureBundle(record)
         for case .failed(let reason) in [bundle.bodyHash(digest), bundle.signature(), bundle.counter()] {
             return reason
@@ -128,7 +128,7 @@ extension CaptureSession {
             guard choice == .adoptAsHashOnly else {
                 throw CaptureError(
                     .localOnly,
-                    detail: "the record is from before hash-only captures; nothing is sent for it unless asked for",
+                    detail: "the capture was made before modes existed; it is sent only with --as-hash-only",
                     value: record.id
                 )
             }
@@ -171,7 +171,7 @@ extension CaptureSession {
         guard record.mode == .hashOnly else {
             let error = CaptureError(
                 .localOnly,
-                detail: "the media of a full upload is sent only when it is asked for by name",
+                detail: "the media of a full upload is sent only on explicit request",
                 value: record.id
             )
             return CaptureOutcome(record: record, error: error)
@@ -187,7 +187,7 @@ extension CaptureSession {
     ) async throws(CaptureError) -> CaptureOutcome {
         let unknown = CaptureError(
             .unknownOutcome,
-            detail: "the server probably has it, and cannot be asked by hash",
+            detail: "the server probably has it, and cannot be queried by hash",
             value: record.id
         )
         guard profile == .mediactl1 else {

@@ -156,7 +156,7 @@ extension CaptureSession {
         if let unknown = records.first(where: { $0.state == .unknownOutcome || $0.state == .submitted }) {
             let error = CaptureError(
                 .unknownOutcome,
-                detail: "an earlier submission of this media is probably there already",
+                detail: "an earlier submission of this media is probably on the server",
                 value: unknown.id
             )
             return .ended(
@@ -387,7 +387,7 @@ extension CaptureSession {
         guard var record = try stored(id), record.state == .submitted else { return }
         record.state = .unknownOutcome
         record.errorCode = OutcomeCode.unknownOutcome.rawValue
-        record.errorDetail = "the program ended before the answer came"
+        record.errorDetail = "the program ended before it received the response"
         record.httpStatus = nil
         record.updatedAt = surroundings.now()
         try keep(record)
@@ -434,6 +434,8 @@ public enum CaptureNotice: Sendable, Equatable {
     case noDepth
     /// The depth map could not be analyzed (below 3×3, no valid sample).
     case depthUnavailable
+    /// The depth analysis shows a flat scene, such as a print or a screen.
+    case sceneNotReal
     /// `reference` records this as suspicious.
     case recordedAsSuspicious
     /// `reference` itself labels all hash-only evidence `ios` and `lidar` (trap 23).

@@ -95,7 +95,7 @@ final class UploadTape: Sendable {
             return isNew ? tape : nil
         }
         if let tape = made {
-            console.note("made the tape \(ErrorCatalogue.quoted(tape.title)) as \(tape.id)")
+            console.note("created the tape \(ErrorCatalogue.quoted(tape.title)) as \(tape.id)")
         }
     }
 

@@ -12,6 +12,9 @@ public protocol AlbumLibrary: Sendable {
     /// Path of the root, or base address: the key of `AlbumLibraryRecord`.
     var address: String { get }
 
+    /// Whether albums need the originals on this machine, as links do; false for a library with its own copies.
+    var linksToOriginals: Bool { get }
+
     /// Instance and account. Throws `.libraryChanged` when the address cannot be distinguished from another library
     /// (contract 4.2), `.unauthorized` when there is nothing yet.
     func identity() async throws(AlbumError) -> AlbumLibraryIdentity
@@ -75,6 +78,9 @@ public protocol AlbumLibrary: Sendable {
 
 // A library whose albums have neither order nor names of their own has nothing to compare.
 extension AlbumLibrary {
+    /// False.
+    public var linksToOriginals: Bool { false }
+
     /// Finds nothing.
     public func check(
         _ albumID: String,

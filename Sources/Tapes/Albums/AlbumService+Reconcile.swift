@@ -102,7 +102,7 @@ extension AlbumService {
         case .missing:
             try await confirm(opened)
             try store.settleTape(link.tapeID, .pending, .albumMissing)
-            report(.pending, link.tapeID, album: link.albumID, "album is gone")
+            report(.pending, link.tapeID, album: link.albumID, "album no longer exists")
         case .found(_, let hint):
             var current = current
             current.hint = hint ?? current.hint

@@ -93,7 +93,7 @@ extension AlbumService {
                 let results = try await library.remove(assets, from: link.albumID, hint: link.hint)
                 let kept = results.count { $0 != .removed }
                 report(.remove, link.tapeID, album: link.albumID, "\(results.count - kept) of \(results.count)")
-                if kept > 0 { throw AlbumFailure(.accessLimited, detail: "\(kept) stay in the album") }
+                if kept > 0 { throw AlbumFailure(.accessLimited, detail: "\(kept) not removed from the album") }
             }
         } catch {
             let failure = try AlbumFailure(caught: error)

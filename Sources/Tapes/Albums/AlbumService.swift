@@ -125,7 +125,7 @@ extension AlbumService {
     public func status() async throws(TapesError) -> LibraryStatus {
         var status = LibraryStatus(kind: library.kind, address: library.address)
         guard policy.isEnabled else {
-            status.detail = "albums are off"
+            status.detail = "albums are disabled"
             return status
         }
         do throws(AlbumError) {
@@ -314,7 +314,7 @@ extension AlbumService {
             )
         case .missing: throw TapesError(.albumNotFound, value: albumID)
         case .damaged(let detail): throw TapesError(.libraryUnusable, detail: detail, value: albumID)
-        case .unknown: throw TapesError(.libraryUnusable, detail: "looking at albums is not allowed", value: albumID)
+        case .unknown: throw TapesError(.libraryUnusable, detail: "reading albums is not permitted", value: albumID)
         }
     }
 

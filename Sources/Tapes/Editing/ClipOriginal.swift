@@ -83,7 +83,7 @@ struct ClipOriginal: Sendable {
 extension ClipOriginal.Failure {
     init(_ error: SourceFileError) {
         switch error.kind {
-        case .notFound: self = .away("the file is not there")
+        case .notFound: self = .away("no such file")
         case .permissionDenied: self = .away("permission denied")
         case .io(let errno): self = .away(SystemError.words(errno))
         case .isDirectory: self = .unfit("it is a directory")
@@ -144,6 +144,23 @@ enum OriginalReading {
     /// - Throws: `.cancelled`.
     static func isPresent(_ path: [UInt8]) async throws(TapesError) -> Bool? {
         try await bounded { _ in FileIdentity(ofRegularFile: path) != nil }
+    }
+
+    /// Which of these paths have no regular file. One whose file system does not respond counts as present; other paths
+    /// in its directory are not waited for.
+    ///
+    /// - Throws: `.cancelled`.
+    static func missing(among paths: [[UInt8]]) async throws(TapesError) -> Set<[UInt8]> {
+        var missing: Set<[UInt8]> = []
+        var silent: Set<[UInt8]> = []
+        for path in Set(paths) where !silent.contains(path.directoryOfPath) {
+            switch try await isPresent(path) {
+            case true?: break
+            case false?: missing.insert(path)
+            case nil: silent.insert(path.directoryOfPath)
+            }
+        }
+        return missing
     }
 
     /// Runs work on a file system; nil when that does not respond.

@@ -213,7 +213,7 @@ public enum ExportTarget {
         originals: [[UInt8]]
     ) throws(TapesError) {
         var named = stat()
-        guard !path.contains(0) else { throw TapesError(.targetUnusable, detail: "no name has a NUL", path: path) }
+        guard !path.contains(0) else { throw TapesError(.targetUnusable, detail: "the name contains NUL", path: path) }
         // Other problems are detected when it is written.
         guard lstat(path.map(CChar.init(bitPattern:)) + [0], &named) == 0 else { return }
         if let file = FileIdentity(ofRegularFile: path), originals.contains(where: { file.isFile(at: $0) }) {

@@ -54,7 +54,7 @@ struct ImmichClient: Sendable {
         if response.body.isEmpty { return .null }
         guard let value = JSONReader.value(of: response.body[...]) else {
             let type = response.head.mediaType.map(ServerText.sentence) ?? "of no type"
-            throw AlbumError(.unreachable(retryAfter: nil), detail: "the answer is \(type), not JSON")
+            throw AlbumError(.unreachable(retryAfter: nil), detail: "the response is \(type), not JSON")
         }
         return value
     }
@@ -75,7 +75,7 @@ extension AlbumError {
 
     /// An id that no Immich server creates: an error of the caller.
     static func malformed(_ id: String) -> AlbumError {
-        AlbumError(.rejected(status: nil), detail: "no id of an album or asset: \(ServerText.sentence(id))")
+        AlbumError(.rejected(status: nil), detail: "not the ID of an album or asset: \(ServerText.sentence(id))")
     }
 }
 
@@ -236,7 +236,7 @@ struct ImmichRefusal {
         var text =
             sentence.isEmpty ? "status \(status), \(mediaType ?? "without content")" : KnownSecrets.masked(sentence)
         if (300..<400).contains(status), let place { text += ": redirected to \(place)" }
-        if status == 404 { text += ": wrong address, or too old" }
-        return correlation.map { "\(text) (correlation id \($0))" } ?? text
+        if status == 404 { text += ": wrong address, or an outdated server" }
+        return correlation.map { "\(text) (correlation ID \($0))" } ?? text
     }
 }

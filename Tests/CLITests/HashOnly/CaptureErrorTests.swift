@@ -113,7 +113,7 @@ import Testing
 
     @Test(
         arguments: [
-            CaptureNotice.noDepth, .depthUnavailable, .recordedAsSuspicious, .labelledByServer,
+            CaptureNotice.noDepth, .depthUnavailable, .sceneNotReal, .recordedAsSuspicious, .labelledByServer,
             .capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4), .coarseLocationLeftOut,
             .captureTimeUnknown, .timeWithoutZone, .optionsNotSent(CaptureNotice.Option.allCases),
             .placeUnknown, .nearBorder([]),

@@ -24,11 +24,11 @@ import Testing
     @Test func uploadsFillATape() async throws {
         let paths = try ["a.mp4", "b.mp4", "c.mp4"].map { try stage.original($0) }
         let first = try await upload(paths[0], paths[2], "--tape", "Tour")
-        #expect(first.exitCode == 0 && first.errors.contains("made the tape \"Tour\""), "\(first.errors)")
+        #expect(first.exitCode == 0 && first.errors.contains("created the tape \"Tour\""), "\(first.errors)")
         #expect(try await stage.names("Tour") == ["a.mp4", "c.mp4"])
         #expect(try stage.links("Tapes – Tour").count == 2)
         let second = try await upload(paths[0], paths[1], "--tape", "Tour", "--json")
-        #expect(second.exitCode == 0 && !second.errors.contains("made the tape"))
+        #expect(second.exitCode == 0 && !second.errors.contains("created the tape"))
         #expect(try SyncStage.report(of: second).states == ["done", "duplicate"])
         #expect(try await stage.names("Tour") == ["a.mp4", "c.mp4", "b.mp4"])
     }

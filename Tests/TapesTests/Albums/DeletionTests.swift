@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(
-        "R11: a deletion that fails is owed, and the tape is gone all the same",
+        "R11: a deletion that fails is owed, and the tape no longer exists all the same",
         arguments: [
             (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason.unreachable),
             (.insufficient(["album.delete"]), .accessLimited), (.rejected(status: 400), .internalError),

@@ -153,7 +153,7 @@ import Testing
         let tooLong = Array(("/" + String(repeating: "a/", count: 2048)).utf8)
         let clips = [fixture.clip([0x61]), fixture.clip([0x2f, 0]), fixture.clip(tooLong)]
         for resolution in try await fixture.library.resolveAssets(clips, mayUpload: true) {
-            #expect(resolution == .rejected("no link can hold this path"))
+            #expect(resolution == .rejected("the path is too long or invalid for a link"))
         }
         let none = ClipRecord(id: "x", tapeID: "y", kind: .image, source: nil)
         #expect(try await fixture.library.resolveAssets([none], mayUpload: true) == [.unidentified])

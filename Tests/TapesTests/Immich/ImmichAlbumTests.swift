@@ -142,7 +142,7 @@ struct ImmichAlbumTests {
         let body = "[" + elements.reversed().joined(separator: ",") + "]"
         try await bench.server.add(faults: ["method": "PUT", "body": body], ["method": "DELETE", "body": body])
         let added = try await library.add(ids.map(AlbumAsset.init), to: SampleID.album, hint: nil)
-        let silence = "the server said nothing of it"
+        let silence = "no result in the response"
         #expect(
             added == [
                 .alreadyThere, .notAllowed, .notFound, .failed("unknown"), .failed("validation"), .added,

@@ -133,10 +133,10 @@ struct ImmichAssetTests {
         nameless.source = nil
         let clips = [lost, empty, directory, nameless, try bench.clip("a.jpg", "abc")]
         let found = try await bench.library().resolveAssets(clips, mayUpload: true)
-        #expect(found[0] == .unavailable("the file is not there"))
+        #expect(found[0] == .unavailable("no such file"))
         #expect(found[1] == .rejected("the file is empty"))
         #expect(found[2] == .rejected("it is a directory"))
-        #expect(found[3] == .unavailable("no file is known"))
+        #expect(found[3] == .unavailable("the clip has no file"))
         #expect(found[4].assetID == ids[0])
         #expect(try await bench.lines() == ["POST /assets/bulk-upload-check"])
     }
