@@ -45,7 +45,7 @@ package enum CryptoRandom {
     /// Bytes of OpenSSL's generator, which the system's generator seeds; fit for secrets and nonces.
     package static func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
-        guard RAND_priv_bytes(&bytes, Int32(clamping: count)) == 1 else { throw .fromOpenSSL("no randomness") }
+        guard RAND_priv_bytes(&bytes, Int32(clamping: count)) == 1 else { throw .fromOpenSSL("no random bytes") }
         return bytes
     }
 }

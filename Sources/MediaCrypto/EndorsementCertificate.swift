@@ -29,7 +29,7 @@ public struct EndorsementCertificate: Sendable, Equatable {
         defer { X509_free(certificate) }
         var encoded: UnsafeMutablePointer<UInt8>?
         let count = i2d_X509(certificate, &encoded)
-        guard count > 0, let encoded else { throw .fromOpenSSL("a certificate that cannot be encoded") }
+        guard count > 0, let encoded else { throw .fromOpenSSL("the certificate cannot be encoded") }
         defer { CRYPTO_free(encoded, nil, 0) }
         der = Array(UnsafeBufferPointer(start: encoded, count: Int(count)))
         guard let pointer = X509_get_pubkey(certificate) else {

@@ -6,7 +6,7 @@ internal import MediaCore
 package enum PublicKeyPin {
     /// `sha256//` and the base64 of the SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).
     package static func ofCertificate(pem: String) throws(CryptoError) -> String {
-        let key = try digest(ofCertificate: pem, "a certificate without a public key") { certificate, encoded in
+        let key = try digest(ofCertificate: pem, "the certificate has no public key") { certificate, encoded in
             i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), encoded)
         }
         return "sha256//" + Data(key.bytes).base64EncodedString()
@@ -15,7 +15,7 @@ package enum PublicKeyPin {
     /// SHA-256 of the whole certificate, as `openssl x509 -fingerprint -sha256` prints it: pairs of capital hex digits
     /// separated by colons.
     package static func fingerprint(ofCertificate pem: String) throws(CryptoError) -> String {
-        let whole = try digest(ofCertificate: pem, "a certificate that cannot be encoded") { certificate, encoded in
+        let whole = try digest(ofCertificate: pem, "the certificate cannot be encoded") { certificate, encoded in
             i2d_X509(certificate, encoded)
         }
         return whole.bytes.map { HexText.lowerCase([$0]).uppercased() }.joined(separator: ":")

@@ -51,7 +51,7 @@ public struct DataDirectory: Sendable {
             throw StoreError(
                 .unsafe,
                 path: resolved,
-                detail: "holds other files and others may write to it (\(rights)); choose a separate directory"
+                detail: "contains other files, and other users can write to it (\(rights)); choose a separate directory"
             )
         }
         let locks = resolved + "/" + lockDirectoryName
@@ -220,7 +220,7 @@ public struct DataDirectory: Sendable {
     static func followingOwnLink(_ path: String) throws(StoreError) -> String {
         guard let status = try FileStatus(at: path), status.isSymbolicLink else { return path }
         guard status.isOwnedByUser || status.isOwnedByRoot else {
-            throw StoreError(.unsafe, path: path, detail: "a link made by another user")
+            throw StoreError(.unsafe, path: path, detail: "a link created by another user")
         }
         guard let resolved = resolved(path) else {
             throw StoreError(errno: errno, path: path, action: "cannot follow the link")

@@ -144,7 +144,7 @@ package struct StoreBackups {
     /// Held while copies are created or changed, and until the store has lost the same tokens.
     func lock() throws(StoreError) -> LockedFile {
         let path = directory.lockFile("backups")
-        return try LockedFile.waiting(for: path, limit: .seconds(30), "another process backs the store up")
+        return try LockedFile.waiting(for: path, limit: .seconds(30), "another process is backing up the store")
     }
 
     /// Changes all copies; removed bytes are overwritten. A copy that cannot be changed is removed, since it may have

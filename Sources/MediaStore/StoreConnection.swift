@@ -201,7 +201,7 @@ final class StoreConnection: Sendable {
         // After its companions, which appear only once the database is there.
         guard let status = try FileStatus(at: path) else {
             // A log without its database would be replayed over a new one.
-            guard !hasLog else { throw StoreError(.corrupt, path: path, detail: "missing, but its log is here") }
+            guard !hasLog else { throw StoreError(.corrupt, path: path, detail: "missing, but its log exists") }
             return false
         }
         try FileStatus.requireOwnFile(status, at: path)

@@ -85,7 +85,7 @@ struct StoreSchema: Sendable {
         with check: String = "quick_check",
         path: String
     ) throws {
-        let report = try String.fetchOne(db, sql: "PRAGMA \(check)(\(scope))") ?? "no answer"
+        let report = try String.fetchOne(db, sql: "PRAGMA \(check)(\(scope))") ?? "no result"
         guard report == "ok" else { throw StoreError(.corrupt, path: path, detail: StoreError.oneLine(report)) }
     }
 

@@ -77,14 +77,14 @@ struct ExportedToken {
             throw Problem(reason: "\"created_at\" is not a UTC time")
         }
         let (fileID, size, checksum) = (try number("file_id"), try number("size_bytes"), try text("checksum_sha256"))
-        guard fileID > 0 else { throw Problem(reason: "\"file_id\" is not 1 or more") }
+        guard fileID > 0 else { throw Problem(reason: "\"file_id\" must be 1 or more") }
         guard size >= 0 else { throw Problem(reason: "\"size_bytes\" is negative") }
         guard checksum.isEmpty || SHA256Text.isLowerCase(checksum) else {
-            throw Problem(reason: "\"checksum_sha256\" is no checksum")
+            throw Problem(reason: "\"checksum_sha256\" is not a checksum")
         }
         let (host, baseURL) = (try text("host"), try text("base_url"))
         guard !host.isEmpty, scope(baseURL) == host else {
-            throw Problem(reason: "\"base_url\" does not fit \"host\"")
+            throw Problem(reason: "\"base_url\" does not match \"host\"")
         }
         guard case .bool(let isSuperseded)? = members["superseded"] else { throw problem("superseded") }
         return TokenEntry(
@@ -121,14 +121,14 @@ struct ExportedToken {
         switch members[key] {
         case .integer(let number)?: return number
         case .double(let number)?:
-            guard let number = Int64(exactly: number) else { throw Problem(reason: "\"\(key)\" is not whole") }
+            guard let number = Int64(exactly: number) else { throw Problem(reason: "\"\(key)\" is not a whole number") }
             return number
         default: throw problem(key)
         }
     }
 
     private func problem(_ key: String) -> Problem {
-        Problem(reason: members[key] != nil ? "\"\(key)\" is of another type" : "\"\(key)\" is missing")
+        Problem(reason: members[key] != nil ? "\"\(key)\" has the wrong type" : "\"\(key)\" is missing")
     }
 
     static func text(_ time: Date) -> String { RFC3339.text(milliseconds: time.milliseconds) }

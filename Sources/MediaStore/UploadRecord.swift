@@ -12,7 +12,7 @@ enum UploadID {
             (0x61...0x7a).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x2d
         }
         guard !text.isEmpty, text.utf8.count <= 40, isPlain else {
-            throw StoreError(.other, path: path, detail: "\"\(text)\" is not an upload id")
+            throw StoreError(.other, path: path, detail: "\"\(text)\" is not an upload ID")
         }
     }
 }

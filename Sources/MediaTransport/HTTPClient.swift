@@ -75,7 +75,7 @@ public final class HTTPClient: Sendable {
         progress?(TransferProgress(phase: .waitingToRetry, attempt: attempt, wait: wait))
         if await control.waitForStop(upTo: wait) {
             let metrics = TransferMetrics(attempts: max(1, attempt - 1), duration: started.duration(to: .now))
-            throw TransportError(.cancelled, detail: "stopped between two tries", metrics: metrics)
+            throw TransportError(.cancelled, detail: "stopped between two attempts", metrics: metrics)
         }
     }
 

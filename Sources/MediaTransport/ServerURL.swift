@@ -87,7 +87,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     fileprivate static func malformed(_ reason: String) -> ServerURLError {
-        .malformed("\(reason); the form is https://HOST[:PORT]")
+        .malformed("\(reason); use the form https://HOST[:PORT]")
     }
 
     /// The token store's key: host, plus the port when it is not the scheme's default.

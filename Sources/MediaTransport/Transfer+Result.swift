@@ -30,7 +30,7 @@ extension Transfer {
         bytesSentBeforeRewind = max(bytesSentBeforeRewind, bytesRead)
         return TransportError(
             .connectionLost,
-            detail: "the connection closed before the answer; no other could be made: \(error.detail)"
+            detail: "the connection closed before the response; reconnecting failed: \(error.detail)"
         )
     }
 

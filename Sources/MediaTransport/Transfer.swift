@@ -268,7 +268,7 @@ extension Transfer {
     fileprivate func rewindBody(to offset: Int64) -> CInt {
         guard offset == 0, let reader else { return CInt(CURL_SEEKFUNC_CANTSEEK) }
         if bytesRead > 0 && request.repeatability != .safe {
-            callbackError = TransportError(.connectionLost, detail: "the connection closed before the answer")
+            callbackError = TransportError(.connectionLost, detail: "the connection closed before the response")
             bytesSentBeforeRewind = bytesRead
             return CInt(CURL_SEEKFUNC_FAIL)
         }
@@ -298,7 +298,7 @@ extension Transfer {
         guard headerBytesReceived <= Self.headerByteLimit else {
             callbackError = TransportError(
                 .responseTooLarge,
-                detail: "more than \(Self.headerByteLimit) bytes of headers"
+                detail: "headers of more than \(Self.headerByteLimit) bytes"
             )
             return false
         }

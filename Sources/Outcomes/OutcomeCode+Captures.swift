@@ -34,7 +34,7 @@ extension OutcomeCode {
         "video_members_missing",
         2,
         "a video requires --hash-chain, --frame-count and --duration-ms{said}",
-        hint: "give --hash-chain HEX:LENGTH, --frame-count N and --duration-ms N"
+        hint: "specify --hash-chain HEX:LENGTH, --frame-count N and --duration-ms N"
     )
     /// The file of the privacy settings cannot be read.
     public static let settingsUnusable = OutcomeCode(
@@ -95,7 +95,7 @@ extension OutcomeCode {
     public static let counterOutdated = OutcomeCode(
         "counter_outdated",
         4,
-        "the signature counter of this device was used before: it was restored from a backup, or copied{status}{said}",
+        "the signature counter of this device was already used: it was restored from a backup, or copied{status}{said}",
         hint: "continue as a new device: mediactl hash-only register --replace, then mediactl hash-only retry --all"
     )
     /// This machine is not registered with the capture server.
@@ -254,7 +254,7 @@ extension OutcomeCode {
     /// The directory cannot be watched.
     public static let cannotWatch = OutcomeCode("cannot_watch", 2, "the directory cannot be watched")
     /// No upload has this id.
-    public static let unknownUpload = OutcomeCode("unknown_upload", 5, "no upload has this id")
+    public static let unknownUpload = OutcomeCode("unknown_upload", 5, "no upload has this ID")
     /// Standard output cannot be written.
     public static let outputFailed = OutcomeCode("output_failed", 1, "standard output cannot be written")
     /// An output file cannot be created.

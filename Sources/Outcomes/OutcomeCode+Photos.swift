@@ -61,7 +61,7 @@ extension OutcomeCode {
         "stub_server",
         7,
         "this server cannot list its photos page by page{said}",
-        hint: "it runs without PostgreSQL; its operator must configure that"
+        hint: "it runs without PostgreSQL; its operator must configure a database"
     )
     /// Incomplete listing: fewer photos than the server reports; nothing was recorded as complete.
     public static let listingIncomplete = OutcomeCode(
@@ -81,10 +81,7 @@ extension OutcomeCode {
     public static let ownershipDefect = OutcomeCode(
         "ownership_defect",
         7,
-        """
-        this server does not record who sends a photo: what was sent is not yours there, and it deletes such \
-        photos on its own
-        """,
+        "this server does not record the owner of uploaded photos, and deletes photos without an owner",
         hint: "do not delete any local original; ask its operator for a PhotoSync server without this defect"
     )
     /// The server has the photo, but does not list it as owned by this account.
@@ -180,7 +177,7 @@ extension OutcomeCode {
     public static let albumsOff = OutcomeCode(
         "albums_off",
         2,
-        "albums are switched off",
+        "albums are disabled",
         hint: "set albums.enabled: true"
     )
     /// The library does not allow the album to be read or changed.
@@ -210,7 +207,7 @@ extension OutcomeCode {
     public static let programMissing = OutcomeCode(
         "program_missing",
         2,
-        "ffmpeg is needed to render a tape and is not installed{said}",
+        "ffmpeg is required to render a tape and is not installed{said}",
         hint: "install ffmpeg and ffprobe, or omit --render: playlists and timelines do not need them"
     )
     /// Ffmpeg failed.

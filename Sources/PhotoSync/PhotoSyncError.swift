@@ -67,7 +67,7 @@ extension PhotoSyncError {
         case .bodyUnreadable:
             self.init(unreadable: error)
         case .responseTooLarge:
-            self.init(.unexpectedAnswer, detail: "the answer is far too long", httpStatus: error.head?.status)
+            self.init(.unexpectedAnswer, detail: "the response is too long", httpStatus: error.head?.status)
         default:
             self.init(
                 .transport,
@@ -82,7 +82,7 @@ extension PhotoSyncError {
     private init(unreadable error: TransportError) {
         switch error.underlying as? FileContentError {
         case .shrank(let expected, let actual):
-            self.init(.sourceChanged, detail: "became shorter while it was being sent: \(actual) of \(expected) bytes")
+            self.init(.sourceChanged, detail: "was truncated while it was being sent: \(actual) of \(expected) bytes")
         case .unreadable(let errno):
             self.init(.fileUnreadable, detail: "reading failed with errno \(errno)")
         case nil:

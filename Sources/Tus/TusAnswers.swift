@@ -115,7 +115,7 @@ extension TusError {
         if (300..<400).contains(answer.status), let location = answer.head.value(of: "Location") {
             return "redirected to \(location)"
         }
-        if isWebPage(answer) { return "the response is a web page, not from a tus server" }
+        if isWebPage(answer) { return "the response is a web page, not that of a tus server" }
         return String(decoding: answer.body.prefix(300), as: UTF8.self)
     }
 

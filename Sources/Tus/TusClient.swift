@@ -146,7 +146,7 @@ public struct TusClient: Sendable {
 extension TusClient {
     /// The path of an upload on the configured server. Throws `.refused` for an invalid ID.
     func resource(_ id: String) throws(TusError) -> String {
-        guard TusLocation.isID(id) else { throw TusError(.refused, detail: "\"\(id)\" is not the id of an upload") }
+        guard TusLocation.isID(id) else { throw TusError(.refused, detail: "\"\(id)\" is not an upload ID") }
         return path + PercentEncoding.encode(id)
     }
 
@@ -210,10 +210,10 @@ extension TusClient {
         )
         let answer = try await exchange(request, control)
         guard let location = answer.head.value(of: "Location") else {
-            throw TusError(.unexpectedAnswer, detail: "the answer names no upload", status: answer.status)
+            throw TusError(.unexpectedAnswer, detail: "the response has no Location", status: answer.status)
         }
         guard let id = TusLocation.id(in: location, createdAt: path) else {
-            throw TusError(.unexpectedAnswer, detail: "no upload can be named \"\(location)\"", status: answer.status)
+            throw TusError(.unexpectedAnswer, detail: "invalid Location \"\(location)\"", status: answer.status)
         }
         return TusCreation(id: id, expiresAt: answer.head.expiry)
     }
@@ -226,7 +226,7 @@ extension TusClient {
         let request = request(.head, try resource(id), repeatability: repeatability)
         let answer = try await exchange(request, control)
         guard let offset = answer.head.byteCount("Upload-Offset") else {
-            throw TusError(.unexpectedAnswer, detail: "the answer has no Upload-Offset", status: answer.status)
+            throw TusError(.unexpectedAnswer, detail: "the response has no Upload-Offset", status: answer.status)
         }
         return TusStatus(
             offset: offset,
@@ -274,7 +274,7 @@ extension TusFeatures {
         }
         let versions = list("Tus-Version")
         guard versions.contains("1.0.0") else {
-            let detail = versions.isEmpty ? "no tus server answers there" : "the server speaks tus \(versions)"
+            let detail = versions.isEmpty ? "no tus server at this address" : "the server supports tus \(versions)"
             throw TusError(.unsupported, detail: detail, status: head.status)
         }
         self.init(
@@ -390,10 +390,10 @@ extension TusClient {
         guard (200..<300).contains(answer.status) else { return TusError(answer: answer, to: .patch) }
         let offset = answer.head.byteCount("Upload-Offset")
         if offset == chunk.upperBound { return nil }
-        let detail = offset.map { "the answer says \($0) where \(chunk.upperBound) was due" }
+        let detail = offset.map { "the response has offset \($0), expected \(chunk.upperBound)" }
         return TusError(
             .unexpectedAnswer,
-            detail: detail ?? "the answer has no Upload-Offset",
+            detail: detail ?? "the response has no Upload-Offset",
             status: answer.status
         )
     }

@@ -193,7 +193,7 @@ struct TusSender {
     /// Resumes from the server's offset after a failure.
     private mutating func settle(at found: Int64, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
         guard found >= offset, found <= max(offset, sentEnd), isChunkEnd(found) else {
-            throw misplaced("the server's offset is \(found) where \(offset) was due")
+            throw misplaced("the server's offset is \(found), expected \(offset)")
         }
         if found == chunk.upperBound && isKept {
             return advance(to: found)
@@ -255,7 +255,7 @@ struct TusSender {
 
     private func compare(with proof: TusProof) async throws(TusError) {
         guard try await digest() == proof.digest else {
-            throw TusError(.prefixChanged, detail: "the first \(proof.offset) bytes are not those that were sent")
+            throw TusError(.prefixChanged, detail: "the first \(proof.offset) bytes differ from those that were sent")
         }
     }
 

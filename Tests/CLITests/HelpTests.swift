@@ -10,7 +10,10 @@ import Testing
     static let golden = JSONSchemaTests.root.appendingPathComponent("fixtures/golden/help").path
 
     /// The words of every command, and the topics of `help`.
-    private static let commands = words(of: MediactlCommand.self, []) + [["help", "exit-codes"]]
+    private static let commands =
+        words(of: MediactlCommand.self, []) + [
+            ["help", "connection"], ["help", "exit-codes"],
+        ]
 
     private static func words(of command: any ParsableCommand.Type, _ words: [String]) -> [[String]] {
         [words] + command.configuration.subcommands.flatMap { Self.words(of: $0, words + [$0._commandName]) }
@@ -31,6 +34,40 @@ import Testing
     @Test func nothingElseIsRecorded() throws {
         let names = Self.commands.map { (["mediactl"] + $0).joined(separator: "-") + ".txt" }
         #expect(Set(try FileManager.default.contentsOfDirectory(atPath: Self.golden)) == Set(names))
+    }
+
+    /// Every command that has options, except the groups.
+    @Test(arguments: commands.filter { !$0.isEmpty && $0.first != "help" })
+    func shortHelpHasTheImportantOptions(command: [String]) async throws {
+        let all = try await BinaryRunner().run(command + ["--help"]).output.split(separator: "\n")
+        let short = try await BinaryRunner().run(command + ["-h"]).output.split(separator: "\n")
+        guard try #require(Self.type(of: command)).configuration.subcommands.isEmpty else {
+            return #expect(short == all)
+        }
+        let options = short.compactMap { MistypedLine.option(inHelp: $0) }
+        #expect((1...16).contains(options.count), "\(options)")
+        #expect(options.contains("--json"))
+        if let everyday = HelpText.everyday[command.joined(separator: " ")] {
+            #expect(Set(options) == everyday)
+        }
+        let hints = short.filter { !all.contains($0) }.map(String.init)
+        let path = command.joined(separator: " ")
+        #expect(hints.first == "All options: mediactl \(path) --help")
+        #expect(hints.dropFirst().allSatisfy { $0 == "Connection options: mediactl help connection" })
+    }
+
+    @Test(arguments: ["upload", "sync push", "hash-only send"])
+    func shortHelpIsAsRecorded(command: String) async throws {
+        let words = command.split(separator: " ").map(String.init)
+        let result = try await BinaryRunner().run(words + ["-h"])
+        #expect(result.exitCode == 0 && result.errors.isEmpty)
+        let directory = Self.golden.replacing("/help", with: "/short-help")
+        let path = directory + "/mediactl-" + words.joined(separator: "-") + ".txt"
+        if ProcessInfo.processInfo.environment["MEDIACTL_RECORD"] == "1" {
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try result.output.write(toFile: path, atomically: true, encoding: .utf8)
+        }
+        #expect(result.output == (try String(contentsOfFile: path, encoding: .utf8)))
     }
 
     @Test(arguments: [["--help"], ["upload", "-h"], [], ["--version"], ["help", "uploads", "list"], ["uploads"]])

@@ -81,27 +81,27 @@ import Testing
         // Values.
         Slip(
             "upload a --transport mutlipart",
-            #"--transport: "mutlipart" is none of auto, multipart and tus"#,
+            #"--transport: "mutlipart" is not valid; valid values: auto, multipart, tus"#,
             "did you mean: multipart"
         ),
         Slip(
             "tapes set T --orientation landscap",
-            #"--orientation: "landscap" is neither portrait nor landscape"#,
+            #"--orientation: "landscap" is not valid; valid values: portrait, landscape"#,
             "did you mean: landscape"
         ),
         Slip(
             "hash-only a.jpg --timestamp-level dya-only",
-            #"--timestamp-level: "dya-only" is none of none, day-only and exact"#,
+            #"--timestamp-level: "dya-only" is not valid; valid values: none, day-only, exact"#,
             "did you mean: day-only"
         ),
         Slip(
             "hash-only settings set loction none",
-            #"<key>: "loction" is none of privacy-mode, location, timestamp and device"#,
+            #"<key>: "loction" is not valid; valid values: privacy-mode, location, timestamp, device"#,
             "did you mean: location"
         ),
         Slip(
             "tapes export T --format x",
-            #"--format: "x" is none of m3u8, json and otio"#,
+            #"--format: "x" is not valid; valid values: m3u8, json, otio"#,
             "see mediactl tapes export --help"
         ),
         Slip("uploads show x", #"<id>: "x" is not a number"#, "see mediactl uploads show --help"),

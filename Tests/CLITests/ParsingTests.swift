@@ -183,7 +183,7 @@ import Testing
         ),
         (
             ["upload", "a", "--transport", "x"],
-            "--transport: \"x\" is none of auto, multipart and tus"
+            "--transport: \"x\" is not valid; valid values: auto, multipart, tus"
         ),
         (
             ["upload", "a", "--rating", "-1"],

@@ -62,7 +62,7 @@ import Testing
         let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 18, checksumSHA256: file.checksum))
         #expect(result.state == .failed)
         #expect(result.error?.code == .otherFilesDeleted)
-        #expect(result.error?.detail == "deleted ids: 19, 20")
+        #expect(result.error?.detail == "deleted IDs: 19, 20")
     }
 
     /// With another success status as well: what was deleted is reported, whatever the rest of the response.
@@ -75,7 +75,7 @@ import Testing
         let bench = try Workbench(server)
         let file = server.store("abc", id: 18)
         let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 18, checksumSHA256: file.checksum))
-        #expect(result.error?.code == .otherFilesDeleted && result.error?.detail == "deleted ids: 19")
+        #expect(result.error?.code == .otherFilesDeleted && result.error?.detail == "deleted IDs: 19")
     }
 
     /// A file that is described under another ID is not deleted, and both IDs are stated.

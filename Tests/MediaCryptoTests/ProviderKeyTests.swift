@@ -25,7 +25,7 @@ import Testing
                 let signature = try key.sign(Self.message)
                 #expect(signature.count == 64)
                 #expect(key.publicKey.isValid(signature, of: Self.message))
-                #expect(throws: CryptoError("the key does not leave its provider")) { try key.pem() }
+                #expect(throws: CryptoError("the key cannot be exported from its provider")) { try key.pem() }
             }
             try await comparePublicHalf(uri, tpm)
         }
@@ -69,7 +69,7 @@ import Testing
         }
         for (uri, detail) in [
             ("handle:0x81000011", "not a P-256 key at handle:0x81000011"),
-            ("file:\(ordinary)", "the key at file:\(ordinary) is not kept by the provider tpm2"),
+            ("file:\(ordinary)", "the key at file:\(ordinary) is not stored by the provider tpm2"),
             (encrypted, "no key at \(encrypted)"),
             ("handle:0x81000099", "no key at handle:0x81000099: "), ("file:/nowhere", "no key at file:/nowhere: "),
             ("rubbish:1", "no key at rubbish:1: "),
@@ -97,6 +97,6 @@ import Testing
         let error = #expect(throws: CryptoError.self) {
             try SigningKey.open(uri: "handle:0x81000010", provider: "tpm2")
         }
-        #expect(error?.detail.hasPrefix("the provider tpm2 cannot start: ") == true, "\(error?.detail ?? "")")
+        #expect(error?.detail.hasPrefix("the provider tpm2 cannot be loaded: ") == true, "\(error?.detail ?? "")")
     }
 }

@@ -71,10 +71,10 @@ import Testing
         let sec1 = try await OpenSSLTool.run("ecparam", "-name", "prime256v1", "-genkey", "-noout")
         #expect(throws: CryptoError("the key is in SEC 1 form, not PKCS#8")) { try SigningKey.read(pem: sec1) }
         let publicPEM = try SigningKey.generate().publicKey.pem()
-        #expect(throws: CryptoError(#"not a private key: the file holds "PUBLIC KEY""#)) {
+        #expect(throws: CryptoError(#"not a private key: the file contains "PUBLIC KEY""#)) {
             try SigningKey.read(pem: publicPEM)
         }
-        #expect(throws: CryptoError(#"not a public key: the file holds "PRIVATE KEY""#)) {
+        #expect(throws: CryptoError(#"not a public key: the file contains "PRIVATE KEY""#)) {
             try VerifyingKey(pem: SigningKey.generate().pem())
         }
     }
@@ -90,7 +90,7 @@ import Testing
         // The private number stands behind 36 bytes of frame (RFC 5915 in RFC 5958).
         der[40] ^= 1
         let damaged = "-----BEGIN PRIVATE KEY-----\n\(der.base64EncodedString())\n-----END PRIVATE KEY-----\n"
-        #expect(throws: CryptoError("the private half of the key does not fit its public half")) {
+        #expect(throws: CryptoError("the private key does not match the public key")) {
             try SigningKey.read(pem: Array(damaged.utf8))
         }
     }

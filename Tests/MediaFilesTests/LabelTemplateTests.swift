@@ -63,10 +63,10 @@ import Testing
     static let known = "valid placeholders: {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:1} to {n:9}"
 
     static let faults: [(template: String, reason: String)] = [
-        ("{", "\"{\" without \"}\"; a brace itself is \"{{\""),
-        ("a {stem", "\"{\" without \"}\"; a brace itself is \"{{\""),
-        ("}", "\"}\" without \"{\"; a brace itself is \"}}\""),
-        ("{stem}} x", "\"}\" without \"{\"; a brace itself is \"}}\""),
+        ("{", "\"{\" without \"}\"; escape a brace as \"{{\""),
+        ("a {stem", "\"{\" without \"}\"; escape a brace as \"{{\""),
+        ("}", "\"}\" without \"{\"; escape a brace as \"}}\""),
+        ("{stem}} x", "\"}\" without \"{\"; escape a brace as \"}}\""),
         ("{title}", "\"{title}\" is unknown; \(known)"),
         ("{}", "\"{}\" is unknown; \(known)"),
         ("{Stem}", "\"{Stem}\" is unknown; \(known)"),

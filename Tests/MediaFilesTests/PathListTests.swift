@@ -28,8 +28,8 @@ import Testing
     }
 
     static let faults: [(text: String, separator: PathList.Separator, entry: Int, reason: String)] = [
-        ("a\0b\0", .line, 1, "the path holds a zero byte"),
-        ("a\n\nb\0\n", .line, 3, "the path holds a zero byte"),
+        ("a\0b\0", .line, 1, "the path contains a NUL byte"),
+        ("a\n\nb\0\n", .line, 3, "the path contains a NUL byte"),
         ("\0", .zero, 1, "the path is empty"),
         ("a\0\0b\0", .zero, 2, "the path is empty"),
         ("a\0\0", .zero, 2, "the path is empty"),

@@ -35,9 +35,9 @@ struct ServerURLTests {
         "what is no address of a server is refused",
         arguments: [
             ("ftp://media.example.org", ServerURLError.unsupportedScheme("ftp")),
-            ("file:///etc/passwd", .malformed("no host name; the form is https://HOST[:PORT]")),
-            ("http:///x", .malformed("no host name; the form is https://HOST[:PORT]")),
-            ("", .malformed("no host name; the form is https://HOST[:PORT]")),
+            ("file:///etc/passwd", .malformed("no host name; use the form https://HOST[:PORT]")),
+            ("http:///x", .malformed("no host name; use the form https://HOST[:PORT]")),
+            ("", .malformed("no host name; use the form https://HOST[:PORT]")),
             ("https://ann:secret@media.example.org", .containsCredentials),
             ("https://ann@media.example.org", .containsCredentials),
             ("https://media.example.org/db/database.php", .containsPath(suggestion: "https://media.example.org")),

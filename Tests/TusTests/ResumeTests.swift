@@ -113,7 +113,7 @@ struct ResumeTests {
         try overwrite(source, at: changed)
         let error = try await failure(source, server, proofs)
         #expect(error?.kind == .prefixChanged)
-        #expect(error?.detail == "the first 2000 bytes are not those that were sent")
+        #expect(error?.detail == "the first 2000 bytes differ from those that were sent")
         #expect(error?.bytesSent == 0)
         #expect(server.chunks.isEmpty)
     }
@@ -167,7 +167,7 @@ struct ResumeTests {
         }
         let error = try await failure(source, back, [])
         #expect(error?.kind == .conflict)
-        #expect(error?.detail == "the server's offset is 1000 where 2000 was due")
+        #expect(error?.detail == "the server's offset is 1000, expected 2000")
         // Somebody else has sent more than this run did.
         let stranger = try TusServer(length: 3000) { request, number in
             switch (request.method, number) {
@@ -178,7 +178,7 @@ struct ResumeTests {
         }
         let foreign = try await failure(source, stranger, [])
         #expect(foreign?.kind == .conflict)
-        #expect(foreign?.detail == "the server's offset is 2000 where 0 was due")
+        #expect(foreign?.detail == "the server's offset is 2000, expected 0")
     }
 
     private func failure(_ source: Source, _ server: TusServer, _ proofs: [TusProof]) async throws -> TusError? {

@@ -104,7 +104,7 @@ struct TusAnswersTests {
     @Test("a creation without Location is none")
     func noLocation() async throws {
         let error = try await ask(201, [], create).answer.failure
-        #expect(error?.kind == .unexpectedAnswer && error?.detail == "the answer names no upload")
+        #expect(error?.kind == .unexpectedAnswer && error?.detail == "the response has no Location")
     }
 
     @Test("a foreign Location gets neither requests nor credentials")

@@ -66,7 +66,7 @@ class Judge:
                 FORGET: self.forget_item,
             }.get(item["schema"], lambda _: None)(item)
         if self.is_killed:
-            self.machine.doubt()
+            self.machine.doubt(self.after.files)
         elif self.run.last.get("type") == "summary":
             self.summary(self.run.last)
         return self
@@ -424,6 +424,7 @@ class Judge:
         """Each intact photo that was listed is on this machine, unless its copy was changed here."""
         here = {file.digest for file in self.after.files.values()}
         kept = {copy.id for path, copy in self.machine.copies.items() if path in self.after.files or not copy.is_certain}
+        kept |= {identifier for path in self.after.files for identifier in self.machine.possible.get(path, ())}
         for identifier in self.machine.seen & self.after.own.keys():
             is_intact = self.after.states[identifier] == "genuine" and self.server.is_verifiable(identifier)
             if is_intact and identifier not in kept:

@@ -244,7 +244,7 @@ public struct ServerCheckup: Sendable {
     /// The properties of tus on a server that counts chunks (gighive-d4 contract sections 3, 4.5 and 4.6).
     private static func chunkLimits(_ features: TusFeatures) -> String {
         "tus \(features.versions.joined(separator: ", ")) in PHP (dialect d4): no delete tokens over tus; at most five "
-            + "unfinished uploads, shared by all users, each for up to 24 hours; participants, keywords, location, rating and notes are ignored"
+            + "unfinished uploads for all users, each for up to 24 hours; participants, keywords, location, rating and notes are ignored"
     }
 
     /// The limits of the contract and the settings; the server reports only its tus limit.

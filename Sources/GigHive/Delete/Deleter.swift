@@ -165,7 +165,7 @@ public struct Deleter: Sendable {
         switch reply.verdict(on: fileID) {
         case .deleted where status == 200: return .deleted(status: status)
         case .others:
-            let ids = reply.deletedIDs.map { "deleted ids: " + $0.map(String.init).joined(separator: ", ") }
+            let ids = reply.deletedIDs.map { "deleted IDs: " + $0.map(String.init).joined(separator: ", ") }
             return .refused(
                 GigHiveError(
                     .otherFilesDeleted,

@@ -177,7 +177,7 @@ package struct UploadReply: Sendable, Equatable {
 
     /// The error for a success that identifies no file.
     var asHollowSuccess: GigHiveError {
-        GigHiveError(.unexpectedAnswer, detail: message ?? "a success without id and token", httpStatus: status)
+        GigHiveError(.unexpectedAnswer, detail: message ?? "success without ID and token", httpStatus: status)
     }
 
     var isWithoutToken: Bool { deleteToken == nil && !hasUnusableToken }

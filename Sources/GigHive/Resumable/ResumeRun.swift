@@ -45,7 +45,7 @@ struct ResumeRun: Sendable {
             return result
         }
         guard let features = try await uploader.tusFeatures(control, onEvent) else {
-            throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: record.path)
+            throw GigHiveError(.tusUnavailable, detail: "the server cannot resume uploads", path: record.path)
         }
         if features.offsetUnit == .chunks { try uploader.checkCreation(of: upload) }
         return await uploader.sendOverTus(upload, features, continuing: record, control, onEvent)

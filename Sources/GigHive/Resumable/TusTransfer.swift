@@ -18,7 +18,7 @@ struct TusTransfer: Sendable {
     let journal: TusJournal
     let options: TusSendOptions
     let control: TransferControl
-    let tally: TransferTally
+    let statistics: TransferStatistics
     /// This upload's place where the server limits unfinished uploads; nil elsewhere.
     var place: TusPlace?
     let onEvent: @Sendable (UploadEvent) -> Void
@@ -57,7 +57,7 @@ struct TusTransfer: Sendable {
             throw failure
         }
         guard let checksum = await wholeDigest.value else {
-            throw TusError(.sourceFailed, detail: "the file could not be read to its end")
+            throw TusError(.sourceFailed, detail: "the file could not be read completely")
         }
         let ids = try outcomes.map { outcome throws(TusError) in try outcome.get().tusID }
         if let joined = await journal.record.finalTusID {
@@ -97,15 +97,15 @@ struct TusTransfer: Sendable {
                     control: control,
                     onEvent: { relay($0, of: index, parts[index]) }
                 )
-                tally.add(bytesSent: delivery.bytesSent)
+                statistics.add(bytesSent: delivery.bytesSent)
                 return (id, delivery.digest)
             } catch {
-                tally.add(bytesSent: error.bytesSent)
+                statistics.add(bytesSent: error.bytesSent)
                 guard error.kind == .gone, restarts < Self.restartLimit else { throw error }
                 restarts += 1
                 onEvent(.restarting(because: .tus(error, path: upload.path)))
                 try await TusError.journalling { () async throws(StoreError) in try await journal.lost(index) }
-                tally.reset(index)
+                statistics.reset(index)
             }
         }
     }
@@ -124,7 +124,7 @@ struct TusTransfer: Sendable {
         }
         let status = try await tus.status(of: id, control: control)
         guard status.byteCount == nil || status.byteCount == part.byteCount else {
-            throw TusError(.gone, detail: "the server has another upload under this id")
+            throw TusError(.gone, detail: "the server has another upload with this ID")
         }
         // The end of a chunk that was sent has a proof.
         guard
@@ -133,7 +133,7 @@ struct TusTransfer: Sendable {
         else {
             throw TusError(.dead, detail: "the server's offset, \(status.offset) bytes, is not the end of a chunk")
         }
-        onEvent(.resuming(from: tally.reached(status.offset, in: index)))
+        onEvent(.resuming(from: statistics.reached(status.offset, in: index)))
         return id
     }
 
@@ -203,7 +203,7 @@ struct TusTransfer: Sendable {
     /// Throws `.unexpectedAnswer`, before the bytes are sent, for an id that could never be finalized.
     private func finalizable(_ creation: TusCreation) throws(TusError) -> TusCreation {
         guard FinalizeRequest.canName(creation.id) else {
-            throw TusError(.unexpectedAnswer, detail: "the upload id \"\(creation.id)\" cannot be finalized")
+            throw TusError(.unexpectedAnswer, detail: "the upload ID \"\(creation.id)\" cannot be finalized")
         }
         return creation
     }
@@ -239,7 +239,7 @@ struct TusTransfer: Sendable {
         case .proving(let bytes, let byteCount):
             onEvent(.proving(bytes: bytes, byteCount: byteCount))
         case .progress(let offset, let progress):
-            let bytes = tally.reached(offset, in: index)
+            let bytes = statistics.reached(offset, in: index)
             onEvent(
                 .progress(
                     TransferProgress(
@@ -254,7 +254,7 @@ struct TusTransfer: Sendable {
                 )
             )
         case .acknowledged(let offset):
-            tally.reached(offset, in: index)
+            statistics.reached(offset, in: index)
             if offset > part.byteCount / 2, offset < part.byteCount {
                 UploadFailpoint.afterPatch.reach()
             }
@@ -277,7 +277,7 @@ extension TusError {
 }
 
 /// Counts what the parts of one upload send.
-final class TransferTally: Sendable {
+final class TransferStatistics: Sendable {
     private struct State {
         var offsets: [Int: Int64] = [:]
         var bytesSent: Int64 = 0

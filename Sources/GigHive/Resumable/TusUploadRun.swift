@@ -19,7 +19,7 @@ struct TusUploadRun {
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
     private let started = ContinuousClock.now
-    private let tally = TransferTally()
+    private let statistics = TransferStatistics()
     let lookAhead: LookAhead?
     /// Shared with the finalization where the file is stored with its last chunk.
     let pass: EventPass
@@ -39,8 +39,8 @@ struct TusUploadRun {
         }
         releaseSpool()
         if settlement.result.error != nil { settlement.result.isResumable = isResumable }
-        settlement.result.bytesSent = tally.bytesSent
-        settlement.result.hasSentContent = tally.bytesSent > 0
+        settlement.result.bytesSent = statistics.bytesSent
+        settlement.result.hasSentContent = statistics.bytesSent > 0
         settlement.result.duration = .now - started
         return settlement.result
     }
@@ -245,7 +245,7 @@ struct TusUploadRun {
             journal: journal,
             options: uploader.chunks(for: features),
             control: lookAhead?.control ?? control,
-            tally: tally,
+            statistics: statistics,
             place: place,
             onEvent: lookAhead?.observing(onEvent) ?? onEvent
         )
@@ -416,7 +416,7 @@ extension TusUploadRun {
         guard features.offsetUnit == .chunks, !record.tusIDs.isEmpty,
             row.fields.storedOverTus != upload.details.fields.storedOverTus
         else { return record }
-        let detail = "this server does not change the details of an upload that was started"
+        let detail = "this server does not allow changing the details of a started upload"
         onEvent(.restarting(because: GigHiveError(.notResumable, detail: detail, path: upload.path)))
         onEvent(.leavingUnfinished)
         let journal = TusJournal(record, store: uploader.store, now: uploader.now)

@@ -70,7 +70,7 @@ extension Uploader {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
         }
         guard try !isDiscarded(record, in: store) else {
-            throw GigHiveError(.notResumable, detail: "nothing of it is left to discard", path: record.path)
+            throw GigHiveError(.notResumable, detail: "there is nothing left to discard", path: record.path)
         }
         guard try !mayBeFinalizing(record, in: store) else {
             throw GigHiveError(
@@ -164,14 +164,14 @@ extension Uploader {
             guard isNeeded else { return nil }
             throw GigHiveError(
                 .fileTooLarge,
-                detail: "\(upload.sizeBytes) bytes; the server takes at most \(limit) over tus",
+                detail: "\(upload.sizeBytes) bytes; the server accepts at most \(limit) over tus",
                 path: upload.path,
                 value: String(upload.sizeBytes),
                 limit: limit
             )
         }
         guard features != nil || !isNeeded else {
-            throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: upload.path)
+            throw GigHiveError(.tusUnavailable, detail: "the server cannot resume uploads", path: upload.path)
         }
         if let features, features.offsetUnit == .chunks { try checkCreation(of: upload) }
         return features

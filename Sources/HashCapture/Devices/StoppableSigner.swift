@@ -24,7 +24,7 @@ extension TransferControl {
     /// Runs a step that a stop cancels, like the cancellation of the task.
     ///
     /// - Throws: `CaptureError` `.cancelled` after a stop, also when the step has finished; what `step` throws.
-    func cancelling<Value: Sendable>(
+    func canceling<Value: Sendable>(
         _ step: @escaping @Sendable () async throws(CaptureError) -> Value
     ) async throws(CaptureError) -> Value {
         guard !isStopRequested else { throw CaptureError(.cancelled) }

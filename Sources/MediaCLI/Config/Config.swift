@@ -18,7 +18,7 @@ struct ConfigShow: ContextCommand {
     static let schema = "mediactl.config-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show every setting, its value and its source. No secret is a setting.",
+        abstract: "Show every setting with its value and source. Settings contain no secrets.",
         discussion: """
             Example:
               mediactl config show --profile stage

@@ -57,7 +57,7 @@ struct CheckRun: Sendable {
         }
         await make(until: deadline) { await body($0, tell) }
         var checks = told.withLock { $0 }
-        let reason = deadline.isOver ? "not within \(Formats.span(limit))" : "stopped"
+        let reason = deadline.isOver ? "timed out after \(Formats.span(limit))" : "stopped"
         for name in names where !checks.contains(where: { $0.name == name }) {
             let check = ServerCheck(named: name, .skipped, reason)
             checks.append(check)
@@ -66,7 +66,7 @@ struct CheckRun: Sendable {
         let duration = console.context.elapsed() - began
         let code = console.exitCode(exitCode(checks, isOutOfTime: deadline.isOver))
         if deadline.isOver {
-            console.error(Diagnosis(.networkTimeout, "not done after \(Formats.span(limit))"))
+            console.error(Diagnosis(.networkTimeout, "not finished after \(Formats.span(limit))"))
         }
         for check in checks {
             if let remains = Diagnosis(remainsOf: check, on: server) {
@@ -161,7 +161,7 @@ private final class Deadline: Sendable {
     func excused(_ check: ServerCheck) -> ServerCheck {
         guard isOver, check.error?.code == .cancelled else { return check }
         var check = check
-        check.error = GigHiveError(.networkTimeout, detail: "not within \(Formats.span(limit))", isRetryable: true)
+        check.error = GigHiveError(.networkTimeout, detail: "timed out after \(Formats.span(limit))", isRetryable: true)
         return check
     }
 }

@@ -30,7 +30,7 @@ final class CaptureRun: Sendable {
     let console: Console
     private let display: RunDisplay<CaptureReading>
     private let finishTimeout: Duration
-    private let tally = ItemTally<CaptureItem.State>()
+    private let tally = ItemStatistics<CaptureItem.State>()
     private let stage = Mutex<Stage?>(nil)
 
     init(_ settings: SettingsSession, writesRecords: Bool) {

@@ -5,16 +5,19 @@ struct Help: ContextCommand {
     static let schema = "mediactl.help/1"
     static let configuration = CommandConfiguration(
         commandName: "help",
-        abstract: "Show help for a command, or the exit codes.",
+        abstract: "Show help for a command, the connection options, or the exit codes.",
         discussion: """
+            -h shows the most important options of a command, --help all of them.
+
             Examples:
               mediactl help uploads delete
+              mediactl help connection
               mediactl help exit-codes
             """,
         helpNames: []
     )
 
-    @Argument("A command, or exit-codes.", value: "topic")
+    @Argument("A command, connection, or exit-codes.", value: "topic")
     var topics: [String] = []
 
     @Flag(name: [.short, .long], help: .private)
@@ -25,6 +28,10 @@ struct Help: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         guard topics != ["exit-codes"] else {
             return showExitCodes(on: console)
+        }
+        guard topics != ["connection"] else {
+            console.context.output.write(ConnectionTopic.helpMessage() + "\n")
+            return .success
         }
         var command: any ParsableCommand.Type = MediactlCommand.self
         for topic in topics {
@@ -41,7 +48,7 @@ struct Help: ContextCommand {
     private func unknown(_ topic: String, below command: any ParsableCommand.Type) -> Diagnosis {
         let known = command.configuration.subcommands.map { $0._commandName }
         let parents = topics.prefix { $0 != topic }
-        let near = Spelling.nearest(to: topic, among: known + (parents.isEmpty ? ["exit-codes"] : []))
+        let near = Spelling.nearest(to: topic, among: known + (parents.isEmpty ? ["connection", "exit-codes"] : []))
         let path = (["mediactl help"] + parents).joined(separator: " ")
         return .usage(
             "there is no help on \(ErrorCatalogue.quoted(topic))",
@@ -63,6 +70,28 @@ struct Help: ContextCommand {
         console.summary(["items": JSONValue(ExitCode.allCases.count), "exit_code": 0])
         return .success
     }
+}
+
+/// `mediactl help connection`. Never run.
+private struct ConnectionTopic: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Options of the commands that connect to a server.",
+        usage: "",
+        discussion: """
+            Each command accepts those that apply to it. All except the credentials can also be set in the settings file, at its top \
+            or in a profile, and in the environment: --connect-timeout is connect_timeout and MEDIACTL_CONNECT_TIMEOUT. The command \
+            line takes precedence over the environment, the profile and the top of the file; mediactl config show prints the \
+            values in use.
+            """,
+        helpNames: []
+    )
+
+    @OptionGroup(title: "Server") var server: ServerOptions
+    @OptionGroup(title: "Login") var identity: UserOptions
+    @OptionGroup(title: "Login") var credentials: CredentialOptions
+    @OptionGroup(title: "TLS and HTTP") var protection: ProtocolOptions
+    @OptionGroup(title: "Timeouts and retries") var limits: TimeoutOptions
+    @OptionGroup(title: "Bandwidth") var rate: RateOptions
 }
 
 enum HelpText {
@@ -88,5 +117,71 @@ enum HelpText {
         // The command name ends where its arguments begin.
         let name = short.prefixMatch(of: /USAGE: mediactl(?: [a-z][a-z-]*)*/).map { String($0.0) } ?? short
         return name + " [<options>]" + short.dropFirst(name.count)
+    }
+
+    // MARK: -h
+
+    /// The options shown by `-h` for commands that have many. Other commands show all but those in ``rare``.
+    static let everyday: [String: Set<String>] = [
+        "upload": [
+            "--event-date", "--org-name", "--label", "--recursive", "--include", "--exclude", "--dry-run", "--again",
+            "--jobs",
+            "--event-link-file", "--password-file", "--server", "--user", "--json",
+        ],
+        "uploads resume": [
+            "--all", "--dry-run", "--event-date", "--org-name", "--label", "--event-link-file", "--password-file",
+            "--server",
+            "--user", "--json",
+        ],
+        "hash-only send": [
+            "--depth", "--no-depth", "--location", "--captured-at", "--utc-offset", "--media-type", "--location-level",
+            "--timestamp-level", "--device-level", "--dry-run", "--server", "--json",
+        ],
+        "tapes add": addingToTapes, "tapes insert": addingToTapes,
+    ]
+
+    private static let addingToTapes: Set<String> = [
+        "--files-from", "--from-upload", "--uploaded", "--uploaded-last", "--live", "--no-album", "--dry-run",
+        "--library",
+        "--api-key-file", "--json",
+    ]
+
+    private static let rare = MistypedLine.connectionOptions.subtracting(["--server", "--user"]).union([
+        "--progress-events", "--quiet", "--verbose", "--color", "--no-input", "--config", "--data-dir", "--version",
+        "--help",
+        "--password-stdin", "--api-key-stdin",
+    ])
+
+    /// The help of a command for `-h`: its abstract and its most important options. Groups of commands have few options and
+    /// get all of their help.
+    static func short(_ help: String, of command: [String]) -> String {
+        let blocks = help.split(separator: "\n\n").map { $0.split(separator: "\n") }
+        guard !blocks.contains(where: { $0.first == "SUBCOMMANDS:" }) else { return help }
+        let name = command.joined(separator: " ")
+        let start = blocks.firstIndex { $0.first?.hasPrefix("USAGE:") == true } ?? 0
+        var shown = (start > 0 ? [blocks[0]] : []) + [blocks[start]]
+        for section in blocks.dropFirst(start + 1) {
+            let lines = section.first == "ARGUMENTS:" ? section : important(section, everyday[name])
+            if lines.count > 1 {
+                shown.append(lines)
+            }
+        }
+        let hasConnection = blocks.contains { $0.first?.hasPrefix("CONNECTION OPTIONS") == true }
+        shown.append(
+            ["All options: mediactl \(name) --help"]
+                + (hasConnection ? ["Connection options: mediactl help connection"] : [])
+        )
+        return shown.map { $0.joined(separator: "\n") }.joined(separator: "\n\n")
+    }
+
+    /// A section with its title and the options that `-h` shows.
+    private static func important(_ section: [Substring], _ everyday: Set<String>?) -> [Substring] {
+        var isShown = true
+        return section.filter { line in
+            if let option = MistypedLine.option(inHelp: line) {
+                isShown = everyday?.contains(option) ?? !rare.contains(option)
+            }
+            return isShown
+        }
     }
 }

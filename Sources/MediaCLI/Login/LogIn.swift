@@ -193,7 +193,7 @@ struct UploadLoginRun: Sendable {
         try await settings.search(flags, at: origin, of: .uploadsURL) { search in
             if let user = search.server.user?.value { return user }
             if let user = try await search.netrcEntry()?.login { return user }
-            let prompt = search.flags.noInput ? nil : search.surroundings.prompt
+            let prompt = search.flags.noInput ? nil : search.dependencies.prompt
             guard let user = try await prompt?("E-mail address for \(origin): ", .shown), !user.isEmpty else {
                 throw CredentialError.usage("no user for \(origin)", hint: "set --user ADDRESS")
             }

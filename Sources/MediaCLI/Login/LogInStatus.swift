@@ -11,8 +11,8 @@ struct LogInStatus: ContextCommand {
         commandName: "status",
         abstract: "Show the stored logins and their expiry. Sends nothing.",
         discussion: """
-            Shows all logins, or with --server only those of one server; never a token or key. Exit code 4: there is no \
-            login, or one has expired.
+            Shows all logins, or with --server only those of one server; never a token or key. Exits with 4 if there is \
+            no login, or one has expired.
 
             Examples:
               mediactl login status

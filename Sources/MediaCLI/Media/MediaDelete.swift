@@ -262,7 +262,7 @@ extension Diagnosis {
     static func noSuchMedia(_ fileID: Int64) -> Diagnosis {
         Diagnosis(
             .notFound,
-            "the server has no file with the id \(fileID)",
+            "the server has no file with the ID \(fileID)",
             hint: "mediactl media list"
         )
     }

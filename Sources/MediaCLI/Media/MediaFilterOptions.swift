@@ -15,7 +15,7 @@ struct MediaFilterOptions: ParsableArguments {
     @Option("Only files of events on this date.", value: "yyyy-mm-dd")
     var eventDate: String?
 
-    @Option("Only files of this organization (full name; ignores case).", value: "name")
+    @Option("Only files of this organization (full name, case-insensitive).", value: "name")
     var orgName: String?
 
     @Option(
@@ -24,7 +24,7 @@ struct MediaFilterOptions: ParsableArguments {
     )
     var eventType: String?
 
-    @Option("Only files with this label (full label; ignores case).", value: "text")
+    @Option("Only files with this label (full label, case-insensitive).", value: "text")
     var label: String?
 
     @Option(

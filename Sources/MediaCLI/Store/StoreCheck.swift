@@ -7,7 +7,7 @@ struct StoreCheckCommand: ContextCommand {
     static let schema = "mediactl.store-check/1"
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Verify the token store and count what it has. Changes nothing.",
+        abstract: "Verify the token store and count its entries. Changes nothing.",
         discussion: """
             Reads every row and every index. Exits with 12 if the store is damaged.
 

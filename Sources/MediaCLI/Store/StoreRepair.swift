@@ -8,10 +8,10 @@ struct StoreRepairCommand: ContextCommand {
         commandName: "repair",
         abstract: "Salvage the rows of a damaged token store into a new one.",
         discussion: """
-            The damaged files are kept beside the new store, as tokens.sqlite.damaged-TIME; remove them when nothing is \
-            missing. A symbolic link or a directory in place of the store is kept in the same way and not read. Tokens \
-            that could not be salvaged are listed, as far as they are known; mediactl store restore gets \
-            them from a backup. Exits with 3 if tokens are missing or nothing could be salvaged.
+            The damaged files are kept beside the new store, as tokens.sqlite.damaged-TIME; delete them when no token is \
+            missing. A symbolic link or directory with the name of the store is also kept, but not read. Tokens \
+            that could not be salvaged are listed if they are known; restore them from a backup with \
+            mediactl store restore. Exits with 3 if tokens are missing or nothing could be salvaged.
 
             Examples:
               mediactl store repair --dry-run

@@ -19,7 +19,7 @@ struct StoreRestoreCommand: ContextCommand {
             """
     )
 
-    @Argument("A backup, or a damaged store that a repair has kept.", value: .file)
+    @Argument("A backup, or a damaged store kept by mediactl store repair.", value: .file)
     var file: String
 
     @Flag(name: .dryRun, help: "Show what would be restored, without changing the store.")

@@ -76,7 +76,7 @@ struct ClaimLegacy: ContextCommand {
             let lines = try PathList.paths(in: bytes, separatedBy: .line)
             return lines.map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
         } catch let error {
-            throw Diagnosis.usage("--ids-file: line \(error.entry): it contains a zero byte")
+            throw Diagnosis.usage("--ids-file: line \(error.entry): it contains a NUL byte")
         }
     }
 }
@@ -109,11 +109,11 @@ struct ClaimRun: Sendable {
         let run = LongRun<ListingReading>(console, writesRecords: false)
         return try await console.context.interruption.handling({ _ in }) {
             // Blocks are printed where they are read, one after the other: a queue of them would hold all photos.
-            let count = try await run.run(telling: { (_: Never) in }) { surroundings in
-                try await LegacyClaim(account).list(control: surroundings.control) { photos in
+            let count = try await run.run(telling: { (_: Never) in }) { dependencies in
+                try await LegacyClaim(account).list(control: dependencies.control) { photos in
                     pages.show(photos)
                     console.context.output.noticeClosedPipe()
-                    if surroundings.control.isStopRequested || console.context.output.failure != nil {
+                    if dependencies.control.isStopRequested || console.context.output.failure != nil {
                         throw PhotoSyncError(.cancelled)
                     }
                 }
@@ -168,7 +168,7 @@ struct ClaimRun: Sendable {
         let control = TransferControl()
         return try await console.context.interruption.handling({ control.heed($0) }) {
             guard let result = try await result(of: claim, plan, control) else {
-                console.note("stopped; photos claimed before remain claimed")
+                console.note("stopped; photos that are already claimed remain claimed")
                 return finish(plan, code: .partly)
             }
             var facts = ["claimed \(Formats.count(result.claimed, "photo"))"]

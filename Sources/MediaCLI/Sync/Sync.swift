@@ -12,8 +12,8 @@ struct Sync: ParsableCommand {
         discussion: """
             With a directory, mediactl sync DIR lists what changed on the server, uploads the photos of DIR that the \
             server lacks, and downloads those that this machine lacks to DIR/YEAR/MONTH. Nothing is deleted. The first \
-            run prints what it would do and asks; without a terminal it needs --yes. A directory with the name of a \
-            command is written ./push.
+            run prints the plan and prompts; without a terminal it requires --yes. For a directory with the name of a \
+            command, use for example ./push.
             Without a command or directory, only the index is updated, as with mediactl sync pull.
 
             Examples:

@@ -16,7 +16,7 @@ struct SyncDirectory: ContextCommand {
         discussion: """
             Without a directory, only the index is updated, as with mediactl sync pull. With one, the photos that the \
             server lacks are uploaded, and those that this machine lacks are downloaded to DIR/YEAR/MONTH. Nothing is \
-            deleted. The first run prints what it would do and asks; without a terminal it needs --yes.
+            deleted. The first run prints the plan and prompts; without a terminal it requires --yes.
 
             Examples:
               mediactl sync Pictures --dry-run

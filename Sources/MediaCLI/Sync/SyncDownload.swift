@@ -13,7 +13,7 @@ struct SyncDownload: ContextCommand {
             stopped. Existing files are never replaced. The photos are those of the local index; update it with mediactl \
             sync.
             With --thumbnails, only the thumbnails of the server are downloaded, as DIR/YEAR/MONTH/ID.thumbnail.jpg. A \
-            photo with a thumbnail is still missing.
+            photo of which only the thumbnail exists still counts as missing.
 
             Examples:
               mediactl sync download --missing --output Pictures
@@ -135,40 +135,40 @@ struct DownloadRun: Sendable {
         )
         try console.requireOutput()
         let run = LongRun<DownloadReading>(console, writesRecords: writesProgressRecords)
-        let tally = ItemTally<DownloadItem.State>()
+        let statistics = ItemStatistics<DownloadItem.State>()
         return try await console.context.interruption.handling({ _ in }) {
             let download = Download(account, hashes: hashes, options: options)
-            let result = try await run.run(telling: { tell($0, tally) }) { surroundings in
+            let result = try await run.run(telling: { tell($0, statistics) }) { dependencies in
                 switch kind {
                 case .photos:
                     try await download.run(
                         selection,
                         to: directory,
-                        control: surroundings.control,
-                        onItem: surroundings.onItem
-                    ) { surroundings.progress(DownloadReading(progress: $0)) }
+                        control: dependencies.control,
+                        onItem: dependencies.onItem
+                    ) { dependencies.progress(DownloadReading(progress: $0)) }
                 case .thumbnails(let includesPresent):
                     try await download.runThumbnails(
                         selection,
                         includesPresent: includesPresent,
                         to: directory,
-                        control: surroundings.control,
-                        onItem: surroundings.onItem
-                    ) { surroundings.progress(DownloadReading(progress: $0)) }
+                        control: dependencies.control,
+                        onItem: dependencies.onItem
+                    ) { dependencies.progress(DownloadReading(progress: $0)) }
                 }
             }
-            let isStopped = result == nil || tally.count(.cancelled) > 0
-            let code = console.exitCode(tally.exitCode(isStopped: isStopped))
-            conclude(tally)
+            let isStopped = result == nil || statistics.count(.cancelled) > 0
+            let code = console.exitCode(statistics.exitCode(isStopped: isStopped))
+            conclude(statistics)
             let bytes = result?.bytesReceived ?? run.display.latest?.progress.bytesReceived
-            console.summary(summary(tally, bytes, run, code))
+            console.summary(summary(statistics, bytes, run, code))
             return code
         }
     }
 
-    private func tell(_ item: DownloadItem, _ tally: ItemTally<DownloadItem.State>) {
+    private func tell(_ item: DownloadItem, _ statistics: ItemStatistics<DownloadItem.State>) {
         if item.state == .planned, isOmitted(item.id) { return }
-        tally.add(item.state, item.exitCode)
+        statistics.add(item.state, item.exitCode)
         let isShown = ![.present, .unavailable].contains(item.state) || console.verbosity > 0
         console.result(
             JSONRenderer.download(item),
@@ -184,38 +184,38 @@ struct DownloadRun: Sendable {
         }
     }
 
-    private func conclude(_ tally: ItemTally<DownloadItem.State>) {
+    private func conclude(_ statistics: ItemStatistics<DownloadItem.State>) {
         let words: [(state: DownloadItem.State, words: String)] = [
             (.verified, "downloaded and verified"), (.rewritten, "rewritten by the server and verified"),
-            (.thumbnail, "\(tally.count(.thumbnail) == 1 ? "thumbnail" : "thumbnails") downloaded"),
+            (.thumbnail, "\(statistics.count(.thumbnail) == 1 ? "thumbnail" : "thumbnails") downloaded"),
             (.unverified, "not verified"), (.undeliverable, "missing on the server"),
             (.unavailable, "without a thumbnail on the server"), (.planned, "to be downloaded"),
             (.present, "already downloaded"), (.failed, "failed"), (.cancelled, "canceled"),
         ]
-        let counts = tally.words(words)
+        let counts = statistics.words(words)
         console.note(counts.isEmpty ? "there is nothing to download" : counts)
-        if tally.count(.rewritten) > 0 {
+        if statistics.count(.rewritten) > 0 {
             console.note(
                 "the server rewrites photos after their upload: structure, dimensions, length and ID of these were verified"
             )
         }
-        if tally.count(.unverified) > 0 {
+        if statistics.count(.unverified) > 0 {
             console.note("files that are not verified end in .unverified; the next run downloads them again")
         }
-        if tally.count(.undeliverable) > 0 {
+        if statistics.count(.undeliverable) > 0 {
             console.note("mediactl sync verify --server-files lists all photos that the server cannot deliver")
         }
     }
 
     private func summary(
-        _ tally: ItemTally<DownloadItem.State>,
+        _ statistics: ItemStatistics<DownloadItem.State>,
         _ bytesReceived: Int64?,
         _ run: LongRun<DownloadReading>,
         _ code: ExitCode
     ) -> JSONObject {
-        func count(_ state: DownloadItem.State) -> JSONValue { JSONValue(tally.count(state)) }
+        func count(_ state: DownloadItem.State) -> JSONValue { JSONValue(statistics.count(state)) }
         return [
-            "server": .string(account.server), "dry_run": .bool(options.isDryRun), "items": JSONValue(tally.total),
+            "server": .string(account.server), "dry_run": .bool(options.isDryRun), "items": JSONValue(statistics.total),
             "verified": count(.verified), "rewritten": count(.rewritten), "present": count(.present),
             "planned": count(.planned), "unverified": count(.unverified), "undeliverable": count(.undeliverable),
             "thumbnail": count(.thumbnail), "unavailable": count(.unavailable), "failed": count(.failed),

@@ -43,17 +43,17 @@ struct SyncForget: ContextCommand {
         try console.requireOutput()
         let acceptance = DeletionAcceptance(account, hashes: session.settings.hashCache())
         let items = try await acceptance.run(targets.map { RawArguments.bytes(of: $0) }, isDryRun: dryRun)
-        let tally = ItemTally<DeletionAcceptance.Item.State>()
+        let statistics = ItemStatistics<DeletionAcceptance.Item.State>()
         for item in items {
-            tally.add(item.state, item.exitCode)
+            statistics.add(item.state, item.exitCode)
             console.result(JSONRenderer.acceptance(item), TextRenderer.acceptance(item))
             if let diagnosis = item.diagnosis { console.error(diagnosis) }
         }
-        let code = console.exitCode(tally.exitCode(isStopped: false))
+        let code = console.exitCode(statistics.exitCode(isStopped: false))
         console.summary([
-            "server": .string(session.address), "dry_run": .bool(dryRun), "items": JSONValue(tally.total),
-            "forgotten": JSONValue(tally.count(.forgotten)), "planned": JSONValue(tally.count(.planned)),
-            "failed": JSONValue(tally.count(.failed)), "exit_code": JSONRenderer.exitCode(code),
+            "server": .string(session.address), "dry_run": .bool(dryRun), "items": JSONValue(statistics.total),
+            "forgotten": JSONValue(statistics.count(.forgotten)), "planned": JSONValue(statistics.count(.planned)),
+            "failed": JSONValue(statistics.count(.failed)), "exit_code": JSONRenderer.exitCode(code),
         ])
         return code
     }

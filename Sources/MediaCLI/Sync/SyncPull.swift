@@ -118,10 +118,10 @@ struct PullRun: Sendable {
         let waiting = TurnNotice(console)
         return try await console.context.interruption.handling({ _ in }) {
             let pull = Pull(account, options: options)
-            let result = try await run.run(telling: { (_: Never) in }) { surroundings in
-                try await pull.run(control: surroundings.control) {
+            let result = try await run.run(telling: { (_: Never) in }) { dependencies in
+                try await pull.run(control: dependencies.control) {
                     waiting.note($0)
-                    surroundings.progress(ListingReading(progress: $0))
+                    dependencies.progress(ListingReading(progress: $0))
                 }
             }
             let code = console.exitCode(result == nil ? .partly : .success)

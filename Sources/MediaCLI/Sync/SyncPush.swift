@@ -117,17 +117,17 @@ struct PushRun: Sendable {
         )
         try console.requireOutput()
         let run = LongRun<PushReading>(console, writesRecords: writesProgressRecords)
-        let tally = PushTally()
+        let statistics = PushStatistics()
         return try await console.context.interruption.handling({ _ in }) {
             do {
-                let result = try await work(paths, run, tally)
-                let isStopped = result == nil || tally.items.count(.cancelled) > 0
-                let code = console.exitCode(tally.items.exitCode(isStopped: isStopped))
-                conclude(tally, paths)
-                console.summary(summary(tally, result ?? run.display.latest?.progress.bytesSent, run, code))
+                let result = try await work(paths, run, statistics)
+                let isStopped = result == nil || statistics.items.count(.cancelled) > 0
+                let code = console.exitCode(statistics.items.exitCode(isStopped: isStopped))
+                conclude(statistics, paths)
+                console.summary(summary(statistics, result ?? run.display.latest?.progress.bytesSent, run, code))
                 return code
             } catch {
-                warn(tally, paths)
+                warn(statistics, paths)
                 throw error
             }
         }
@@ -136,26 +136,28 @@ struct PushRun: Sendable {
     /// Uploads new photos, and after confirmation those that changed since they were uploaded.
     ///
     /// - Returns: Bytes sent; nil if the run was stopped.
-    private func work(_ paths: [[UInt8]], _ run: LongRun<PushReading>, _ tally: PushTally) async throws -> Int64? {
+    private func work(_ paths: [[UInt8]], _ run: LongRun<PushReading>, _ statistics: PushStatistics) async throws
+        -> Int64?
+    {
         let held = HeldItems()
         let isAsking = prompter?.isAllowed == true && !options.isDryRun
         let first: Int64?
         do {
             first = try await upload(paths, options, run) { item in
-                if isAsking, item.state == .changed { held.add(item) } else { tell(item, tally) }
+                if isAsking, item.state == .changed { held.add(item) } else { tell(item, statistics) }
             }
         } catch {
-            for item in held.items { tell(item, tally) }
+            for item in held.items { tell(item, statistics) }
             throw error
         }
         let changed = held.items
         guard let first, !changed.isEmpty, await confirms(changed) else {
-            for item in changed { tell(item, tally) }
+            for item in changed { tell(item, statistics) }
             return first
         }
         var options = options
         options.sendsChanged = true
-        return try await upload(changed.map(\.path), options, run) { tell($0, tally) }.map { $0 + first }
+        return try await upload(changed.map(\.path), options, run) { tell($0, statistics) }.map { $0 + first }
     }
 
     private func upload(
@@ -165,9 +167,9 @@ struct PushRun: Sendable {
         telling tell: @escaping @Sendable (PushItem) -> Void
     ) async throws -> Int64? {
         let push = Push(account, hashes: hashes, options: options)
-        return try await run.run(telling: tell) { surroundings in
-            try await push.run(paths, control: surroundings.control, onItem: surroundings.onItem) {
-                surroundings.progress(PushReading(progress: $0))
+        return try await run.run(telling: tell) { dependencies in
+            try await push.run(paths, control: dependencies.control, onItem: dependencies.onItem) {
+                dependencies.progress(PushReading(progress: $0))
             }
         }?.bytesSent
     }
@@ -186,9 +188,9 @@ struct PushRun: Sendable {
 
     private static let mostNamed = 10
 
-    private func tell(_ item: PushItem, _ tally: PushTally) {
-        tally.items.add(item.state, item.exitCode)
-        tally.leftBehind.add(item)
+    private func tell(_ item: PushItem, _ statistics: PushStatistics) {
+        statistics.items.add(item.state, item.exitCode)
+        statistics.leftBehind.add(item)
         onItem(item)
         let isShown =
             switch item.state {
@@ -207,29 +209,29 @@ struct PushRun: Sendable {
         }
     }
 
-    private func conclude(_ tally: PushTally, _ paths: [[UInt8]]) {
+    private func conclude(_ statistics: PushStatistics, _ paths: [[UInt8]]) {
         let words: [(state: PushItem.State, words: String)] = [
             (.uploaded, "uploaded"), (.planned, "to be uploaded"),
-            (.duplicate, tally.items.count(.duplicate) == 1 ? "duplicate" : "duplicates"),
+            (.duplicate, statistics.items.count(.duplicate) == 1 ? "duplicate" : "duplicates"),
             (.present, "already on the server"),
             (.unconfirmed, "not confirmed"), (.foreign, "on the server, but not yours"),
             (.changed, "changed since upload"),
             (.deleted, "deleted on the server"), (.forgotten, "with an accepted deletion"), (.skipped, "skipped"),
             (.excluded, "excluded"), (.failed, "failed"), (.cancelled, "canceled"),
         ]
-        let counts = tally.items.words(words)
+        let counts = statistics.items.words(words)
         console.note(counts.isEmpty ? "there is nothing to push" : counts)
-        if tally.items.count(.unconfirmed) + tally.items.count(.foreign) > 0 {
+        if statistics.items.count(.unconfirmed) + statistics.items.count(.foreign) > 0 {
             console.warning("keep the local originals of photos that are not confirmed, or not yours on the server")
         }
-        if let note = tally.leftBehind.note { console.note(note) }
-        if let note = tally.leftBehind.irregularNote { console.note(note) }
-        warn(tally, paths)
+        if let note = statistics.leftBehind.note { console.note(note) }
+        if let note = statistics.leftBehind.irregularNote { console.note(note) }
+        warn(statistics, paths)
     }
 
     /// What is not backed up although nothing failed. Also printed with `-q`, and when the run failed.
-    private func warn(_ tally: PushTally, _ paths: [[UInt8]]) {
-        let (changed, deleted) = (tally.items.count(.changed), tally.items.count(.deleted))
+    private func warn(_ statistics: PushStatistics, _ paths: [[UInt8]]) {
+        let (changed, deleted) = (statistics.items.count(.changed), statistics.items.count(.deleted))
         if changed > 0 {
             console.warning(
                 "\(Formats.count(changed, "file")) changed since upload and not uploaded: edited or damaged?",
@@ -244,7 +246,7 @@ struct PushRun: Sendable {
                     + "to accept the deletion: \(Self.command("forget", paths))"
             )
         }
-        if let warning = tally.leftBehind.warning { console.warning(warning) }
+        if let warning = statistics.leftBehind.warning { console.warning(warning) }
     }
 
     /// A command that works when pasted, unless it would be too long.
@@ -255,27 +257,28 @@ struct PushRun: Sendable {
     }
 
     private func summary(
-        _ tally: PushTally,
+        _ statistics: PushStatistics,
         _ bytesSent: Int64?,
         _ run: LongRun<PushReading>,
         _ code: ExitCode
     ) -> JSONObject {
-        func count(_ state: PushItem.State) -> JSONValue { JSONValue(tally.items.count(state)) }
+        func count(_ state: PushItem.State) -> JSONValue { JSONValue(statistics.items.count(state)) }
         return [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun),
-            "items": JSONValue(tally.items.total), "uploaded": count(.uploaded), "unconfirmed": count(.unconfirmed),
+            "items": JSONValue(statistics.items.total), "uploaded": count(.uploaded),
+            "unconfirmed": count(.unconfirmed),
             "present": count(.present), "duplicate": count(.duplicate), "foreign": count(.foreign),
             "planned": count(.planned), "changed": count(.changed), "deleted": count(.deleted),
             "forgotten": count(.forgotten), "skipped": count(.skipped), "excluded": count(.excluded),
-            "failed": count(.failed), "cancelled": count(.cancelled), "left_behind": tally.leftBehind.json,
+            "failed": count(.failed), "cancelled": count(.cancelled), "left_behind": statistics.leftBehind.json,
             "bytes_sent": .integer(bytesSent ?? 0),
         ] + console.ending(code, after: run.display.elapsed)
     }
 }
 
 /// The results of a push.
-private struct PushTally: Sendable {
-    let items = ItemTally<PushItem.State>()
+private struct PushStatistics: Sendable {
+    let items = ItemStatistics<PushItem.State>()
     let leftBehind = LeftBehind()
 }
 

@@ -13,9 +13,9 @@ struct SyncRepair: ContextCommand {
         abstract: "Upload photos again whose files the server lost or damaged.",
         discussion: """
             Checks every file on the server, as sync verify --server-files does; with --server-content also damaged files of \
-            the right length are found. Each such file is replaced from a local original with the uploaded bytes: the photo is \
-            deleted on the server and uploaded again, with its name, date and device. It gets a new ID, and albums of the \
-            server lose it. Photos without a local original are listed and not changed.
+            the correct length are found. Each such file is replaced from a local original with the uploaded bytes: the photo is \
+            deleted on the server and uploaded again, with its name, date and device. It gets a new ID, and is removed from \
+            albums on the server. Photos without a local original are listed and not changed.
 
             Examples:
               mediactl sync repair --dry-run
@@ -77,18 +77,18 @@ struct RepairRun: Sendable {
         try console.requireOutput()
         let repair = Repair(account, check: check, retry: retry)
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
-        let tally = ItemTally<Repair.Item.State>()
+        let statistics = ItemStatistics<Repair.Item.State>()
         let plan = try await console.context.interruption.handling({ _ in }) {
-            try await run.run(telling: { (_: Repair.Item) in }) { surroundings in
-                try await repair.plan(control: surroundings.control) {
-                    surroundings.progress(ListingReading(progress: $0))
+            try await run.run(telling: { (_: Repair.Item) in }) { dependencies in
+                try await repair.plan(control: dependencies.control) {
+                    dependencies.progress(ListingReading(progress: $0))
                 }
             }
         }
-        guard let plan else { return finish(tally, run, isStopped: true) }
+        guard let plan else { return finish(statistics, run, isStopped: true) }
         let planned = plan.count { $0.state == .planned }
         if isDryRun || planned == 0 {
-            for item in plan { tell(item, tally) }
+            for item in plan { tell(item, statistics) }
             advise(plan)
             if plan.isEmpty {
                 console.note(
@@ -97,26 +97,26 @@ struct RepairRun: Sendable {
                         : "no file on the server is missing or damaged; there is nothing to repair"
                 )
             }
-            return finish(tally, run)
+            return finish(statistics, run)
         }
         let lines = [
             "This deletes \(Formats.count(planned, "damaged photo")) on \(ErrorCatalogue.clean(account.server)) and uploads "
                 + "the local originals again.",
-            "The photos get new IDs; albums of the server lose them.",
+            "The photos get new IDs and are removed from albums on the server.",
         ]
         guard try await confirmation.ask(lines, Self.question, on: console) else {
             console.text(["nothing was repaired"])
-            return finish(tally, run, code: .failure)
+            return finish(statistics, run, code: .failure)
         }
         let control = TransferControl()
         let isIndexCurrent = try await console.context.interruption.handling({ control.heed($0) }) {
-            try await repair.run(plan, control: control) { tell($0, tally) }
+            try await repair.run(plan, control: control) { tell($0, statistics) }
         }
         advise(plan)
         if !isIndexCurrent {
             console.note("the index still has photos that were replaced; update it with: mediactl sync --full")
         }
-        return finish(tally, run, isStopped: tally.count(.cancelled) > 0)
+        return finish(statistics, run, isStopped: statistics.count(.cancelled) > 0)
     }
 
     private func advise(_ plan: [Repair.Item]) {
@@ -127,8 +127,8 @@ struct RepairRun: Sendable {
         )
     }
 
-    private func tell(_ item: Repair.Item, _ tally: ItemTally<Repair.Item.State>) {
-        tally.add(item.state, item.exitCode)
+    private func tell(_ item: Repair.Item, _ statistics: ItemStatistics<Repair.Item.State>) {
+        statistics.add(item.state, item.exitCode)
         console.result(JSONRenderer.repair(item), TextRenderer.repair(item, style: console.outputStyle))
         guard let error = item.error else { return }
         console.error(ErrorCatalogue.diagnosis(of: error))
@@ -141,22 +141,22 @@ struct RepairRun: Sendable {
     }
 
     private func finish(
-        _ tally: ItemTally<Repair.Item.State>,
+        _ statistics: ItemStatistics<Repair.Item.State>,
         _ run: LongRun<ListingReading>,
         isStopped: Bool = false,
         code: ExitCode? = nil
     ) -> ExitCode {
-        let code = console.exitCode(code ?? tally.exitCode(isStopped: isStopped))
-        let counts = tally.words([
+        let code = console.exitCode(code ?? statistics.exitCode(isStopped: isStopped))
+        let counts = statistics.words([
             (.repaired, "repaired"), (.planned, "to be repaired"), (.skipped, "skipped"),
             (.noOriginal, "without a local original"),
             (.failed, "failed"), (.cancelled, "canceled"),
         ])
         if !counts.isEmpty { console.note(counts) }
         var summary: JSONObject = [
-            "server": .string(account.server), "dry_run": .bool(isDryRun), "items": JSONValue(tally.total),
+            "server": .string(account.server), "dry_run": .bool(isDryRun), "items": JSONValue(statistics.total),
         ]
-        for state in Repair.Item.State.allCases { summary[state.rawValue] = JSONValue(tally.count(state)) }
+        for state in Repair.Item.State.allCases { summary[state.rawValue] = JSONValue(statistics.count(state)) }
         console.summary(summary + console.ending(code, after: run.display.elapsed))
         return code
     }

@@ -11,7 +11,7 @@ struct SyncStatusCommand: ContextCommand {
         commandName: "status",
         abstract: "Show the counts of server and index, the last sync, and the state of the server.",
         discussion: """
-            If the server is unreachable, that is reported with its exit code, beside the counts of the index.
+            An unreachable server is reported, with its exit code; the counts of the index are still shown.
 
             Examples:
               mediactl sync status

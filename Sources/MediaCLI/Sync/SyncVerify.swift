@@ -95,7 +95,7 @@ struct VerifyRun: Sendable {
         )
         try console.requireOutput()
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
-        let tally = VerifyTally()
+        let statistics = VerifyStatistics()
         return try await console.context.interruption.handling({ _ in }) {
             let verification = Verification(
                 account,
@@ -103,36 +103,37 @@ struct VerifyRun: Sendable {
                 readsContent: readsContent,
                 serverCheck: serverCheck
             )
-            let result = try await run.run(telling: { tell($0, tally) }) { surroundings in
-                try await verification.run(control: surroundings.control, onDifference: surroundings.onItem) {
-                    surroundings.progress(ListingReading(progress: $0))
+            let result = try await run.run(telling: { tell($0, statistics) }) { dependencies in
+                try await verification.run(control: dependencies.control, onDifference: dependencies.onItem) {
+                    dependencies.progress(ListingReading(progress: $0))
                 }
             }
-            let code = console.exitCode(result == nil || tally.kinds.total > 0 ? .partly : .success)
+            let code = console.exitCode(result == nil || statistics.kinds.total > 0 ? .partly : .success)
             if let result {
                 console.note(
                     "\(Formats.count(result.photos, "photo")) and "
                         + "\(result.copies == 1 ? "1 copy" : "\(result.copies) copies") compared, "
-                        + (tally.kinds.total == 0 ? "no differences" : Formats.count(tally.kinds.total, "difference"))
+                        + (statistics.kinds.total == 0
+                            ? "no differences" : Formats.count(statistics.kinds.total, "difference"))
                 )
                 console.note(serverCheck.scope(of: result))
-                advise(tally)
+                advise(statistics)
             }
-            console.summary(summary(result, tally.kinds, run, code))
+            console.summary(summary(result, statistics.kinds, run, code))
             return code
         }
     }
 
     /// Prints the commands that repair the differences.
-    private func advise(_ tally: VerifyTally) {
-        func has(_ kinds: SyncDifference.Kind...) -> Bool { kinds.contains { tally.kinds.count($0) > 0 } }
+    private func advise(_ statistics: VerifyStatistics) {
+        func has(_ kinds: SyncDifference.Kind...) -> Bool { kinds.contains { statistics.kinds.count($0) > 0 } }
         if has(.notIndexed, .notOnServer, .changedOnServer, .originChanged) {
             console.note("update the index with: mediactl sync --full")
         }
         if has(.copyMissing, .copyUnfinished, .copyUnverified) {
             console.note("download missing copies again with: mediactl sync download --missing --output DIR")
         }
-        if let id = tally.changed {
+        if let id = statistics.changed {
             console.note(
                 "a changed copy was edited or is damaged; download the photo again, under another name, with: "
                     + "mediactl sync download \(ShellWord.quoted(Array(id.utf8))) --output DIR"
@@ -156,8 +157,8 @@ struct VerifyRun: Sendable {
         }
     }
 
-    private func tell(_ difference: SyncDifference, _ tally: VerifyTally) {
-        tally.add(difference)
+    private func tell(_ difference: SyncDifference, _ statistics: VerifyStatistics) {
+        statistics.add(difference)
         console.result(
             JSONRenderer.difference(difference),
             TextRenderer.difference(difference, style: console.outputStyle)
@@ -166,25 +167,25 @@ struct VerifyRun: Sendable {
 
     private func summary(
         _ result: VerificationResult?,
-        _ tally: ItemTally<SyncDifference.Kind>,
+        _ statistics: ItemStatistics<SyncDifference.Kind>,
         _ run: LongRun<ListingReading>,
         _ code: ExitCode
     ) -> JSONObject {
         var summary: JSONObject = [
             "server": .string(account.server), "complete": .bool(result != nil), "photos": JSONValue(result?.photos),
             "copies": JSONValue(result?.copies), "server_files": JSONValue(result?.serverFiles),
-            "items": JSONValue(tally.total),
+            "items": JSONValue(statistics.total),
         ]
         for kind in SyncDifference.Kind.allCases {
-            summary[kind.rawValue] = JSONValue(tally.count(kind))
+            summary[kind.rawValue] = JSONValue(statistics.count(kind))
         }
         return summary + console.ending(code, after: run.display.elapsed)
     }
 }
 
 /// Counts differences, and remembers what a hint needs.
-private final class VerifyTally: Sendable {
-    let kinds = ItemTally<SyncDifference.Kind>()
+private final class VerifyStatistics: Sendable {
+    let kinds = ItemStatistics<SyncDifference.Kind>()
     private let firstChanged = Mutex<String?>(nil)
 
     /// The first photo with a changed copy.
@@ -226,7 +227,7 @@ extension ServerCheck {
     /// Counts only files whose bytes were verified.
     private func contentScope(of result: VerificationResult) -> String {
         let others: [(kind: SyncDifference.Kind, words: String)] = [
-            (.serverMissing, "missing"), (.serverEmpty, "empty"), (.serverLength, "of a wrong length"),
+            (.serverMissing, "missing"), (.serverEmpty, "empty"), (.serverLength, "with the wrong length"),
             (.serverDamaged, "damaged"), (.uploadedDamaged, "damaged before the upload"),
             (.serverUnverified, "not verifiable"),
         ]

@@ -136,7 +136,7 @@ struct ReconcileRun: Sendable {
         let titles = Dictionary(try session.store.tapeSummaries().map { ($0.tape.id, $0.tape.title) }) { $1 }
         let run = self
         let (missing, tally) = try await console.context.interruption.canceling { [service] in
-            let tally = ItemTally<String>()
+            let tally = ItemStatistics<String>()
             let missing = try await service.verifyAlbums { link, presence in
                 let item = Item(link, presence, title: titles[link.tapeID])
                 tally.add(item.isDamaged ? "damaged" : item.state, .success)
@@ -156,7 +156,7 @@ struct ReconcileRun: Sendable {
     }
 
     /// Reports what could not be checked: an album that was not found missing may still not exist.
-    private func complain(_ tally: ItemTally<String>) -> ExitCode {
+    private func complain(_ tally: ItemStatistics<String>) -> ExitCode {
         let damaged = tally.count("damaged")
         if damaged > 0 {
             console.warning("\(Formats.count(damaged, "album")) cannot be read")

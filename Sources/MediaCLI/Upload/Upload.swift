@@ -29,7 +29,7 @@ struct Upload: ContextCommand {
     @Argument("Files to upload, or - for standard input.", value: .file("path"))
     var paths: [String] = []
 
-    @OptionGroup(title: "Details of the files") var details: DetailOptions
+    @OptionGroup(title: "File details") var details: DetailOptions
     @OptionGroup(title: "Which files") var input: InputOptions
     @OptionGroup(title: "Upload options") var sending: SendingOptions
     @OptionGroup(title: "Guests with an event link") var guest: GuestOptions

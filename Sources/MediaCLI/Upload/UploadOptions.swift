@@ -54,7 +54,7 @@ struct DetailOptions: ParsableArguments {
         } catch let error as LabelTemplateError {
             throw Diagnosis.usage(
                 "--label: \(ErrorCatalogue.quoted(error.template)): \(ErrorCatalogue.clean(error.reason))",
-                hint: "places are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:3}; {{ and }} are braces"
+                hint: "placeholders are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:3}; {{ and }} are braces"
             )
         }
     }
@@ -64,7 +64,7 @@ struct InputOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Recurse into directories; non-media files are skipped.")
     var recursive = false
 
-    @Option("Upload only matching files in directories, for example \"*.mp4\"; may be repeated.", value: "glob")
+    @Option("Include only matching files in directories, for example \"*.mp4\"; may be repeated.", value: "glob")
     var include: [String] = []
 
     @Option("Skip matching files in directories; may be repeated.", value: "glob")
@@ -83,8 +83,8 @@ struct InputOptions: ParsableArguments {
 
     @Option(
         """
-        Upload only shard I of N, I from 0; auto or auto/N uses the scheduler's variables (JOB_COMPLETION_INDEX, \
-        SLURM_ARRAY_TASK_ID).
+        Upload only shard I of N (I from 0 to N-1); auto or auto/N uses the scheduler's variables \
+        (JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID).
         """,
         value: "i/n"
     )
@@ -271,7 +271,7 @@ struct TransferOptions: ParsableArguments, Sendable {
     var parallelParts: Int = 1
 
     func validate() throws {
-        try require((1...16).contains(parallelParts), "--parallel-parts takes a whole number from 1 to 16.")
+        try require((1...16).contains(parallelParts), "--parallel-parts must be a whole number from 1 to 16.")
         guard parallelParts == 1 || transport?.value != .multipart else {
             throw ValidationError("--parallel-parts requires tus and cannot be combined with --transport multipart.")
         }

@@ -87,7 +87,7 @@ extension TextRenderer {
         case .responseKept:
             "a response that could not be read completely may contain a delete token; "
                 + "to list it: mediactl uploads responses"
-        case .tokenLostEarlier: "it was uploaded from this machine before, but its delete token was lost"
+        case .tokenLostEarlier: "it was uploaded from this machine earlier, but its delete token was lost"
         case .tokenMayBeLost:
             "the server did not identify the existing file; if an earlier attempt stored it, its delete token is lost"
         case .answeredInHTML: "the server responded with an HTML page; the result was read from it"

@@ -142,14 +142,14 @@ extension ReportDocument {
     private var failed: [ReportedUpload] { items.filter { !Self.goodEnds.contains($0.state ?? "") } }
 
     /// The files that the run reported as stored.
-    var stored: [UploadLedger.StoredFile] {
+    var stored: [UploadResults.StoredFile] {
         items.enumerated().compactMap { index, item in
             guard Self.goodEnds.contains(item.state ?? ""), let path = item.bytes, let fileID = item.fileID,
                 let checksum = item.checksumSHA256, let date = item.fields["event_date"],
                 let orgName = item.fields["org_name"]
             else { return nil }
             let upload = StoredUpload(fileID: fileID, checksumSHA256: checksum, eventDate: date, orgName: orgName)
-            return UploadLedger.StoredFile(index: index, path: path, upload: upload)
+            return UploadResults.StoredFile(index: index, path: path, upload: upload)
         }
     }
 

@@ -24,8 +24,8 @@ struct UploadRun: Sendable {
     private var uploader: Uploader { plan.uploader }
 
     /// `fileCount` is nil if unknown.
-    private func teller(fileCount: Int?) -> UploadTeller {
-        UploadTeller(
+    private func reporter(fileCount: Int?) -> UploadReporter {
+        UploadReporter(
             console,
             contact: settings.settings.contact.value,
             fileCount: fileCount,
@@ -48,38 +48,38 @@ struct UploadRun: Sendable {
             console.note("there is nothing to upload")
         }
         let isVerified = !sending.dryRun && (sending.verify ?? (entries.count > 1))
-        let ledger = UploadLedger(entries, keepsLines: sending.report != nil, keepsStored: isVerified)
-        let teller = teller(fileCount: entries.count)
+        let results = UploadResults(entries, keepsLines: sending.report != nil, keepsStored: isVerified)
+        let reporter = reporter(fileCount: entries.count)
         // A signal between two files, or before a result is printed, ends the loop and not the program.
         return await console.context.interruption.handling({ _ in }) {
             if sending.dryRun {
-                rehearse(entries, ledger, teller)
+                rehearse(entries, results, reporter)
             } else {
-                await send(entries, ledger, teller)
+                await send(entries, results, reporter)
                 await tape?.conclude()
-                if isVerified { await verify(ledger) }
+                if isVerified { await verify(results) }
             }
             UploadPlan.release(entries)
-            return finish(ledger, teller, report, began: began)
+            return finish(results, reporter, report, began: began)
         }
     }
 
     /// Compares the files of the run with the server's listing, unless there was a signal.
-    private func verify(_ ledger: UploadLedger) async {
-        let stored = ledger.stored
+    private func verify(_ results: UploadResults) async {
+        let stored = results.stored
         guard !stored.isEmpty, console.context.interruption.signal == nil else { return }
-        if let failure = ledger.runFailure { return tell(.impossible(failure), ledger) }
+        if let failure = results.runFailure { return tell(.impossible(failure), results) }
         let verifier = UploadVerifier(client: uploader.client)
         let verification =
             uploader.isGuest
             ? .impossible(.usage("an event link cannot read the listing"))
             : (try? await console.context.interruption.canceling { await UploadVerification.of(stored, verifier) })
         guard let verification, console.context.interruption.signal == nil else { return }
-        tell(verification, ledger)
+        tell(verification, results)
     }
 
-    private func tell(_ verification: UploadVerification, _ ledger: UploadLedger) {
-        ledger.note(verification)
+    private func tell(_ verification: UploadVerification, _ results: UploadResults) {
+        results.note(verification)
         console.tell(verification)
     }
 
@@ -103,10 +103,10 @@ struct UploadRun: Sendable {
     }
 
     /// Writes the report and the summary.
-    func finish(_ ledger: UploadLedger, _ teller: UploadTeller, _ report: NewFile?, began: Duration) -> ExitCode {
-        let counts = ledger.counts
+    func finish(_ results: UploadResults, _ reporter: UploadReporter, _ report: NewFile?, began: Duration) -> ExitCode {
+        let counts = results.counts
         let duration = console.context.elapsed() - began
-        var code = console.exitCode(ledger.exitCode)
+        var code = console.exitCode(results.exitCode)
         func summary() -> JSONObject {
             JSONRenderer.counts(counts, duration: duration, signal: console.context.interruption.signal, code)
         }
@@ -118,7 +118,7 @@ struct UploadRun: Sendable {
                     createdAt: console.context.now(),
                     shard: shard,
                     summary: summary(),
-                    lines: ledger.lines
+                    lines: results.lines
                 ).text
             )
         } catch let diagnosis {
@@ -126,7 +126,7 @@ struct UploadRun: Sendable {
             code = code == .success ? .failure : code
         }
         if !sending.dryRun {
-            teller.conclude(counts, ledger.verification)
+            reporter.conclude(counts, results.verification)
         }
         console.summary(summary())
         return code
@@ -134,7 +134,7 @@ struct UploadRun: Sendable {
 
     // MARK: Without sending
 
-    private func rehearse(_ entries: [UploadPlan.Entry], _ ledger: UploadLedger, _ teller: UploadTeller) {
+    private func rehearse(_ entries: [UploadPlan.Entry], _ results: UploadResults, _ reporter: UploadReporter) {
         tape?.rehearse()
         for (index, entry) in entries.enumerated() {
             guard console.mayGoOn else { return }
@@ -142,7 +142,7 @@ struct UploadRun: Sendable {
             switch entry.item {
             case .refused(let refusal): result = refusal
             case .ready(let upload):
-                teller.warn(upload.warnings(over: uploader.plannedTransport(of: upload).transport), of: upload.path)
+                reporter.warn(upload.warnings(over: uploader.plannedTransport(of: upload).transport), of: upload.path)
                 result = UploadResult(
                     path: upload.path,
                     fileName: upload.fileName,
@@ -152,20 +152,20 @@ struct UploadRun: Sendable {
                 result.details = upload.details
                 result.plannedTransport = uploader.plannedTransport(of: upload)
             }
-            ledger.end(index, result)
-            teller.tell(result)
+            results.end(index, result)
+            reporter.tell(result)
         }
     }
 
     // MARK: Sending
 
-    private func send(_ entries: [UploadPlan.Entry], _ ledger: UploadLedger, _ teller: UploadTeller) async {
+    private func send(_ entries: [UploadPlan.Entry], _ results: UploadResults, _ reporter: UploadReporter) async {
         let control = BatchControl()
         let events = UploadEvents(
             console: console,
             display: display(fileCount: entries.count, byteCount: entries.reduce(0) { $0 + $1.sizeBytes }),
-            ledger: ledger,
-            teller: teller,
+            results: results,
+            reporter: reporter,
             tape: tape,
             drain: { control.drain() }
         )
@@ -225,16 +225,16 @@ extension UploadRun {
             throw ErrorCatalogue.diagnosis(ofWatching: error)
         }
         let report = try begin(items: nil)
-        console.note("watching \(ErrorCatalogue.quoted(directory)); Ctrl-C ends it")
-        let ledger = UploadLedger(keepsLines: sending.report != nil)
-        let teller = teller(fileCount: nil)
+        console.note("watching \(ErrorCatalogue.quoted(directory)); press Ctrl-C to stop")
+        let results = UploadResults(keepsLines: sending.report != nil)
+        let reporter = reporter(fileCount: nil)
         return await console.context.interruption.handling({ _ in }) {
-            await send(watch, ledger, teller)
-            return finish(ledger, teller, report, began: began)
+            await send(watch, results, reporter)
+            return finish(results, reporter, report, began: began)
         }
     }
 
-    private func send(_ watch: DirectoryWatch, _ ledger: UploadLedger, _ teller: UploadTeller) async {
+    private func send(_ watch: DirectoryWatch, _ results: UploadResults, _ reporter: UploadReporter) async {
         let control = BatchControl()
         let display = display(fileCount: nil)
         let (arrivals, door) = AsyncStream<[UInt8]>.makeStream()
@@ -251,8 +251,8 @@ extension UploadRun {
         let events = UploadEvents(
             console: console,
             display: display,
-            ledger: ledger,
-            teller: teller,
+            results: results,
+            reporter: reporter,
             tape: tape,
             isOpenEnded: true,
             drain: {
@@ -267,7 +267,7 @@ extension UploadRun {
         }
         await console.context.interruption.handling(onSignal) {
             await events.run { announce in
-                await send(arrivals, again: { door.yield($0) }, ledger, control) { event, file in
+                await send(arrivals, again: { door.yield($0) }, results, control) { event, file in
                     announce(event, file)
                     if case .ended(_, let result) = event, result.error?.endsRun == true { close() }
                 }
@@ -281,7 +281,7 @@ extension UploadRun {
     private func send(
         _ arrivals: AsyncStream<[UInt8]>,
         again: @escaping @Sendable ([UInt8]) -> Void,
-        _ ledger: UploadLedger,
+        _ results: UploadResults,
         _ control: BatchControl,
         _ announce: @escaping UploadEvents.Announce
     ) async {
@@ -295,7 +295,7 @@ extension UploadRun {
                     guard uploading.begin(path) else { continue }
                     number += 1
                     if let entry = await entry(for: path, number: number) {
-                        return (path, entry, ledger.add(entry))
+                        return (path, entry, results.add(entry))
                     }
                     if uploading.end(path) { again(path) }
                 }

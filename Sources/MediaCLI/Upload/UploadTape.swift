@@ -49,7 +49,7 @@ final class UploadTape: Sendable {
         } catch let error as TapesError where error.code == .tapeAmbiguous {
             throw error
         } catch {
-            settings.console.warning("no tape is filled: \(ErrorCatalogue.diagnosis(of: error).message)")
+            settings.console.warning("files are not added to a tape: \(ErrorCatalogue.diagnosis(of: error).message)")
             return nil
         }
     }
@@ -117,7 +117,7 @@ final class UploadTape: Sendable {
     func rehearse() {
         let isKnown = state.withLock { $0.tape != nil }
         console.note(
-            "the files would be in the tape \(ErrorCatalogue.quoted(title))\(isKnown ? "" : ", which would be made")"
+            "the files would be in the tape \(ErrorCatalogue.quoted(title))\(isKnown ? "" : ", which would be created")"
         )
     }
 

@@ -162,7 +162,7 @@ struct UploadsAdopt: ContextCommand {
             )
         case .noFileID: return .usage("the ID of the file is unknown", hint: "\(command)--file-id ID")
         case .otherFile(let id):
-            return .usage("\(response) is about the file \(id)", hint: "\(command)--file-id \(id)")
+            return .usage("\(response) is for the file \(id)", hint: "\(command)--file-id \(id)")
         case .noServer: return .usage("the server of the file is unknown", hint: "\(command)--server https://HOST")
         case .otherServer(let server):
             return .usage("\(response) is from \(ErrorCatalogue.clean(server))", hint: "omit --server")

@@ -291,7 +291,7 @@ struct DeleteRun: Sendable {
             lines += entries.filter { $0.host == host }.map { TextRenderer.brief(KeptUpload($0), now: now) }
         }
         for host in Set(listed.map(\.host)).sorted() {
-            lines.append("No local entry; this is the file on \(ErrorCatalogue.clean(host)), deleted for everyone:")
+            lines.append("No local entry; this deletes the file on \(ErrorCatalogue.clean(host)), for everyone:")
             lines += listed.filter { $0.host == host }.flatMap { TextRenderer.brief($0.file) }
         }
         for host in Set(guests.map(\.host)).sorted() {

@@ -97,8 +97,8 @@ struct UploadsExport: ContextCommand {
         }
         guard !console.isJSON else {
             throw .usage(
-                "an export on standard output leaves no room for the records of --json",
-                hint: "name a file with --output FILE, or leave --json out: the export is JSON lines already"
+                "--json cannot be combined with an export to standard output",
+                hint: "write to a file with --output FILE, or omit --json: the export already consists of JSON lines"
             )
         }
     }

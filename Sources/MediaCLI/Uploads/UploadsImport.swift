@@ -59,9 +59,11 @@ struct UploadsImport: ContextCommand {
                 )
             }
             let session = try await StoreSession.open(settings)
-            let tally = ImportTally(counts: try session.store.addPages(isDryRun: dryRun) { try reader.nextPage() })
-            console.text([tally.text(isDryRun: dryRun)])
-            console.summary(tally.members(isDryRun: dryRun))
+            let statistics = ImportStatistics(
+                counts: try session.store.addPages(isDryRun: dryRun) { try reader.nextPage() }
+            )
+            console.text([statistics.text(isDryRun: dryRun)])
+            console.summary(statistics.members(isDryRun: dryRun))
             return .success
         case .web(let tokens):
             let server = try namedServer(settings)
@@ -237,7 +239,7 @@ struct ExportReader: Sendable {
     }
 }
 
-struct ImportTally {
+struct ImportStatistics {
     let counts: [AddOutcome: Int]
     /// Number of tokens of files that the server does not have.
     var missing = 0
@@ -250,7 +252,7 @@ struct ImportTally {
             text += " (\(count(.conflicting)) with another token for the same file)"
         }
         let others = [
-            (count(.known), "already stored"), (count(.buried), "removed before"), (missing, "not on the server"),
+            (count(.known), "already stored"), (count(.buried), "removed earlier"), (missing, "not on the server"),
         ]
         return text + others.filter { $0.0 > 0 }.map { ", \($0) \($1)" }.joined()
     }
@@ -310,10 +312,10 @@ struct WebImportRun: Sendable {
         }
         let outcomes = try store.add(entries, isDryRun: isDryRun, stored: stored)
         let counts = Dictionary(outcomes.map { ($0, 1) }, uniquingKeysWith: +)
-        let tally = ImportTally(counts: counts, missing: missing.count)
-        console.text([tally.text(isDryRun: isDryRun)])
+        let statistics = ImportStatistics(counts: counts, missing: missing.count)
+        console.text([statistics.text(isDryRun: isDryRun)])
         let code: ExitCode = missing.isEmpty ? .success : entries.isEmpty ? .notFound : .partly
-        console.summary(tally.members(isDryRun: isDryRun, code))
+        console.summary(statistics.members(isDryRun: isDryRun, code))
         return code
     }
 

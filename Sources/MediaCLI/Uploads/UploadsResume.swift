@@ -89,12 +89,12 @@ struct ResumptionRun: Sendable {
         if records.isEmpty {
             console.note("no resumable uploads")
         }
-        let ledger = UploadLedger(
+        let results = UploadResults(
             records.map { _ in nil },
             keepsLines: false,
             endsWithRunFailure: Set(records.map(\.host)).count == 1
         )
-        let teller = UploadTeller(
+        let reporter = UploadReporter(
             console,
             contact: settings.settings.contact.value,
             fileCount: records.count,
@@ -108,19 +108,19 @@ struct ResumptionRun: Sendable {
             if isDryRun {
                 for (index, record) in records.enumerated() {
                     let result = Self.result(of: record)
-                    ledger.end(index, result)
-                    teller.tell(result)
+                    results.end(index, result)
+                    reporter.tell(result)
                 }
             } else {
-                let interruption = await resume(records, ledger, teller)
+                let interruption = await resume(records, results, reporter)
                 // Ctrl-C at the first prompt, like at every prompt, is not an error and needs no summary.
-                if let interruption, ledger.counts.ended == 0 { throw interruption }
-                teller.conclude(ledger.counts)
+                if let interruption, results.counts.ended == 0 { throw interruption }
+                reporter.conclude(results.counts)
             }
-            let code = console.exitCode(ledger.exitCode)
+            let code = console.exitCode(results.exitCode)
             console.summary(
                 JSONRenderer.counts(
-                    ledger.counts,
+                    results.counts,
                     duration: console.context.elapsed() - began,
                     signal: console.context.interruption.signal,
                     code
@@ -133,8 +133,8 @@ struct ResumptionRun: Sendable {
     /// Returns the error if a prompt was interrupted; the remaining files were not started.
     private func resume(
         _ records: [UploadRecord],
-        _ ledger: UploadLedger,
-        _ teller: UploadTeller
+        _ results: UploadResults,
+        _ reporter: UploadReporter
     ) async -> CredentialError? {
         let display = ProgressDisplay(
             console,
@@ -146,8 +146,8 @@ struct ResumptionRun: Sendable {
         let events = UploadEvents(
             console: console,
             display: display,
-            ledger: ledger,
-            teller: teller,
+            results: results,
+            reporter: reporter,
             drain: { isDrained.withLock { $0 = true } }
         )
         var interruption: CredentialError?
@@ -170,7 +170,7 @@ struct ResumptionRun: Sendable {
                     interruption = error
                     return
                 } catch let error as CredentialError {
-                    skip(record, error, ledger)
+                    skip(record, error, results)
                     continue
                 } catch {
                     announce(.began(index), file)
@@ -184,7 +184,7 @@ struct ResumptionRun: Sendable {
     }
 
     /// Reports an upload that was not started because there are no credentials for its server. Others continue.
-    private func skip(_ record: UploadRecord, _ error: CredentialError, _ ledger: UploadLedger) {
+    private func skip(_ record: UploadRecord, _ error: CredentialError, _ results: UploadResults) {
         let diagnosis = ErrorCatalogue.diagnosis(of: error)
         console.record(
             .item,
@@ -194,7 +194,7 @@ struct ResumptionRun: Sendable {
             )
         )
         console.error(diagnosis.naming(record.path))
-        ledger.skip(diagnosis.exitCode)
+        results.skip(diagnosis.exitCode)
     }
 
     /// A server, and the kind of access to it.

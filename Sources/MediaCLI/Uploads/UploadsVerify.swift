@@ -34,7 +34,7 @@ struct UploadsVerify: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let server: ServerURL
-        let files: [UploadLedger.StoredFile]
+        let files: [UploadResults.StoredFile]
         var guestCount = 0
         if let report {
             let past = try ReportDocument(
@@ -80,10 +80,10 @@ struct UploadsVerify: ContextCommand {
 
 extension StoreSession {
     /// The uploads of the journal that a server confirmed and that were not deleted from here, each file of an event once.
-    fileprivate func stored(at server: ServerURL) throws -> [UploadLedger.StoredFile] {
+    fileprivate func stored(at server: ServerURL) throws -> [UploadResults.StoredFile] {
         let states = Set(UploadState.allCases.filter(\.isStored))
         var seen: Set<[String]> = []
-        var files: [UploadLedger.StoredFile] = []
+        var files: [UploadResults.StoredFile] = []
         for record in try store.uploads(states: states, host: server.scope) where !record.isGuest {
             guard let fileID = record.fileID, let checksum = record.checksumSHA256,
                 let date = record.fields["event_date"], let orgName = record.fields["org_name"],
@@ -91,7 +91,7 @@ extension StoreSession {
                 try !store.isRemoved(host: server.scope, fileID: fileID, checksumSHA256: checksum)
             else { continue }
             files.append(
-                UploadLedger.StoredFile(
+                UploadResults.StoredFile(
                     index: files.count,
                     path: record.path,
                     upload: StoredUpload(
@@ -117,7 +117,7 @@ extension ReportDocument {
     /// The files that the report lists as stored.
     ///
     /// - Throws: `Diagnosis` (usage) for a report of another server, which cannot have these files.
-    fileprivate func stored(at server: ServerURL, name: String) throws(Diagnosis) -> [UploadLedger.StoredFile] {
+    fileprivate func stored(at server: ServerURL, name: String) throws(Diagnosis) -> [UploadResults.StoredFile] {
         guard self.server == server.description else {
             throw .usage(
                 "the report is for \(ErrorCatalogue.clean(self.server)), not for \(server)",
@@ -131,7 +131,7 @@ extension ReportDocument {
 /// The result of comparing a run with the server's own listing.
 struct UploadVerification: Sendable {
     /// Files of the run that the listing does not have in their event with their ID.
-    var missing: [UploadLedger.StoredFile]
+    var missing: [UploadResults.StoredFile]
     /// Positions of the files that it has.
     var confirmed: Set<Int> = []
     /// Why the listing could not be read. Then no file is confirmed, and none is missing.
@@ -139,7 +139,7 @@ struct UploadVerification: Sendable {
 
     /// Reads the listing once, and searches it for every file.
     static func of(
-        _ files: [UploadLedger.StoredFile],
+        _ files: [UploadResults.StoredFile],
         _ verifier: UploadVerifier
     ) async -> UploadVerification {
         do {

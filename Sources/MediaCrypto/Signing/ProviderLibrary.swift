@@ -22,7 +22,7 @@ final class ProviderLibrary {
             let isThere = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_INIT_FAIL
             let error =
                 isThere
-                ? CryptoError.fromProvider("the provider \(name) cannot start")
+                ? CryptoError.fromProvider("the provider \(name) cannot be loaded")
                 : CryptoError("no such provider: \(name)")
             ERR_clear_error()
             OSSL_LIB_CTX_free(context)
@@ -62,7 +62,7 @@ final class ProviderLibrary {
             guard key.isP256 else { throw CryptoError("not a P-256 key at \(uri)") }
             guard let home = EVP_PKEY_get0_provider(pointer), let homeName = OSSL_PROVIDER_get0_name(home),
                 String(cString: homeName) == name
-            else { throw CryptoError("the key at \(uri) is not kept by the provider \(name)") }
+            else { throw CryptoError("the key at \(uri) is not stored by the provider \(name)") }
             return key
         }
         throw .fromProvider("no key at \(uri)")

@@ -24,7 +24,7 @@ public final class SigningKey: Sendable {
         var key: OpaquePointer?
         guard EVP_PKEY_keygen_init(context) == 1, EVP_PKEY_CTX_set_group_name(context, "P-256") == 1,
             EVP_PKEY_generate(context, &key) == 1, let key
-        else { throw .fromOpenSSL("cannot make a key") }
+        else { throw .fromOpenSSL("cannot create a key") }
         return try SigningKey(EVPKey(owning: key))
     }
 
@@ -38,7 +38,7 @@ public final class SigningKey: Sendable {
         case "ENCRYPTED PRIVATE KEY": throw CryptoError("the key is encrypted with a passphrase")
         case "EC PRIVATE KEY", "EC PARAMETERS": throw CryptoError("the key is in SEC 1 form, not PKCS#8")
         case "TSS2 PRIVATE KEY": throw CryptoError("the key belongs to a TPM and is opened through the provider tpm2")
-        default: throw CryptoError("not a private key: the file holds \"\(block.label)\"")
+        default: throw CryptoError("not a private key: the file contains \"\(block.label)\"")
         }
         let key = try block.parse("a private key") { position, count in
             guard let information = d2i_PKCS8_PRIV_KEY_INFO(nil, position, count) else { return nil }
@@ -46,7 +46,7 @@ public final class SigningKey: Sendable {
             return EVP_PKCS82PKEY(information)
         }
         guard key.isP256 else { throw CryptoError("not a P-256 key") }
-        guard key.isConsistent else { throw CryptoError("the private half of the key does not fit its public half") }
+        guard key.isConsistent else { throw CryptoError("the private key does not match the public key") }
         return try SigningKey(key)
     }
 
@@ -70,7 +70,7 @@ public final class SigningKey: Sendable {
     /// ECDSA with SHA-256: 64 bytes, r‖s. Blocks as long as the provider's hardware takes.
     public func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard let raw = ECDSASignature.raw(from: try secret.sign(message)) else {
-            throw CryptoError("the signature is none of P-256")
+            throw CryptoError("not a P-256 signature")
         }
         return raw
     }
@@ -98,7 +98,7 @@ private final class Secret: @unchecked Sendable {
     }
 
     func pem() throws(CryptoError) -> [UInt8] {
-        guard library == nil else { throw CryptoError("the key does not leave its provider") }
+        guard library == nil else { throw CryptoError("the key cannot be exported from its provider") }
         return try lock.withLock { _ throws(CryptoError) in
             try MemoryOutput.bytes("cannot write a key") {
                 PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil)
@@ -143,7 +143,7 @@ public struct VerifyingKey: Sendable, Equatable {
     /// - Throws: `CryptoError` for anything that is not a point of the curve.
     public init(sec1: [UInt8]) throws(CryptoError) {
         guard sec1.count == 65, sec1.first == 4 else {
-            throw CryptoError("a P-256 public key has 65 bytes, the first of them 4")
+            throw CryptoError("a P-256 public key must have 65 bytes and start with 4")
         }
         self.sec1 = sec1
         // OpenSSL accepts only points of the curve.
@@ -155,7 +155,7 @@ public struct VerifyingKey: Sendable, Equatable {
     public init(pem: [UInt8]) throws(CryptoError) {
         let block = try PEMBlock.first(in: pem)
         guard block.label == "PUBLIC KEY" else {
-            throw CryptoError("not a public key: the file holds \"\(block.label)\"")
+            throw CryptoError("not a public key: the file contains \"\(block.label)\"")
         }
         let key = try block.parse("a public key") { position, count in d2i_PUBKEY(nil, position, count) }
         sec1 = try key.sec1()
@@ -200,7 +200,7 @@ public struct VerifyingKey: Sendable, Equatable {
     }
 
     private func evpKey() throws(CryptoError) -> EVPKey {
-        guard let key = copenssl_p256_public_key(sec1, sec1.count) else { throw .fromOpenSSL("not a point of P-256") }
+        guard let key = copenssl_p256_public_key(sec1, sec1.count) else { throw .fromOpenSSL("not a point on P-256") }
         return EVPKey(owning: key)
     }
 }
@@ -249,7 +249,7 @@ struct EVPKey: ~Copyable {
         defer { BN_free(number) }
         var bytes = [UInt8](repeating: 0, count: 32)
         guard EVP_PKEY_get_bn_param(pointer, name, &number) == 1, BN_bn2binpad(number, &bytes, 32) == 32 else {
-            throw .fromOpenSSL("a key without its public half")
+            throw .fromOpenSSL("the key has no public part")
         }
         return bytes
     }

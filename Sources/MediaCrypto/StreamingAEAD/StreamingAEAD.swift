@@ -127,7 +127,7 @@ extension StreamingAEAD {
         var buffer = SegmentBuffer(byteCount: segmentByteCount + 1)
         try fill(&buffer, below: headerByteCount, read)
         guard buffer.count == headerByteCount else {
-            throw CryptoError("the ciphertext ends within its header", isDamaged: true)
+            throw CryptoError("the ciphertext ends in its header", isDamaged: true)
         }
         let header = Array(buffer.first(headerByteCount))
         var cipher = try SegmentCipher(.open, header: header, key: key, associatedData: associatedData)
@@ -155,7 +155,7 @@ extension StreamingAEAD {
         while buffer.count < limit {
             let count = try read(buffer.room(below: limit))
             guard count > 0 else { return }
-            guard count <= limit - buffer.count else { throw CryptoError("more was read than there is room for") }
+            guard count <= limit - buffer.count else { throw CryptoError("the read exceeds the buffer") }
             buffer.count += count
         }
     }
@@ -239,7 +239,7 @@ struct SegmentCipher: ~Copyable {
         associatedData: [UInt8]
     ) throws(CryptoError) {
         guard header.count == StreamingAEAD.headerByteCount, header[0] == UInt8(StreamingAEAD.headerByteCount) else {
-            throw CryptoError("the ciphertext does not begin as one", isDamaged: true)
+            throw CryptoError("the ciphertext has an invalid header", isDamaged: true)
         }
         let salt = Array(header[1..<1 + StreamingAEAD.saltByteCount])
         var derived = try HKDF.sha256(key: key.bytes, salt: salt, info: associatedData, byteCount: 32)
@@ -288,7 +288,7 @@ struct SegmentCipher: ~Copyable {
             ) == 1, transform(start, count)
         else {
             ERR_clear_error()
-            throw CryptoError("a piece of the ciphertext is not authentic", isDamaged: true)
+            throw CryptoError("a segment of the ciphertext is not authentic", isDamaged: true)
         }
         isOver = isLast
     }
@@ -299,7 +299,7 @@ struct SegmentCipher: ~Copyable {
 
     /// Sets the next nonce. No nonce is used twice: no other segment can begin until this one is done.
     private mutating func begin(isLast: Bool) throws(CryptoError) {
-        guard !isOver else { throw CryptoError("the ciphertext has ended already") }
+        guard !isOver else { throw CryptoError("the ciphertext is already complete") }
         isOver = true
         for (index, shift) in zip(7..., [24, 16, 8, 0]) { nonce[index] = UInt8(truncatingIfNeeded: number >> shift) }
         nonce[11] = isLast ? 1 : 0

@@ -209,11 +209,11 @@ struct GlobParser {
 
     private mutating func member() throws(GlobError) -> Unicode.Scalar {
         if peek() == "[", position + 1 < pattern.count, ":.=".unicodeScalars.contains(pattern[position + 1]) {
-            throw failure("names of classes such as [:alpha:] are not known")
+            throw failure("character classes such as [:alpha:] are not supported")
         }
         if peek() == "\\" { position += 1 }
         guard let scalar = peek() else { throw failure("\"[\" without \"]\"") }
-        guard scalar != "/" else { throw failure("a slash cannot be in brackets") }
+        guard scalar != "/" else { throw failure("brackets must not contain a slash") }
         position += 1
         return scalar
     }

@@ -89,10 +89,10 @@ package struct LabelTemplate: Sendable, Equatable {
                 continue
             }
             guard rest[brace] == "{" else {
-                throw LabelTemplateError(template: text, reason: "\"}\" without \"{\"; a brace itself is \"}}\"")
+                throw LabelTemplateError(template: text, reason: "\"}\" without \"{\"; escape a brace as \"}}\"")
             }
             guard let end = rest[brace...].firstIndex(of: "}") else {
-                throw LabelTemplateError(template: text, reason: "\"{\" without \"}\"; a brace itself is \"{{\"")
+                throw LabelTemplateError(template: text, reason: "\"{\" without \"}\"; escape a brace as \"{{\"")
             }
             let place = rest[brace..<end].dropFirst()
             guard let piece = Piece(place: place) else {

@@ -30,7 +30,7 @@ struct ManifestReader {
             return fault(line, column: "path", "the path is missing")
         }
         guard !path.utf8.contains(0) else {
-            return fault(line, column: "path", "the path holds a zero byte")
+            return fault(line, column: "path", "the path contains a NUL byte")
         }
         rows.append(Manifest.Row(line: line, path: path, fields: fields))
     }
@@ -75,7 +75,7 @@ extension ManifestReader {
         case .success(let header):
             let names = header.fields.map { String(decoding: $0, as: UTF8.self) }
             if names.count == 1, let name = names.first, name.contains(where: { $0 == ";" || $0 == "\t" }) {
-                fault(header.line, "columns are separated by commas, not by semicolons or tabs")
+                fault(header.line, "columns must be separated by commas, not semicolons or tabs")
                 return nil
             }
             checkColumns(names, line: header.line)
@@ -149,7 +149,7 @@ private struct CSVRecords {
             } else if position == text.endIndex || takeLineEnd() {
                 return record
             } else {
-                throw Failure(line: line, reason: "text follows a closing quote; write a quote in a cell twice")
+                throw Failure(line: line, reason: "text after a closing quote; double a quote inside a cell")
             }
         }
     }
@@ -159,10 +159,10 @@ private struct CSVRecords {
         let start = position
         while let byte = peek(), byte != Self.comma, !isAtLineEnd {
             if byte == Self.quote {
-                throw Failure(line: line, reason: "a quote stands in a cell that does not begin with one")
+                throw Failure(line: line, reason: "a quote in an unquoted cell")
             }
             if byte == Self.carriageReturn {
-                throw Failure(line: line, reason: "a carriage return stands alone")
+                throw Failure(line: line, reason: "a carriage return without a line feed")
             }
             position += 1
         }
@@ -186,7 +186,7 @@ private struct CSVRecords {
         }
         // The rest of its line is skipped, and the next lines are read as if the quote had been closed.
         (position, line) = start
-        throw Failure(line: line, reason: "a quote is never closed")
+        throw Failure(line: line, reason: "unterminated quote")
     }
 
     private var isAtLineEnd: Bool {
@@ -251,7 +251,7 @@ extension ManifestReader {
         } catch {
             return fault(line, "not valid JSON at byte \(error.offset + 1)")
         }
-        guard cursor.isAtEnd() else { return fault(line, "text follows the object") }
+        guard cursor.isAtEnd() else { return fault(line, "text after the object") }
         let faultCount = faults.count
         checkColumns(cells.map(\.column), line: line)
         if faults.count == faultCount { append(cells, line: line) }

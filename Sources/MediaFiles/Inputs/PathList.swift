@@ -22,7 +22,7 @@ package enum PathList {
         for (line, number) in zip(lines, 1...) {
             let path = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
             guard !path.contains(0) else {
-                throw PathListError(entry: number, reason: "the path holds a zero byte")
+                throw PathListError(entry: number, reason: "the path contains a NUL byte")
             }
             if !path.isEmpty { paths.append(Array(path)) }
         }

@@ -195,7 +195,7 @@ struct JPEGStructure {
     private func checkCompleteness() throws(StructureFault) {
         guard let frame else { throw .damaged("no image data") }
         for component in frame.components {
-            guard component.precision.allSatisfy({ $0 == 0 }) else { throw .damaged("image data are missing") }
+            guard component.precision.allSatisfy({ $0 == 0 }) else { throw .damaged("missing image data") }
         }
     }
 
@@ -212,7 +212,7 @@ struct JPEGStructure {
             try decode(scan, &frame, &line)
         } catch {
             guard case .truncated = error else { throw error }
-            throw .damaged("image data end at line \(line) of \(frame.height)")
+            throw .damaged("image data ends at line \(line) of \(frame.height)")
         }
         for member in scan.components {
             for coefficient in scan.first...scan.last {

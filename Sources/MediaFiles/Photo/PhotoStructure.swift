@@ -360,7 +360,7 @@ enum HEIFStructure {
             if item == primary { primaryBytes = max(primaryBytes, count > 0 ? count : room - offset) }
             return true
         }
-        guard areAllInside else { throw .damaged("image data exceed the file") }
+        guard areAllInside else { throw .damaged("image data exceeds the file") }
         guard primaryBytes > 0 else { throw .damaged("no image data") }
     }
 

@@ -168,7 +168,7 @@ package enum ProgramError: Error, Sendable, Equatable {
     /// Text to follow the program's name.
     package var detail: String {
         switch self {
-        case .noName: "names no program"
+        case .noName: "is empty"
         case .notFound: "is not in PATH"
         case .cannotRun(let code): "cannot be run: \(SystemError.words(code))"
         case .tooMuchOutput(let limit): "printed more than \(limit) bytes"
@@ -197,7 +197,7 @@ package struct ProgramResult: Sendable, Equatable {
         switch ending {
         case .ended(0): nil
         case .ended(let code): "failed with exit code \(code)"
-        case .killed(let number): "was ended by signal \(number)"
+        case .killed(let number): "was terminated by signal \(number)"
         }
     }
 }

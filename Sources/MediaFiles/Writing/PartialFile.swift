@@ -152,7 +152,7 @@ package final class PartialFile: Sendable {
 
     /// Gives the file its name, replacing nothing, and waits until that is on disk. Blocks.
     ///
-    /// - Throws: `.exists` when the name is taken; the file keeps its temporary name then.
+    /// - Throws: `.exists` when a file with this name exists; the file keeps its temporary name then.
     package func publish(as name: String) throws(FileWriteError) -> FileIdentity {
         try publish(as: Array(name.utf8))
     }
@@ -255,9 +255,9 @@ package struct FileWriteError: Error, Sendable, Equatable {
         switch kind {
         case .full: "no space left on the disk"
         case .denied: "not writable"
-        case .exists: "the name is taken"
+        case .exists: "a file with this name exists"
         case .busy: "another process is writing it"
-        case .unsafe: "a link or something else that is no ordinary file or directory is in the way"
+        case .unsafe: "a link, or a file of another type, is in the way"
         case .io(let code): SystemError.words(code)
         }
     }

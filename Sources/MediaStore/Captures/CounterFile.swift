@@ -33,7 +33,7 @@ package final class CounterFile: Sendable {
     ) async throws -> CounterFile {
         let name = device.lowercased()
         guard CaptureID.isValid(name) else {
-            throw StoreError(.other, path: directory.path, detail: "\"\(device)\" is no id of a device")
+            throw StoreError(.other, path: directory.path, detail: "\"\(device)\" is not a device ID")
         }
         let counters = try directory.make(.captureCounters)
         let lockPath = directory.lockFile("counter-" + name)
@@ -94,7 +94,7 @@ private enum CounterText {
             throw StoreError(errno: errno, path: path, action: "cannot read")
         }
         guard let value = parse(bytes) else {
-            throw StoreError(.corrupt, path: path, detail: "holds no counter, and is not reset: counters only grow")
+            throw StoreError(.corrupt, path: path, detail: "has no counter, and is not reset: counters only increase")
         }
         return value
     }

@@ -364,6 +364,6 @@ struct LogSalvage {
         }
         guard added > 0 else { return [] }
         let tokens = added == 1 ? "1 delete token" : "\(added) delete tokens"
-        return ["the log of \"\(path)\" was damaged; \(tokens) restored from the rest of it"]
+        return ["the log of \"\(path)\" was damaged; \(tokens) restored from the intact part"]
     }
 }

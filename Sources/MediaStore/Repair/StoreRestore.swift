@@ -37,7 +37,7 @@ package struct StoreRestore {
             }
         }
         guard found.rows > 0 || source.isEmptyStore else {
-            throw StoreError(.corrupt, path: path, detail: "it has no row of a token store")
+            throw StoreError(.corrupt, path: path, detail: "it has no rows of a token store")
         }
         return Report(
             tokens: sink.tokens,

@@ -22,7 +22,7 @@ package final class RenderMark: Sendable {
     ) throws(StoreError) -> RenderMark {
         let path = "\(directory.lockFolder)/\(prefix)\(id)"
         guard let file = try LockedFile.openOrCreate(path) else {
-            throw StoreError(.busy, path: path, detail: "another process has it")
+            throw StoreError(.busy, path: path, detail: "another process is using it")
         }
         do throws(StoreError) {
             try file.write(Array(places.joined(separator: [0])), at: 0)

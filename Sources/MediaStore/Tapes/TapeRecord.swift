@@ -342,7 +342,7 @@ extension LibraryStore {
     /// Ids become parts of file names and of what libraries store.
     func checkID(_ id: String, of what: String) throws(StoreError) {
         guard CaptureID.isValid(id) else {
-            throw StoreError(.other, path: connection.path, detail: "\"\(id)\" is no id of a \(what)")
+            throw StoreError(.other, path: connection.path, detail: "\"\(id)\" is not a \(what) ID")
         }
     }
 }

@@ -79,7 +79,7 @@ public struct DeviceRegistration: Sendable {
     private func newDevice(of user: PhotoSyncClient) async throws(PhotoSyncError) -> RegisteredDevice {
         let device = try await user.registerDevice(name: deviceName, token: token(isRenewed: true))
         guard try await user.devices().contains(where: { $0.id == device.id }) else {
-            throw PhotoSyncError(.invalidDevice, detail: "the server does not list the device that it has registered")
+            throw PhotoSyncError(.invalidDevice, detail: "the server does not list the registered device")
         }
         return device
     }

@@ -86,7 +86,7 @@ final class DownloadReceiver: ResponseReceiver {
         guard state.isGenuine else {
             throw PhotoSyncError(
                 .unexpectedAnswer,
-                detail: "an answer without X-PhotoSync-Hash",
+                detail: "a response without X-PhotoSync-Hash",
                 httpStatus: status,
                 photoID: photo.id
             )
@@ -137,7 +137,7 @@ final class DownloadReceiver: ResponseReceiver {
     func receive(_ bytes: UnsafeRawBufferPointer) throws {
         let position = try state.withLock { state in
             guard let total = state.head?.totalBytes, total - state.position >= bytes.count else {
-                throw PhotoSyncError(.lengthMismatch, detail: "more bytes than announced", isRetryable: true)
+                throw PhotoSyncError(.lengthMismatch, detail: "more bytes than the Content-Length", isRetryable: true)
             }
             let start = state.position
             try PhotoSyncError.writing { () throws(FileWriteError) in try file.write(bytes, at: start) }
@@ -170,7 +170,7 @@ final class DownloadReceiver: ResponseReceiver {
         guard let told = head.sha256, told != photo.sha256 else { return }
         throw PhotoSyncError(
             .checksumMismatch,
-            detail: "the server names another SHA-256 for the download than in its listing",
+            detail: "the SHA-256 of the download differs from the listing",
             value: told,
             photoID: photo.id
         )
@@ -185,7 +185,7 @@ final class DownloadReceiver: ResponseReceiver {
             state.mustStartOver = true
             throw PhotoSyncError(
                 .unexpectedAnswer,
-                detail: "bytes from \(head.firstByte) of \(total), asked for from \(offset)",
+                detail: "bytes from \(head.firstByte) of \(total), requested from \(offset)",
                 httpStatus: head.status,
                 photoID: photo.id
             )

@@ -182,7 +182,7 @@ struct PhotoDownload {
             guard !isSecondChance else {
                 throw PhotoSyncError(
                     .checksumMismatch,
-                    detail: "two downloads had other bytes",
+                    detail: "two downloads had different bytes",
                     photoID: photo.id
                 )
             }
@@ -306,7 +306,7 @@ extension PhotoDownload {
         case .otherPhoto(let stamp):
             throw PhotoSyncError(
                 .wrongPhoto,
-                detail: "the file carries the ID \(stamp)",
+                detail: "the file contains the ID \(stamp)",
                 value: stamp,
                 photoID: photo.id
             )

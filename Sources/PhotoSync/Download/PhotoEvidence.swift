@@ -36,7 +36,7 @@ enum PhotoEvidence: Equatable {
             if let reason = Self.difference(structure.dimensions, of: photo) {
                 self = .unverified(reason)
             } else if stamp?.lowercased() != photo.id.lowercased() {
-                self = .unverified("it does not carry the ID of the photo")
+                self = .unverified("it does not contain the ID of the photo")
             } else if !Self.isPlausible(file.status.size, for: photo) {
                 self = .unverified("\(file.status.size) bytes, uploaded as \(photo.fileSize)")
             } else {

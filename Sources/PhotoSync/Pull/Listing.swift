@@ -158,21 +158,21 @@ struct Listing: Sendable {
             throw PhotoSyncError(
                 .stubServer,
                 detail:
-                    "the server lists \(page.photos.count) of \(page.totalCount) photos and says that there are no more"
+                    "the server lists \(page.photos.count) of \(page.totalCount) photos and reports no more"
             )
         }
         if page.photos.isEmpty, run.cursor != nil {
-            return PhotoSyncError(.listingIncomplete, detail: "the listing breaks off after \(run.photosSeen) photos")
+            return PhotoSyncError(.listingIncomplete, detail: "the listing ends early, after \(run.photosSeen) photos")
         }
         if page.photos.isEmpty, page.hasMore {
-            return PhotoSyncError(.listingIncomplete, detail: "an empty page of the listing promises more")
+            return PhotoSyncError(.listingIncomplete, detail: "an empty page of the listing reports more photos")
         }
         if page.hasMore != (page.cursor != nil) {
             return PhotoSyncError(
                 .listingIncomplete,
                 detail: page.hasMore
-                    ? "the listing has more photos, but no cursor to ask for them"
-                    : "the listing has a cursor, but no more photos"
+                    ? "the listing reports more photos, but has no cursor"
+                    : "the listing has a cursor, but reports no more photos"
             )
         }
         return nil

@@ -63,7 +63,7 @@ struct PhotoSender: Sendable {
             let receipt = try await send(photo, file, &failure)
             guard (try? file.currentStatus()) == file.status else {
                 // The bytes on the server may not be those of this file.
-                throw changed(photo, while: "it was sent")
+                throw changed(photo, while: "it was being sent")
             }
             return SentPhoto(
                 photo: photo,
@@ -81,7 +81,7 @@ struct PhotoSender: Sendable {
 
     private func open(_ photo: PhotoToSend) throws(PhotoSyncError) -> SourceFile {
         let file = try SourceFile.opened(photo.candidate.path)
-        guard file.status == photo.digest.identity else { throw changed(photo, while: "it waited") }
+        guard file.status == photo.digest.identity else { throw changed(photo, while: "it was queued") }
         return file
     }
 
@@ -219,7 +219,7 @@ final class FileReader {
                 throw PhotoSyncError.source(SourceFileError(.io(errno: error.code), path: file.path))
             }
             guard got > 0 else {
-                throw PhotoSyncError(.sourceChanged, detail: "the file became shorter", path: file.path)
+                throw PhotoSyncError(.sourceChanged, detail: "the file was truncated", path: file.path)
             }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<got]))
             done += Int64(got)

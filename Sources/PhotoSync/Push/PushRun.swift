@@ -342,7 +342,7 @@ extension PushRun {
         guard record.sha256 == sent.photo.digest.sha256 else {
             let error = PhotoSyncError(
                 .checksumMismatch,
-                detail: "the server has other bytes than were sent",
+                detail: "the server has different bytes than were sent",
                 path: sent.photo.candidate.path,
                 photoID: record.id
             )
@@ -476,7 +476,7 @@ extension PushRun {
             try await own.remember(isOwned: false)
             throw PhotoSyncError(
                 .ownershipDefect,
-                detail: "the server does not record whose photo it is",
+                detail: "the server does not record the owner of the photo",
                 photoID: sent.receipt.id
             )
         }

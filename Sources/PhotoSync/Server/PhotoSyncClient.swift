@@ -269,8 +269,8 @@ extension PhotoSyncClient {
     static func json(in response: HTTPResponse, to call: ServerRefusal.Call) throws(PhotoSyncError) -> [UInt8] {
         guard response.status == 200 else { throw ServerRefusal(response).error(of: call) }
         guard response.head.mediaType == "application/json" else {
-            let type = response.head.mediaType.map(ServerText.sentence) ?? "of no type"
-            throw PhotoSyncError(.unexpectedAnswer, detail: "the answer is \(type), not JSON", httpStatus: 200)
+            let type = response.head.mediaType.map(ServerText.sentence) ?? "of unknown type"
+            throw PhotoSyncError(.unexpectedAnswer, detail: "the response is \(type), not JSON", httpStatus: 200)
         }
         return response.body
     }

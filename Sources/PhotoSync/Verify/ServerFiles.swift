@@ -179,7 +179,7 @@ struct ServerFiles: Sendable {
         let download = PhotoContent(client: account.client, photo: photo, file: file, control: control)
         return switch try await download.read(knownDigests: digests) {
         case .photo: nil
-        case .otherPhoto(let stamp): SyncDifference(photo, .serverDamaged, found: "it carries the ID \(stamp)")
+        case .otherPhoto(let stamp): SyncDifference(photo, .serverDamaged, found: "it contains the ID \(stamp)")
         case .unverified(let reason):
             SyncDifference(
                 photo,

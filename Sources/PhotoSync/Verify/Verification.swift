@@ -48,7 +48,7 @@ public struct Verification: Sendable {
     ) async throws(PhotoSyncError) -> VerificationResult {
         let state = try await queue.run { [account] in try account.state() }
         guard state?.lastCompleteAt != nil else { throw PhotoSyncError(.neverSynchronized) }
-        let tally = Tally(onDifference)
+        let statistics = Statistics(onDifference)
         // The copies are checked by tasks that are not children of this one.
         let stop = control.linked()
         let result = await withTaskCancellationHandler {
@@ -56,17 +56,19 @@ public struct Verification: Sendable {
                 let request = LiveListing.Request(control: control, progress: progress)
                 let live = try await LiveListing.make(of: account, request, queue: queue)
                 try await queue.run {
-                    try compare(live, stop, tally)
-                    try compareCopies(live, stop, tally)
+                    try compare(live, stop, statistics)
+                    try compareCopies(live, stop, statistics)
                 }
                 guard serverCheck != .none else { return }
                 let files = ServerFiles(account: account, extent: serverCheck, control: stop)
-                let total = tally.result.photos
+                let total = statistics.result.photos
                 try await queue.run {
                     try files.check(live.index) { photos, differences in
-                        tally.note(differences)
-                        tally.addServerFiles(photos)
-                        progress?(PullProgress(photos: tally.result.serverFiles, pages: 0, expected: total, attempt: 1))
+                        statistics.note(differences)
+                        statistics.addServerFiles(photos)
+                        progress?(
+                            PullProgress(photos: statistics.result.serverFiles, pages: 0, expected: total, attempt: 1)
+                        )
                     }
                 }
             })
@@ -74,59 +76,61 @@ public struct Verification: Sendable {
             stop.stop()
         }
         try result.get()
-        return tally.result
+        return statistics.result
     }
 
     // MARK: Index and server
 
-    private func compare(_ live: LiveListing, _ stop: TransferControl, _ tally: Tally) throws {
+    private func compare(_ live: LiveListing, _ stop: TransferControl, _ statistics: Statistics) throws {
         let (index, server) = (account.index, account.server)
         try live.index.forEachBlock(of: server, where: PhotoFilter()) { block in
             if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
             let known = try index.photosByID(block.map(\.id), of: server)
             for photo in block {
-                tally.note(photo.differences(from: known[photo.id]))
+                statistics.note(photo.differences(from: known[photo.id]))
             }
-            tally.addPhotos(block.count)
+            statistics.addPhotos(block.count)
         }
         try index.forEachBlock(of: server, where: PhotoFilter()) { block in
             if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
             let found = try live.photos(block.map(\.id))
             for photo in block where found[photo.id] == nil {
-                tally.note([SyncDifference(kind: .notOnServer, photoID: photo.id, expected: photo.originalFilename)])
+                statistics.note([
+                    SyncDifference(kind: .notOnServer, photoID: photo.id, expected: photo.originalFilename)
+                ])
             }
         }
     }
 
     // MARK: Copies
 
-    private func compareCopies(_ live: LiveListing, _ stop: TransferControl, _ tally: Tally) throws {
+    private func compareCopies(_ live: LiveListing, _ stop: TransferControl, _ statistics: Statistics) throws {
         try account.library.forEachBlockOfCopies(of: account.server) { block in
             let found = try live.photos(Array(Set(block.map(\.photoID))))
             let held = block.filter { $0.state != .replaced }
             let orphaned = held.filter { found[$0.photoID] == nil }
             let accepted = try account.acceptedDeletions(orphaned.map(\.photoID))
             for copy in orphaned where !accepted.contains(copy.photoID) {
-                tally.note([SyncDifference(kind: .copyOrphaned, photoID: copy.photoID, path: copy.path)])
+                statistics.note([SyncDifference(kind: .copyOrphaned, photoID: copy.photoID, path: copy.path)])
             }
             // A replaced copy is not reported once its photo is deleted on the server.
-            look(at: held + block.filter { $0.state == .replaced && found[$0.photoID] != nil }, stop, tally)
+            look(at: held + block.filter { $0.state == .replaced && found[$0.photoID] != nil }, stop, statistics)
             if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
         }
     }
 
     /// Blocks the queue's thread while tasks read files on other threads.
-    private func look(at copies: [PhotoCopy], _ stop: TransferControl, _ tally: Tally) {
+    private func look(at copies: [PhotoCopy], _ stop: TransferControl, _ statistics: Statistics) {
         _ = QueueThread.wait(for: {
             let wanted = copies.lazy.filter { _ in !stop.isStopRequested }
             await withBoundedTasks(wanted, limit: ProcessInfo.processInfo.activeProcessorCount) { copy in
                 let found = await check.difference(of: copy)
                 // What does not exist was not compared.
-                if copy.state == .present, found?.kind != .copyMissing { tally.addCopy() }
+                if copy.state == .present, found?.kind != .copyMissing { statistics.addCopy() }
                 guard var difference = found else { return }
                 if difference.isOfAbsence || copy.state == .replaced, isElsewhere(copy) { return }
                 if copy.state == .replaced { difference.uploadedAs = photo(at: copy.path, difference.found) }
-                tally.note([difference])
+                statistics.note([difference])
             }
         })
     }
@@ -145,7 +149,7 @@ public struct Verification: Sendable {
         return copies.first { $0.state == .present && $0.sha256 == digest }?.photoID
     }
 
-    private final class Tally: Sendable {
+    private final class Statistics: Sendable {
         private let counted = Mutex(VerificationResult())
         private let onDifference: @Sendable (SyncDifference) -> Void
 

@@ -71,7 +71,7 @@ struct MemberReader {
     mutating func text(_ name: String) throws(PhotoSyncError) -> String? {
         guard try isPresent(.string, name) else { return nil }
         guard let text = try read({ cursor throws(JSONCursor.Broken) in try cursor.string() }) else {
-            throw Self.unusable(name, "is no text")
+            throw Self.unusable(name, "is not a string")
         }
         return text
     }
@@ -85,7 +85,7 @@ struct MemberReader {
     mutating func count(_ name: String) throws(PhotoSyncError) -> Int64? {
         guard try isPresent(.number, name) else { return nil }
         let digits = try read { cursor throws(JSONCursor.Broken) in try cursor.number() }
-        guard let number = Int64(digits), number >= 0 else { throw Self.unusable(name, "is no count") }
+        guard let number = Int64(digits), number >= 0 else { throw Self.unusable(name, "is not a count") }
         return number
     }
 
@@ -99,7 +99,7 @@ struct MemberReader {
     /// A SHA-256, converted to lowercase.
     mutating func digest(_ name: String) throws(PhotoSyncError) -> String? {
         guard let text = try text(name) else { return nil }
-        guard let digest = SHA256Text.lowerCased(text) else { throw Self.unusable(name, "is no SHA-256") }
+        guard let digest = SHA256Text.lowerCased(text) else { throw Self.unusable(name, "is not a SHA-256") }
         return digest
     }
 
@@ -122,7 +122,7 @@ struct MemberReader {
     }
 
     private static func broken(_ error: JSONCursor.Broken) -> PhotoSyncError {
-        PhotoSyncError(.unexpectedAnswer, detail: "the answer is broken JSON at byte \(error.offset)")
+        PhotoSyncError(.unexpectedAnswer, detail: "the response is invalid JSON at byte \(error.offset)")
     }
 
     // MARK: Steps
@@ -135,7 +135,7 @@ struct MemberReader {
             try read { cursor throws(JSONCursor.Broken) in try cursor.null() }
             return false
         case nil: throw Self.broken(cursor.broken)
-        default: throw Self.unusable(name, "is of another type than it should be")
+        default: throw Self.unusable(name, "has the wrong type")
         }
     }
 

@@ -213,15 +213,15 @@ import Testing
             flags: settingsFlags ?? SettingsFlags([.user: user]),
             environment: environment
         )
-        var surroundings = CredentialSurroundings(standardInput: standardInput, warn: warn)
-        if let prompt { surroundings.prompt = { _, _ throws(CredentialError) in prompt } }
+        var dependencies = CredentialDependencies(standardInput: standardInput, warn: warn)
+        if let prompt { dependencies.prompt = { _, _ throws(CredentialError) in prompt } }
         let origin = try ServerURL(server).origin
         let search = CredentialSearch(
             flags: flags,
             server: try settings.server(origin, of: .uploadsURL, named: [origin]),
             environment: environment,
             origin: origin,
-            surroundings: surroundings
+            dependencies: dependencies
         )
         let authorization = try await search.run()
         #expect(authorization.origin == (try ServerURL(server).origin))

@@ -129,14 +129,14 @@ import Testing
         var server = ServerSettings(takesFlags: true, takesEnvironment: true, isTarget: true)
         server.user = user
         server.passwordCommand = command.map { Setting(value: $0, origin: .builtIn) }
-        var surroundings = CredentialSurroundings()
-        if let prompt { surroundings.prompt = { _, _ throws(CredentialError) in prompt } }
+        var dependencies = CredentialDependencies()
+        if let prompt { dependencies.prompt = { _, _ throws(CredentialError) in prompt } }
         return try await CredentialSearch(
             flags: flags,
             server: server,
             environment: environment.merging(["PATH": "/usr/bin:/bin"]) { $1 },
             origin: origin,
-            surroundings: surroundings,
+            dependencies: dependencies,
             stored: entry
         )
         .run()

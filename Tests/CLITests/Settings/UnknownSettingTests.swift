@@ -22,7 +22,7 @@ import Testing
         let warning = try #require(settings.warnings.first)
         #expect(settings.warnings.count == 1)
         #expect((warning.line, warning.key, warning.hint) == (line, key, hint))
-        #expect(warning.message.hasSuffix("config.yaml:\(line): \(key): is not a setting and is ignored"))
+        #expect(warning.message.hasSuffix("config.yaml:\(line): \(key): is an unknown setting and is ignored"))
         #expect(!"\(warning)".contains("canary"))
     }
 
@@ -54,7 +54,7 @@ import Testing
     )
     func whatMayProtectIsRefused(text: String, hint: String?) async throws {
         let error = try #require(await #expect(throws: SettingsError.self) { try await resolve(file: text) })
-        #expect(error.rule == "is not a setting, and may have been meant to protect")
+        #expect(error.rule == "is an unknown setting; refused, because it may be a misspelled security setting")
         #expect(error.hint == (hint ?? "remove it; mediactl config show lists the settings"))
         #expect(error.line != nil && !"\(error)".contains("canary"))
     }
@@ -74,7 +74,7 @@ import Testing
     func aMistypedVariableIsPassedOverWithAWarning(name: String, hint: String) async throws {
         let warnings = try await resolve(file: "", environment: [name: "canary"]).warnings
         #expect(warnings.map(\.hint) == [hint])
-        #expect(warnings.map(\.message) == ["\(name): is not a setting and is ignored"])
+        #expect(warnings.map(\.message) == ["\(name): is an unknown setting and is ignored"])
     }
 
     @Test(arguments: ["MEDIACTL_PINED_KEY", "MEDIACTL_CA_CERT", "MEDIACTL_SERVR", "MEDIACTL_ALBUMS_UPLOADS"])
@@ -99,7 +99,7 @@ import Testing
         #expect(result.exitCode == 0)
         #expect(
             result.errors == """
-                mediactl: warning: \(file):2: retrys: is not a setting and is ignored
+                mediactl: warning: \(file):2: retrys: is an unknown setting and is ignored
                 mediactl: hint: did you mean: retries
 
                 """

@@ -157,7 +157,7 @@ import Testing
         for _ in 1...2 {
             let report = try await stage.json("sync", directory, "--yes")
             #expect(report.result.exitCode == 7)
-            #expect(report.result.errors.contains("does not record who sends a photo"))
+            #expect(report.result.errors.contains("does not record the owner of uploaded photos"))
         }
         #expect(FileManager.default.fileExists(atPath: directory + "/2019/08/beach.jpg"))
         #expect(try await stage.requests("POST", "/api/photos/upload") == 1)

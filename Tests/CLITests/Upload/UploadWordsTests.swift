@@ -201,7 +201,7 @@ import Testing
         var counts = UploadCounts()
         counts.items = 5
         counts.ended = 2
-        UploadTeller(console.console(), contact: "c", fileCount: 5).conclude(counts)
+        UploadReporter(console.console(), contact: "c", fileCount: 5).conclude(counts)
         #expect(console.errors.contains("0 of 5 files on the server, 0 B sent, 3 not started"))
     }
 
@@ -212,9 +212,9 @@ import Testing
         counts.ended = 2
         counts.states[.done] = 2
         let upload = StoredUpload(fileID: 1, checksumSHA256: "", eventDate: "2026-03-01", orgName: "Band")
-        let missing = UploadLedger.StoredFile(index: 0, path: [], upload: upload)
+        let missing = UploadResults.StoredFile(index: 0, path: [], upload: upload)
         let verification = UploadVerification(missing: [missing])
-        UploadTeller(console.console(), contact: "c", fileCount: 2).conclude(counts, verification)
+        UploadReporter(console.console(), contact: "c", fileCount: 2).conclude(counts, verification)
         #expect(console.errors.contains("1 of 2 files on the server"))
     }
 }

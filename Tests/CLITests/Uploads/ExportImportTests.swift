@@ -207,7 +207,7 @@ import Testing
         ].map { String(decoding: TokenExport.line($0), as: UTF8.self) }
         let file = machine.file("tokens.jsonl")
         try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
-        let words = " (1 with another token for the same file), 2 already stored, 1 removed before\n"
+        let words = " (1 with another token for the same file), 2 already stored, 1 removed earlier\n"
 
         let before = try rows(machine)
         #expect(
@@ -225,11 +225,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("http://h:8080", "http://elsewhere:8080", "\"base_url\" does not fit \"host\""),
-        ("http://h:8080", "http://h", "\"base_url\" does not fit \"host\""),
-        ("http://h:8080", "h:8080", "\"base_url\" does not fit \"host\""),
-        ("http://h:8080", "http://u:p@h:8080", "\"base_url\" does not fit \"host\""),
-        ("http://h:8080", "http://h:8080@elsewhere", "\"base_url\" does not fit \"host\""),
+        ("http://h:8080", "http://elsewhere:8080", "\"base_url\" does not match \"host\""),
+        ("http://h:8080", "http://h", "\"base_url\" does not match \"host\""),
+        ("http://h:8080", "h:8080", "\"base_url\" does not match \"host\""),
+        ("http://h:8080", "http://u:p@h:8080", "\"base_url\" does not match \"host\""),
+        ("http://h:8080", "http://h:8080@elsewhere", "\"base_url\" does not match \"host\""),
         ("token-export/1", "token-export/2", "\"schema\" is not mediactl.token-export/1"),
         ("}", "", "not a JSON object"),
     ])

@@ -94,7 +94,7 @@ import Testing
         let nowhere = try await stage.runner.run(["uploads", "adopt", id])
         #expect(nowhere.exitCode == 2 && nowhere.errors.contains("the server of the file is unknown"))
         let other = try await stage.runner.run(["uploads", "adopt", id, "--file-id", "19"] + Self.server)
-        #expect(other.exitCode == 2 && other.errors.contains("is about the file 18"))
+        #expect(other.exitCode == 2 && other.errors.contains("is for the file 18"))
         let plan = try await stage.runner.run(["uploads", "adopt", id, "--dry-run"] + Self.server)
         #expect(plan.exitCode == 0 && plan.output.hasPrefix("would store the delete token of 18 on media.example\n"))
         #expect(try stage.tokens().isEmpty)

@@ -163,7 +163,7 @@ struct RefusalTests {
         )
         let error = await photoSyncError { _ = try await client.photos(cursor: nil, device: nil) }
         #expect(error?.code == .unexpectedAnswer)
-        #expect(error?.detail == "the answer is far too long")
+        #expect(error?.detail == "the response is too long")
         #expect(server.connectionCount == 1)
     }
 

@@ -10,7 +10,7 @@ struct CredentialSearch: Sendable {
     var server: ServerSettings
     var environment: [String: String]
     var origin: Origin
-    var surroundings: CredentialSurroundings
+    var dependencies: CredentialDependencies
     /// What is stored for `origin`.
     var stored = LoginStore.Entry()
 
@@ -24,7 +24,7 @@ struct CredentialSearch: Sendable {
     /// the other sources are skipped. Plain `http` to another machine is refused before any source is read, unless it is
     /// allowed.
     ///
-    /// - Throws: `CredentialError`; what `CredentialSurroundings.beforePrompt` throws.
+    /// - Throws: `CredentialError`; what `CredentialDependencies.beforePrompt` throws.
     func run() async throws -> Authorization {
         try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
         if let secret = try await fromFlags() { return try await authorization(secret) }
@@ -47,7 +47,7 @@ struct CredentialSearch: Sendable {
             guard stored.requiresLogin else { return nil }
             throw .loginOfAnother(origin, email: email, user: user.value)
         }
-        if let expiresAt = login.expiresAt, login.isExpired(at: surroundings.now()) {
+        if let expiresAt = login.expiresAt, login.isExpired(at: dependencies.now()) {
             throw .loginExpired(origin, at: expiresAt)
         }
         return login.authorization(for: origin)
@@ -109,23 +109,23 @@ struct CredentialSearch: Sendable {
             if entry != nil { warnIfReadable(path) }
             return entry
         } catch {
-            throw .usage("\(TerminalText.escaped(path)):\(error.line): a quote is not closed")
+            throw .usage("\(TerminalText.escaped(path)):\(error.line): unterminated quote")
         }
     }
 
     /// Prompts for a password, and for a missing user name. Prompts again if the server refuses the login.
     private func fromPrompt() async throws -> Authorization {
-        guard let prompt = surroundings.prompt, !flags.noInput else { throw missing }
-        try await surroundings.beforePrompt()
+        guard let prompt = dependencies.prompt, !flags.noInput else { throw missing }
+        try await dependencies.beforePrompt()
         for attempt in 1...Self.attempts {
             let user = try await userName()
             let number = attempt == 1 ? "" : " (attempt \(attempt) of \(Self.attempts))"
             let question = "Password for \(TerminalText.escaped(user)) at \(origin)\(number): "
             let password = try await prompt(question, .hidden)
             let authorization = Authorization.basic(user: user, password: password, for: origin)
-            if await surroundings.isAccepted(authorization) { return authorization }
+            if await dependencies.isAccepted(authorization) { return authorization }
             guard attempt < Self.attempts else { break }
-            surroundings.warn("login failed (401): wrong user name or password, or missing permission")
+            dependencies.warn("login failed (401): wrong user name or password, or missing permission")
         }
         throw CredentialError.notAuthenticated(
             "login failed (401) \(Self.attempts) times: wrong user name or password, or missing permission"
@@ -138,7 +138,7 @@ struct CredentialSearch: Sendable {
     private var missing: CredentialError {
         guard !server.isTarget else {
             let isForOther = hasEnvironmentSecret && !server.takesEnvironment
-            let others = isForOther ? "; the one in the environment is for MEDIACTL_SERVER" : ""
+            let others = isForOther ? "; MEDIACTL_PASSWORD is only used for MEDIACTL_SERVER" : ""
             return .notAuthenticated(
                 "no password for \(origin)\(others)",
                 hint: "use --password-stdin, --password-file, MEDIACTL_PASSWORD, password_command or netrc, with --user"
@@ -147,7 +147,7 @@ struct CredentialSearch: Sendable {
         let isGiven = flags.hasSecret || hasEnvironmentSecret
         return .notAuthenticated(
             "no credentials for \(origin)" + (isGiven ? "; the specified ones are for another server" : ""),
-            hint: surroundings.retryCommand.map { "\($0) --server \(origin)" }
+            hint: dependencies.retryCommand.map { "\($0) --server \(origin)" }
                 ?? "add --server \(origin), or a profile or netrc entry for it"
         )
     }
@@ -182,7 +182,7 @@ struct CredentialSearch: Sendable {
     private func userName(_ entry: Netrc.Entry? = nil) async throws(CredentialError) -> String {
         var user = server.user?.value ?? entry?.login
         if user == nil { user = try await netrcEntry()?.login }
-        if user == nil, let prompt = surroundings.prompt, !flags.noInput {
+        if user == nil, let prompt = dependencies.prompt, !flags.noInput {
             user = try await prompt("User name for \(origin): ", .shown)
         }
         guard let user, !user.isEmpty else {
@@ -205,7 +205,7 @@ struct CredentialSearch: Sendable {
     func secretOnStandardInput(_ what: String) async throws(CredentialError) -> String {
         let text: String
         do {
-            text = try await SmallFile.text(comingThrough: surroundings.standardInput)
+            text = try await SmallFile.text(comingThrough: dependencies.standardInput)
         } catch {
             throw unreadable("\(what) from standard input", error)
         }
@@ -242,7 +242,7 @@ struct CredentialSearch: Sendable {
 
     private func warnIfReadable(_ path: String) {
         guard SmallFile.isReadableByOthers(path) else { return }
-        surroundings.warn(SmallFile.readableWarning(quoted(path)))
+        dependencies.warn(SmallFile.readableWarning(quoted(path)))
     }
 
     private func quoted(_ path: String) -> String { ErrorCatalogue.quoted(path) }
@@ -269,7 +269,7 @@ extension CredentialSearch {
     /// The API key to log in with, from flags, environment or a prompt. `address` is for the prompt.
     func keyToKeep(for address: String) async throws(CredentialError) -> String {
         if let key = try await givenKey() { return key }
-        guard let prompt = surroundings.prompt, !flags.noInput else {
+        guard let prompt = dependencies.prompt, !flags.noInput else {
             throw .notAuthenticated(
                 "no API key for \(address)",
                 hint: "set an issued key with --api-key-stdin, --api-key-file FILE or MEDIACTL_API_KEY"
@@ -299,7 +299,7 @@ extension CredentialSearch {
             if let password = try await fromCommand() { return password }
             if let entry = try await netrcEntry(), let password = entry.password { return password }
         }
-        guard let prompt = surroundings.prompt, !flags.noInput else {
+        guard let prompt = dependencies.prompt, !flags.noInput else {
             throw .notAuthenticated(
                 "no password for \(TerminalText.escaped(email))",
                 hint: "use --password-stdin, --password-file FILE or MEDIACTL_PASSWORD"

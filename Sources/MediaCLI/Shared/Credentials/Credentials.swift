@@ -16,7 +16,7 @@ struct CredentialFlags: Sendable, Equatable {
 }
 
 /// What the search for credentials depends on.
-struct CredentialSurroundings: Sendable {
+struct CredentialDependencies: Sendable {
     /// Prompts on the terminal; nil if standard input is not a terminal.
     var prompt: (@Sendable (_ question: String, PasswordPrompt.Echo) async throws(CredentialError) -> String)?
     /// Called once before the first login prompt, so that there is no prompt for an unreachable server.

@@ -106,7 +106,7 @@ struct LoginStore: Sendable {
     private func entries(of content: [UInt8]) throws(StoreError) -> [String: Entry] {
         guard let members = JSONValue.object(in: content[...]),
             let version = members["version"]?.wholeNumber
-        else { throw StoreError(.corrupt, path: path, detail: "not a file of logins") }
+        else { throw StoreError(.corrupt, path: path, detail: "not a login file") }
         guard version <= Self.version else { throw StoreError(.newerVersion, path: path) }
         var entries: [String: Entry] = [:]
         for (origin, value) in members["servers"]?.members ?? [:] {

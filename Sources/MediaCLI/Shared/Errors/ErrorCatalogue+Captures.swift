@@ -32,12 +32,12 @@ extension ErrorCatalogue {
         case .unknownMediaType:
             Words(
                 "cannot determine whether \(error.file) is a photo or a video\(error.said)",
-                hint: "say it with --media-type photo or --media-type video"
+                hint: "specify --media-type photo or --media-type video"
             )
         case .depthMapInvalid where error.path == nil:
             Words(
                 "cannot use the depth map\(error.said)",
-                hint: "raw maps need --depth-size WxH, maps in PNG need --depth-scale METRES"
+                hint: "raw depth maps require --depth-size WxH, PNG depth maps require --depth-scale METERS"
             )
         case .sourceChanged:
             Words(
@@ -148,7 +148,7 @@ extension ErrorCatalogue {
     /// Why the server could not be queried, from the message of that failure, if there is one.
     private static func reason(_ error: CaptureError) -> String {
         guard let cause = error.underlying as? CaptureError else { return error.said }
-        return ", and asking it failed: \(diagnosis(of: cause).message)"
+        return ", and querying it failed: \(diagnosis(of: cause).message)"
     }
 
     private static func at(_ error: CaptureError) -> String { error.path.map { ": \(quoted($0))" } ?? "" }

@@ -29,8 +29,8 @@ extension ErrorCatalogue {
         return switch error.code {
         case .notLoggedIn where error.httpStatus != nil:
             Words(
-                "the server refused e-mail address or password\(status)\(error.said)",
-                hint: "check both; nothing was changed, and existing keys still work"
+                "wrong e-mail address or password\(status)\(error.said)",
+                hint: "nothing was changed, and existing keys still work"
             )
         case .notLoggedIn:
             Words(
@@ -107,7 +107,7 @@ extension ErrorCatalogue {
     private static func damageWords(for error: PhotoSyncError) -> Words? {
         switch error.code {
         case .wrongPhoto:
-            .table(error, message: "the server sent another photo in place of \(photo(error))\(error.said)")
+            .table(error, message: "the server sent another photo instead of \(photo(error))\(error.said)")
         case .unverifiedPhoto:
             .table(error, message: "\(photo(error)) cannot be verified\(error.said); stored as \(error.file)")
         case .thumbnailUnavailable:
@@ -135,7 +135,7 @@ extension ErrorCatalogue {
                 hint: "run mediactl sync --full"
             )
         case .notFound:
-            .table(error, message: "no such address on the server\(status)\(error.said)")
+            .table(error, message: "not found on the server\(status)\(error.said)")
         case .setupRequired:
             Words(
                 "the server has not been set up yet\(status)",

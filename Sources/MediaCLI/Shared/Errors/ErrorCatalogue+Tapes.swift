@@ -65,7 +65,7 @@ extension ErrorCatalogue {
             Words(
                 "\(quoted(error.value ?? "")) matches \(error.candidates.count) tapes: "
                     + error.candidates.map { clean($0) }.joined(separator: ", "),
-                hint: "name it by its id, or by the first 4 characters of that or more"
+                hint: "specify its ID, or at least the first 4 characters of it"
             )
         case .fileNotFound:
             // With the ID of its clip, the file is an original of a tape.

@@ -19,7 +19,7 @@ struct ParseFailure {
         let text = MediactlCommand.fullMessage(for: error)
         guard MediactlCommand.exitCode(for: error) != .success || line.unknownCommandOfHelp != nil else {
             let isVersion = text == VersionText.program
-            context.output.write((isVersion ? VersionText.lines.joined(separator: "\n") : HelpText.tidied(text)) + "\n")
+            context.output.write((isVersion ? VersionText.lines.joined(separator: "\n") : help(text)) + "\n")
             return .success
         }
         let diagnosis = diagnosis
@@ -27,6 +27,13 @@ struct ParseFailure {
         let preferences = OutputPreferences(isJSON: arguments.prefix { $0 != "--" }.contains("--json"))
         Console(context, schema: "mediactl.error/1", preferences: preferences).fail(diagnosis)
         return diagnosis.exitCode
+    }
+
+    /// All options, or for `-h` the important ones.
+    private func help(_ text: String) -> String {
+        let help = HelpText.tidied(text)
+        let words = arguments.prefix { $0 != "--" }
+        return words.contains("--help") || !words.contains("-h") ? help : HelpText.short(help, of: line.path.names)
     }
 
     var diagnosis: Diagnosis {
@@ -299,13 +306,18 @@ struct MistypedLine {
     static func ownOptions(of command: any ParsableCommand.Type, includeHidden: Bool = false) -> [String] {
         MediactlCommand.helpMessage(for: command, includeHidden: includeHidden, columns: 80)
             .split(separator: "\n")
-            .filter { $0.hasPrefix("  -") }
-            .flatMap { line in
-                // The description begins after two blanks. Every command is checked like this; a regular expression would take
-                // a tenth of its start.
-                let label = line.dropFirst(2).firstRange(of: "  ").map { line[..<$0.lowerBound] } ?? line
-                let words = label.split { !($0.isLowercase || $0.isNumber || $0 == "-") }
-                return words.filter { $0.hasPrefix("--") }.map(String.init)
-            }
+            .flatMap(options(inHelp:))
+    }
+
+    /// The first long option that a line of help describes; nil for other lines.
+    static func option(inHelp line: Substring) -> String? { options(inHelp: line).first }
+
+    private static func options(inHelp line: Substring) -> [String] {
+        guard line.hasPrefix("  -") else { return [] }
+        // The description begins after two blanks. Every command is checked like this; a regular expression would take a tenth
+        // of its start.
+        let label = line.dropFirst(2).firstRange(of: "  ").map { line[..<$0.lowerBound] } ?? line
+        let words = label.split { !($0.isLowercase || $0.isNumber || $0 == "-") }
+        return words.filter { $0.hasPrefix("--") }.map(String.init)
     }
 }

@@ -128,7 +128,7 @@ enum ExportFile {
         Diagnosis(
             .diskFull,
             "no space left for \(ErrorCatalogue.quoted(path))",
-            hint: "free some space, or choose another place; the incomplete file was removed"
+            hint: "free some space, or choose another directory; the incomplete file was removed"
         )
     }
 
@@ -142,7 +142,7 @@ enum ExportFile {
             Diagnosis(
                 .outputFailed,
                 "cannot write \(name): \(error.detail)",
-                hint: "choose another place; the incomplete file was removed"
+                hint: "choose another directory; the incomplete file was removed"
             )
         case .denied, .busy, .unsafe, .io:
             Diagnosis(.outputUnusable, "cannot create \(name): \(error.detail)")

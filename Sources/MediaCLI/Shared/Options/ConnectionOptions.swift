@@ -98,6 +98,14 @@ struct RateOptions: ParsableArguments {
 }
 
 struct NetworkOptions: ParsableArguments {
+    @OptionGroup var protection: ProtocolOptions
+    @OptionGroup var limits: TimeoutOptions
+
+    func adding(to flags: SettingsFlags) -> SettingsFlags { limits.adding(to: protection.adding(to: flags)) }
+}
+
+/// TLS and HTTP.
+struct ProtocolOptions: ParsableArguments {
     @Option("Trust the CA certificates in this PEM file.", value: .file, name: .customLong("cacert"))
     var caFile: String?
 
@@ -116,6 +124,21 @@ struct NetworkOptions: ParsableArguments {
     @Flag(help: "Use HTTP/2 if the server supports it. The default is HTTP/1.1, which is faster for large files.")
     var http2 = false
 
+    func validate() throws {
+        try require(!insecure || caFile == nil, "--insecure cannot be combined with --cacert.")
+    }
+
+    func adding(to flags: SettingsFlags) -> SettingsFlags {
+        var flags = flags
+        flags.add([
+            .caFile: caFile, .pinnedKey: pinnedKey, .insecure: insecure ? "true" : nil,
+            .allowHTTP: allowHTTP ? "true" : nil, .http2: http2 ? "true" : nil,
+        ])
+        return flags
+    }
+}
+
+struct TimeoutOptions: ParsableArguments {
     @Option("Maximum time to connect (default: 30s). Times are in seconds, or like 30s, 5m and 1h.", value: "time")
     var connectTimeout: String?
 
@@ -132,7 +155,6 @@ struct NetworkOptions: ParsableArguments {
     var retries: String?
 
     func validate() throws {
-        try require(!insecure || caFile == nil, "--insecure cannot be combined with --cacert.")
         try require(
             answerTimeout == nil || responseTimeout == nil,
             "--answer-timeout is the old name of --response-timeout; use only one of them."
@@ -142,9 +164,8 @@ struct NetworkOptions: ParsableArguments {
     func adding(to flags: SettingsFlags) -> SettingsFlags {
         var flags = flags
         flags.add([
-            .caFile: caFile, .pinnedKey: pinnedKey, .insecure: insecure ? "true" : nil,
-            .allowHTTP: allowHTTP ? "true" : nil, .http2: http2 ? "true" : nil, .connectTimeout: connectTimeout,
-            .stallTimeout: stallTimeout, .responseTimeout: responseTimeout ?? answerTimeout, .retries: retries,
+            .connectTimeout: connectTimeout, .stallTimeout: stallTimeout,
+            .responseTimeout: responseTimeout ?? answerTimeout, .retries: retries,
         ])
         if answerTimeout != nil {
             flags.deprecated.append(Deprecated.note("--answer-timeout", use: "--response-timeout"))

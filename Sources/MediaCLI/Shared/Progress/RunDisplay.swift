@@ -120,7 +120,7 @@ struct LongRun<Reading: RunReading>: Sendable {
         display = RunDisplay(console, writesRecords: writesRecords)
     }
 
-    struct Surroundings<Item: Sendable>: Sendable {
+    struct Dependencies<Item: Sendable>: Sendable {
         var control: TransferControl
         var onItem: @Sendable (Item) -> Void
         var progress: @Sendable (Reading) -> Void
@@ -132,7 +132,7 @@ struct LongRun<Reading: RunReading>: Sendable {
     /// - Throws: What `work` throws.
     func run<Item: Sendable, Outcome: Sendable>(
         telling tell: @escaping @Sendable (Item) -> Void,
-        _ work: (Surroundings<Item>) async throws -> Outcome
+        _ work: (Dependencies<Item>) async throws -> Outcome
     ) async throws -> Outcome? {
         let control = TransferControl()
         let output = console.context.output
@@ -143,7 +143,7 @@ struct LongRun<Reading: RunReading>: Sendable {
                 if output.failure != nil { control.stop() }
             }
         }
-        let surroundings = Surroundings<Item>(
+        let dependencies = Dependencies<Item>(
             control: control,
             onItem: { item in
                 voice.yield(item)
@@ -156,7 +156,7 @@ struct LongRun<Reading: RunReading>: Sendable {
         do {
             end = .success(
                 try await console.context.interruption.handling({ control.heed($0) }) {
-                    try await display.during { try await work(surroundings) }
+                    try await display.during { try await work(dependencies) }
                 }
             )
         } catch let error as PhotoSyncError where error.code == .cancelled {
@@ -183,7 +183,7 @@ extension TransferControl {
 }
 
 /// Counts the outcomes of the items of a run.
-final class ItemTally<State: Hashable & Sendable>: Sendable {
+final class ItemStatistics<State: Hashable & Sendable>: Sendable {
     private let entries = Mutex<(counts: [State: Int], codes: Set<ExitCode>)>(([:], []))
 
     func add(_ state: State, _ code: ExitCode) {

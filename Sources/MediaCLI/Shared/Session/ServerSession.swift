@@ -30,16 +30,16 @@ actor ServerSession {
             return client
         }
         if isTried { try await contact(server) }
-        var surroundings = CredentialSurroundings()
-        surroundings.retryCommand = retryCommand
+        var dependencies = CredentialDependencies()
+        dependencies.retryCommand = retryCommand
         if isTried {
             let anonymous = anonymousClient(for: server)
-            surroundings.beforePrompt = { try await Self.reach(anonymous) }
-            surroundings.isAccepted = { [settings, http] authorization in
+            dependencies.beforePrompt = { try await Self.reach(anonymous) }
+            dependencies.isAccepted = { [settings, http] authorization in
                 await Self.isAccepted(settings.client(for: server, authorization, http))
             }
         }
-        let authorization = try await settings.search(credentials, at: server.origin, of: .uploadsURL, surroundings) {
+        let authorization = try await settings.search(credentials, at: server.origin, of: .uploadsURL, dependencies) {
             try await $0.run()
         }
         let console = settings.console

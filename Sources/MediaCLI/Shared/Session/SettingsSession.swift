@@ -215,7 +215,7 @@ extension SettingsSession {
         let outcome =
             switch exchange.outcome {
             case .success(let status): "\(status)"
-            case .failure(let error): "no answer (\(ErrorCatalogue.foreign(error.description)))"
+            case .failure(let error): "no response (\(ErrorCatalogue.foreign(error.description)))"
             }
         console.trace(
             "\(exchange.method.rawValue) \(address): \(outcome), \(exchange.bodyBytesSent) bytes sent, "
@@ -231,26 +231,26 @@ extension SettingsSession {
         _ flags: CredentialFlags,
         at origin: Origin,
         of service: SettingKey,
-        _ surroundings: CredentialSurroundings = CredentialSurroundings(),
+        _ dependencies: CredentialDependencies = CredentialDependencies(),
         find: @escaping @Sendable (CredentialSearch) async throws -> Found
     ) async throws -> Found {
         let console = console
-        var surroundings = surroundings
-        surroundings.standardInput = console.context.standardInput
-        surroundings.warn = { console.warning($0) }
+        var dependencies = dependencies
+        dependencies.standardInput = console.context.standardInput
+        dependencies.warn = { console.warning($0) }
         if prompter.isAllowed {
-            surroundings.prompt = { (question, echo) async throws(CredentialError) in
+            dependencies.prompt = { (question, echo) async throws(CredentialError) in
                 try await PasswordPrompt.ask(question, echo)
             }
         }
-        surroundings.now = console.context.now
+        dependencies.now = console.context.now
         let stored = service == .uploadsURL ? try logins.entry(for: origin) : LoginStore.Entry()
         let search = CredentialSearch(
             flags: flags,
             server: try trusts.server(origin, of: service),
             environment: console.context.environment,
             origin: origin,
-            surroundings: surroundings,
+            dependencies: dependencies,
             stored: stored
         )
         return try await console.context.interruption.canceling { try await find(search) }

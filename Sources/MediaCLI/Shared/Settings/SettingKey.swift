@@ -86,7 +86,7 @@ enum SettingValue {
         switch text.lowercased() {
         case "true", "yes", "on", "1": true
         case "false", "no", "off", "0": false
-        default: throw InvalidValue(rule: "is neither true nor false")
+        default: throw InvalidValue(rule: "is not valid; valid values: true, false")
         }
     }
 
@@ -140,7 +140,7 @@ enum SettingValue {
         }
         let (bytes, overflow) = number.multipliedReportingOverflow(by: factor ?? 1)
         guard !overflow else { throw InvalidValue(rule: "is too large") }
-        guard bytes > 0 else { throw InvalidValue(rule: "is no size: give a number above 0") }
+        guard bytes > 0 else { throw InvalidValue(rule: "is not a valid size: specify a number above 0") }
         return bytes
     }
 
@@ -223,11 +223,7 @@ struct InvalidValue: Error {
 
 extension InvalidValue {
     init(_ text: String, noneOf known: [String]) {
-        let last = known.last ?? ""
-        rule =
-            known.count == 2
-            ? "is neither \(known[0]) nor \(last)"
-            : "is none of \(known.dropLast().joined(separator: ", ")) and \(last)"
+        rule = "is not valid; valid values: \(known.joined(separator: ", "))"
         hint = Spelling.hint(for: text, among: known)
     }
 

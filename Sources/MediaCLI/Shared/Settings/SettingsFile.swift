@@ -81,8 +81,8 @@ struct SettingsFile: Sendable {
             throw SettingsError(
                 file: path,
                 key: "password_command",
-                rule: "is for no server in particular",
-                hint: "put it into a profile, or name the server beside it"
+                rule: "must belong to a server",
+                hint: "move it into a profile, or set server in the same section"
             )
         }
     }
@@ -156,7 +156,7 @@ struct SettingsLocations: Sendable, Equatable {
         guard let data = namedData ?? directory("XDG_DATA_HOME", below: "/.local/share") else {
             throw SettingsError(
                 key: "HOME",
-                rule: "there is no home directory to keep data in: HOME is not set to an absolute path",
+                rule: "no home directory: HOME is not set to an absolute path",
                 hint: "specify a directory with --data-dir"
             )
         }
@@ -181,7 +181,7 @@ struct SectionReader {
         }
         var profiles: [String: SettingsFile.Section] = [:]
         for (key, value) in mapping {
-            guard let name = key.scalar?.string, !name.isEmpty else { throw error(key, "profiles", "needs names") }
+            guard let name = key.scalar?.string, !name.isEmpty else { throw error(key, "profiles", "must have names") }
             let empty = SettingsFile.Section(file: file, origin: .profile(name), keyPrefix: "profiles.\(name).")
             profiles[name] = try read(value, into: empty) { _, _ throws(SettingsError) in false }
         }
@@ -263,7 +263,7 @@ struct SectionReader {
         for (local, server) in mapping {
             guard let here = local.scalar?.string, let there = server.scalar?.string, here.hasPrefix("/"),
                 there.hasPrefix("/")
-            else { throw error(local, path, "takes absolute paths only") }
+            else { throw error(local, path, "must contain absolute paths") }
             map.append(PathPrefix(local: here, server: there))
         }
         return map
@@ -277,7 +277,7 @@ struct SectionReader {
             throw error(node, path, "must be true or false", value: scalar.string)
         }
         if !key.isBoolean, isBoolean {
-            throw error(node, path, "is a yes or no in YAML; put it in quotes to mean the word", value: scalar.string)
+            throw error(node, path, "is a boolean in YAML; quote it to use the word", value: scalar.string)
         }
         return key.isPath ? absolute(scalar.string) : scalar.string
     }
@@ -314,7 +314,7 @@ struct SectionReader {
         let secrets: Set = ["password", "passwd", "pass", "api_key", "apikey", "token", "secret"]
         if secrets.contains(name.lowercased().replacing("-", with: "_")) {
             var refused = error(node, path, "secrets do not belong in the settings file")
-            refused.hint = "name a program that prints it: password_command: [pass, show, media]; or use netrc"
+            refused.hint = "set a program that prints it: password_command: [pass, show, media]; or use netrc"
             throw refused
         }
         let unknown = UnknownSetting(place: error(node, path, ""), name: name)
@@ -385,14 +385,14 @@ struct UnknownSetting: Sendable {
 
     private func refusal(_ hint: String?) -> SettingsError {
         var refusal = place
-        refusal.rule = "is not a setting, and may have been meant to protect"
+        refusal.rule = "is an unknown setting; refused, because it may be a misspelled security setting"
         refusal.hint = hint ?? "remove it; mediactl config show lists the settings"
         return refusal
     }
 
     private func warning(_ hint: String?) -> SettingsError {
         var warning = place
-        warning.rule = "is not a setting and is ignored"
+        warning.rule = "is an unknown setting and is ignored"
         warning.hint = hint ?? "mediactl config show lists the settings"
         return warning
     }

@@ -4,7 +4,7 @@ internal import MediaStore
 internal import Synchronization
 
 /// Reports the results of uploads. In a batch, repeated messages are printed once: hints, warnings, and skipped files.
-final class UploadTeller: Sendable {
+final class UploadReporter: Sendable {
     private struct State {
         var hints: Set<String> = []
         /// Number of warnings of each kind.
@@ -169,15 +169,15 @@ final class UploadTeller: Sendable {
     }
 }
 
-/// Passes the events of uploads to display, ledger and teller.
+/// Passes the events of uploads to display, results and reporter.
 ///
 /// Results are reported in a separate task, so that a slow reader of standard output does not stall the transfers, which
 /// the server would abort.
 struct UploadEvents: Sendable {
     let console: Console
     let display: ProgressDisplay
-    let ledger: UploadLedger
-    let teller: UploadTeller
+    let results: UploadResults
+    let reporter: UploadReporter
     /// Receives the uploaded files.
     var tape: UploadTape?
     /// Whether to update the tape's album after each file, instead of at the end.
@@ -218,16 +218,16 @@ struct UploadEvents: Sendable {
         switch event {
         case .began(let index):
             if !file.warnings.isEmpty {
-                voice.yield { teller.warn(file.warnings, of: file.path) }
+                voice.yield { reporter.warn(file.warnings, of: file.path) }
             }
             display.begin(index, path: file.path, byteCount: file.sizeBytes)
         case .upload(let index, let event): display.handle(index, event)
         case .withdrew(let index): display.withdraw(index)
         case .ended(let index, let result):
-            ledger.end(index, result)
+            results.end(index, result)
             display.end(index, byteCount: file.sizeBytes, isGood: result.exitCode == .success)
             voice.yield {
-                teller.tell(result, said: file.warnings)
+                reporter.tell(result, said: file.warnings)
                 await tape?.take(index, result)
                 if isOpenEnded { await tape?.conclude(showsProgress: false) }
             }

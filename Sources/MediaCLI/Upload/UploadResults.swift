@@ -4,7 +4,7 @@ internal import MediaStore
 internal import Synchronization
 
 /// The results of the files of a run.
-final class UploadLedger: Sendable {
+final class UploadResults: Sendable {
     private struct State {
         var entries: [Int: UploadPlan.Entry] = [:]
         /// Lines of the report, kept instead of the results.
