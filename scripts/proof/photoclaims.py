@@ -317,6 +317,8 @@ class Judge:
         elif stored == "damaged":
             content = self.server.content(row)
             is_reported = row.id in found["server_length"] | found["server_damaged"]
+            if not self.server.is_verifiable(row.id):
+                is_reported = is_reported or row.id in found["uploaded_damaged"]
             if "--server-content" in self.words and (is_reported or digest(content) not in self.server.flipped):
                 self.claim(is_reported, "a damaged file is not reported", row)
             elif not is_reported and len(content) < row.size * 3 // 4:
