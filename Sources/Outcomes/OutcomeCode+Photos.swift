@@ -81,10 +81,7 @@ extension OutcomeCode {
     public static let ownershipDefect = OutcomeCode(
         "ownership_defect",
         7,
-        """
-        this server does not record the owner of uploaded photos: your uploads are not yours there, and it \
-        deletes such photos
-        """,
+        "this server does not record the owner of uploaded photos, and deletes photos without an owner",
         hint: "do not delete any local original; ask its operator for a PhotoSync server without this defect"
     )
     /// The server has the photo, but does not list it as owned by this account.

@@ -183,7 +183,7 @@ extension DownloadItem {
         sizeBytes = nil
         error = PhotoSyncError(
             .sourceChanged,
-            detail: "changed here since it was the photo's copy",
+            detail: "the local copy was changed",
             path: copy.path,
             photoID: photo.id
         )
