@@ -138,7 +138,7 @@ struct UploadRun {
                 settlement.endAsKnown(end)
                 break
             }
-            if let checksum = attempt.checksum, file.isUnchanged {
+            if let checksum = attempt.checksum, attempt.isSourceUnchanged {
                 uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
             }
             let again = await settle(attempt, file, rescue)
@@ -184,7 +184,7 @@ struct UploadRun {
         settlement.note(response: attempt.response.reply, isConfirmation: attempt.verdict.isStored)
         switch attempt.verdict {
         case .stored(let reply):
-            await store(reply, attempt, file, rescue)
+            await store(reply, attempt, rescue)
         case .duplicate(let reply):
             await settleDuplicate(reply, attempt)
         case .collided(let error):
@@ -214,7 +214,6 @@ struct UploadRun {
     private mutating func store(
         _ reply: UploadReply,
         _ attempt: UploadAttempt,
-        _ file: OpenFile,
         _ rescue: RescueRecord
     ) async {
         let reply = await uploader.identified(reply, settlement, of: upload.details, sent: attempt.checksum, control)
@@ -228,7 +227,7 @@ struct UploadRun {
         } else {
             await settlement.commit(
                 reply,
-                isSourceUnchanged: file.isUnchanged,
+                isSourceUnchanged: attempt.isSourceUnchanged,
                 tokenless: tokenless,
                 rescuePath: attempt.response.rescueError == nil ? rescue.path : nil
             )
