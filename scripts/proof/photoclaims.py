@@ -66,7 +66,7 @@ class Judge:
                 FORGET: self.forget_item,
             }.get(item["schema"], lambda _: None)(item)
         if self.is_killed:
-            self.machine.doubt()
+            self.machine.doubt(self.after.files)
         elif self.run.last.get("type") == "summary":
             self.summary(self.run.last)
         return self
@@ -317,6 +317,8 @@ class Judge:
         elif stored == "damaged":
             content = self.server.content(row)
             is_reported = row.id in found["server_length"] | found["server_damaged"]
+            if not self.server.is_verifiable(row.id):
+                is_reported = is_reported or row.id in found["uploaded_damaged"]
             if "--server-content" in self.words and (is_reported or digest(content) not in self.server.flipped):
                 self.claim(is_reported, "a damaged file is not reported", row)
             elif not is_reported and len(content) < row.size * 3 // 4:
@@ -424,6 +426,7 @@ class Judge:
         """Each intact photo that was listed is on this machine, unless its copy was changed here."""
         here = {file.digest for file in self.after.files.values()}
         kept = {copy.id for path, copy in self.machine.copies.items() if path in self.after.files or not copy.is_certain}
+        kept |= {identifier for path in self.after.files for identifier in self.machine.possible.get(path, ())}
         for identifier in self.machine.seen & self.after.own.keys():
             is_intact = self.after.states[identifier] == "genuine" and self.server.is_verifiable(identifier)
             if is_intact and identifier not in kept:

@@ -1,5 +1,6 @@
 """A machine of a photographer: its files, its commands, and what those commands said that they recorded."""
 
+import collections
 import dataclasses
 import os
 import pathlib
@@ -45,6 +46,8 @@ class PhotoMachine(Machine):
         self.fetched.mkdir()
         self.device = None
         self.copies = {}
+        # Photos that a killed command may have recorded as the file at a path, without printing it.
+        self.possible = collections.defaultdict(set)
         # Photos that a complete listing showed to this machine; whose deletion was accepted; which a repair deleted.
         self.seen, self.accepted, self.repaired = set(), set(), set()
         # Files that mediactl made under names that are not final.
@@ -115,7 +118,10 @@ class PhotoMachine(Machine):
     def record(self, path, identifier, content):
         self.copies[path] = Copy(identifier, content)
 
-    def doubt(self):
+    def doubt(self, files):
         """A killed command may have recorded what it did not print."""
         for copy in self.copies.values():
             copy.is_certain = False
+        for path, file in files.items():
+            photos = self.server.photos.items()
+            self.possible[path] |= {identifier for identifier, photo in photos if file.digest in photo.genuine}
