@@ -41,16 +41,14 @@ import Testing
     func shortHelpHasTheImportantOptions(command: [String]) async throws {
         let all = try await BinaryRunner().run(command + ["--help"]).output.split(separator: "\n")
         let short = try await BinaryRunner().run(command + ["-h"]).output.split(separator: "\n")
-        guard try #require(Self.type(of: command)).configuration.subcommands.isEmpty else {
-            return #expect(short == all)
-        }
+        if all.contains("SUBCOMMANDS:"), short == all { return }
         let options = short.compactMap { MistypedLine.option(inHelp: $0) }
         #expect((1...16).contains(options.count), "\(options)")
         #expect(options.contains("--json"))
         if let everyday = HelpText.everyday[command.joined(separator: " ")] {
             #expect(Set(options) == everyday)
         }
-        let hints = short.filter { !all.contains($0) }.map(String.init)
+        let hints = short.filter { !all.contains($0) }
         let path = command.joined(separator: " ")
         #expect(hints.first == "All options: mediactl \(path) --help")
         #expect(hints.dropFirst().allSatisfy { $0 == "Connection options: mediactl help connection" })

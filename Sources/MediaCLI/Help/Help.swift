@@ -125,13 +125,11 @@ enum HelpText {
     static let everyday: [String: Set<String>] = [
         "upload": [
             "--event-date", "--org-name", "--label", "--recursive", "--include", "--exclude", "--dry-run", "--again",
-            "--jobs",
-            "--event-link-file", "--password-file", "--server", "--user", "--json",
+            "--jobs", "--event-link-file", "--password-file", "--server", "--user", "--json",
         ],
         "uploads resume": [
             "--all", "--dry-run", "--event-date", "--org-name", "--label", "--event-link-file", "--password-file",
-            "--server",
-            "--user", "--json",
+            "--server", "--user", "--json",
         ],
         "hash-only send": [
             "--depth", "--no-depth", "--location", "--captured-at", "--utc-offset", "--media-type", "--location-level",
@@ -142,35 +140,31 @@ enum HelpText {
 
     private static let addingToTapes: Set<String> = [
         "--files-from", "--from-upload", "--uploaded", "--uploaded-last", "--live", "--no-album", "--dry-run",
-        "--library",
-        "--api-key-file", "--json",
+        "--library", "--api-key-file", "--json",
     ]
 
     private static let rare = MistypedLine.connectionOptions.subtracting(["--server", "--user"]).union([
         "--progress-events", "--quiet", "--verbose", "--color", "--no-input", "--config", "--data-dir", "--version",
-        "--help",
-        "--password-stdin", "--api-key-stdin",
+        "--help", "--password-stdin", "--api-key-stdin",
     ])
 
-    /// The help of a command for `-h`: its abstract and its most important options. Groups of commands have few options and
-    /// get all of their help.
+    /// The help of a command for `-h`: its abstract and its most important options. A group of commands without options has
+    /// only one help.
     static func short(_ help: String, of command: [String]) -> String {
-        let blocks = help.split(separator: "\n\n").map { $0.split(separator: "\n") }
-        guard !blocks.contains(where: { $0.first == "SUBCOMMANDS:" }) else { return help }
         let name = command.joined(separator: " ")
+        let blocks = help.split(separator: "\n\n").map { $0.split(separator: "\n") }
         let start = blocks.firstIndex { $0.first?.hasPrefix("USAGE:") == true } ?? 0
-        var shown = (start > 0 ? [blocks[0]] : []) + [blocks[start]]
-        for section in blocks.dropFirst(start + 1) {
-            let lines = section.first == "ARGUMENTS:" ? section : important(section, everyday[name])
-            if lines.count > 1 {
-                shown.append(lines)
-            }
+        let sections = blocks.dropFirst(start + 1).map { section in
+            section.first.map { $0 == "ARGUMENTS:" || $0 == "SUBCOMMANDS:" || $0.hasPrefix(" ") } == true
+                ? section : important(section, everyday[name])
         }
+        guard sections.contains(where: { $0.contains { MistypedLine.option(inHelp: $0) != nil } }) else { return help }
         let hasConnection = blocks.contains { $0.first?.hasPrefix("CONNECTION OPTIONS") == true }
-        shown.append(
+        let ending: [Substring] =
             ["All options: mediactl \(name) --help"]
-                + (hasConnection ? ["Connection options: mediactl help connection"] : [])
-        )
+            + (hasConnection ? ["Connection options: mediactl help connection"] : [])
+        let overview = start > 0 ? [blocks[0]] : []
+        let shown = overview + [blocks[start]] + sections.filter { $0.count > 1 } + [ending]
         return shown.map { $0.joined(separator: "\n") }.joined(separator: "\n\n")
     }
 
