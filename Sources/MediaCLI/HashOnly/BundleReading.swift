@@ -60,7 +60,7 @@ struct BundleReading: Sendable {
         self.media = file.media
         unsignedMembers =
             CaptureBundle.unsignedMembers(of: record)
-            + members.map { $0.name }.filter { !Self.signedMembers.contains($0) }
+            + members.map { $0.name }.filter { !Self.signedMembers.contains($0) }.sorted()
         keyHash = try SHA256Digest.of(CaptureBundle.subjectPublicKeyInfo(key)).hex
         verification = CaptureVerification(
             ofBundle: record,

@@ -37,8 +37,10 @@ import Testing
         // The numbers are those that were sent.
         let members = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
         #expect((shown.items.first?["body"] as? NSDictionary)?.isEqual(to: members) == true)
-        let analysis = shown.items.first?["analysis"] as? NSDictionary
-        #expect(analysis?.isEqual(to: members["depth_analysis"] as? [String: Any] ?? [:]) == true, "\(shown.items)")
+        let analyses = try [shown.items.first?["analysis"], members["depth_analysis"]].map {
+            try JSONSerialization.data(withJSONObject: try #require($0), options: .sortedKeys)
+        }
+        #expect(analyses[0] == analyses[1], "\(shown.items)")
 
         let verified = try await stage.json(["verify", stage.photo])
         #expect(verified.result.exitCode == 0, "\(verified.result.output)")
@@ -279,7 +281,7 @@ import Testing
         )
         try await stage.sandbox.waitForRequests { $0.contains { $0.path.hasSuffix("/hash-only") } }
         child.signal(SIGINT)
-        try await child.wait(for: "waiting for the server's answer")
+        try await child.wait(for: "waiting for the server's response")
         try await child.repeatSignal(SIGINT)
         let result = try await child.finish(deadline: .seconds(20))
         #expect(result.exitCode == 130)
