@@ -16,7 +16,7 @@ dist/mediactl dist/man/mediactl.1 bench: export MEDIACTL_WARNINGS_AS_ERRORS := 0
 RELEASE_FLAGS := --static-swift-stdlib --disable-local-rpath \
 	-Xswiftc -use-ld=lld -Xlinker -s -Xlinker --icf=safe -Xlinker --no-export-dynamic \
 	-Xlinker -z -Xlinker pack-relative-relocs -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
-SWIFT_DIRS := $(wildcard Sources Tests Benchmarks Fuzz)
+SWIFT_DIRS := $(wildcard Sources Sandbox/Sources Tests Benchmarks Fuzz)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test release man dist check-package install install-files uninstall lint format bench fuzz sanitize \
@@ -79,11 +79,11 @@ uninstall: ## remove the installed files under PREFIX; settings and delete token
 	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mediactl.fish
 
 lint: ## check format, shell syntax, forbidden constructs and imports; changes nothing
-	swift format lint --strict --parallel -r $(SWIFT_DIRS) Package.swift
+	swift format lint --strict --parallel -r $(SWIFT_DIRS) Package.swift Sandbox/Package.swift
 	scripts/lint.sh
 
 format: ## rewrite Swift files in the project's format
-	swift format --in-place --parallel -r $(SWIFT_DIRS) Package.swift
+	swift format --in-place --parallel -r $(SWIFT_DIRS) Package.swift Sandbox/Package.swift
 
 bench: release ## measure against curl and openssl; writes docs/benchmarks.md (ARGS=--full adds 6 GB)
 	@scripts/setup.sh bench

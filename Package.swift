@@ -15,12 +15,12 @@ if Context.environment["MEDIACTL_WARNINGS_AS_ERRORS"] == "1" {
 }
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let sandbox: Target.Dependency = .product(name: "mediactl-sandbox", package: "Sandbox")
 
 let package = Package(
     name: "mediactl",
     products: [
         .executable(name: "mediactl", targets: ["mediactl"]),
-        .executable(name: "mediactl-sandbox", targets: ["mediactl-sandbox"]),
         .library(name: "MediaKit", targets: ["MediaKit"]),
     ],
     traits: [
@@ -28,16 +28,14 @@ let package = Package(
         .default(enabledTraits: ["ImageLibraries"]),
     ],
     dependencies: [
+        // Only tests require it: SwiftPM does not fetch it for a package that depends on this one.
+        .package(path: "Sandbox"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
-        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.34.1"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.0.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
     ],
     targets: [
@@ -161,26 +159,6 @@ let package = Package(
         ),
         .executableTarget(name: "mediactl", dependencies: ["MediaCLI"], swiftSettings: strict),
 
-        // The sandbox server. It shares no source with the client modules.
-        .target(
-            name: "Sandbox",
-            dependencies: [
-                "COpenSSL",
-                argumentParser,
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict
-        ),
-        .executableTarget(name: "mediactl-sandbox", dependencies: ["Sandbox", argumentParser], swiftSettings: strict),
-
         // What the fuzzers call; the tests replay the corpora through it.
         .target(
             name: "FuzzEntries",
@@ -239,7 +217,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TusTests",
-            dependencies: ["Tus", "MediaCrypto", "MediaTransport", "TestSupport", "mediactl-sandbox"],
+            dependencies: ["Tus", "MediaCrypto", "MediaTransport", "TestSupport", sandbox],
             swiftSettings: strict
         ),
         .testTarget(
@@ -248,7 +226,7 @@ let package = Package(
                 "MediaCore",
                 "GigHive", "Tus", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "MediaTransport",
                 "TestSupport",
-                "mediactl-sandbox",
+                sandbox,
             ],
             swiftSettings: strict
         ),
@@ -258,7 +236,7 @@ let package = Package(
                 "MediaCore",
                 "PhotoSync", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "MediaTransport",
                 "TestSupport",
-                "mediactl-sandbox",
+                sandbox,
             ],
             swiftSettings: strict
         ),
@@ -266,7 +244,7 @@ let package = Package(
             name: "CaptureSubmissionTests",
             dependencies: [
                 "MediaCore",
-                "CaptureSubmission", "MediaCrypto", "MediaTransport", "TestSupport", "mediactl-sandbox",
+                "CaptureSubmission", "MediaCrypto", "MediaTransport", "TestSupport", sandbox,
             ],
             swiftSettings: strict
         ),
@@ -274,7 +252,7 @@ let package = Package(
             name: "HashCaptureTests",
             dependencies: [
                 "HashCapture", "CaptureSubmission", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport",
-                "TestSupport", "mediactl-sandbox",
+                "TestSupport", sandbox,
             ],
             swiftSettings: strict
         ),
@@ -289,7 +267,7 @@ let package = Package(
         ),
         .testTarget(
             name: "MediaKitTests",
-            dependencies: ["MediaKit", "TestSupport", "mediactl-sandbox"],
+            dependencies: ["MediaKit", "TestSupport", sandbox],
             swiftSettings: strict
         ),
         .testTarget(
@@ -298,25 +276,26 @@ let package = Package(
                 "MediaCore",
                 "MediaCLI", "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus",
                 "MediaTransport",
-                "MediaCrypto", "MediaFiles", "MediaStore", "Outcomes", "TestSupport", "mediactl", "mediactl-sandbox",
+                "MediaCrypto", "MediaFiles", "MediaStore", "Outcomes", "TestSupport", "mediactl", sandbox,
                 argumentParser,
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ProofTests",
-            dependencies: ["MediaStore", "TestSupport", "mediactl", "mediactl-sandbox"],
+            dependencies: ["MediaStore", "TestSupport", "mediactl", sandbox],
             swiftSettings: strict
         ),
         .testTarget(
             name: "GuardTests",
-            dependencies: ["TestSupport", "mediactl", "mediactl-sandbox"],
+            dependencies: ["TestSupport", "mediactl", sandbox],
             swiftSettings: strict
         ),
         .testTarget(
             name: "SandboxTests",
             dependencies: [
-                "Sandbox", "TestSupport", "mediactl-sandbox",
+                "TestSupport", sandbox,
+                .product(name: "Sandbox", package: "Sandbox"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -327,7 +306,7 @@ let package = Package(
             name: "ConformanceTests",
             dependencies: [
                 "CaptureSubmission", "FuzzEntries", "MediaCrypto", "MediaTransport", "TestSupport", "Tus", "mediactl",
-                "mediactl-sandbox",
+                sandbox,
             ],
             exclude: ["scripts"],
             swiftSettings: strict

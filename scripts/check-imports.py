@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when a module imports what it may not, or when Package.swift declares something else than what is imported.
+"""Fails when a module imports what it may not, or when a Package.swift declares something else than what is imported.
 
     scripts/check-imports.py [DIRECTORY]
 
@@ -52,8 +52,9 @@ TABLE = {
     "MediaKit": f"{SYSTEMS} Tus {FOUNDATIONS}",
     "MediaCLI": f"{SYSTEMS} Tus {FOUNDATIONS} ArgumentParser Yams",
     "mediactl": "MediaCLI",
-    # The server to try things on: no module of the client, so that a misreading cannot hide on both sides.
-    "Sandbox": "COpenSSL ArgumentParser GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes NIOPosix "
+    # The package of the server to try things on: no module of the client, so that a misreading cannot hide on both sides.
+    "CLibcrypto": "",
+    "Sandbox": "CLibcrypto ArgumentParser GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes NIOPosix "
     "ServiceLifecycle UnixSignals",
     "mediactl-sandbox": "Sandbox ArgumentParser",
     # What measures and attacks.
@@ -87,6 +88,9 @@ PASSED_ON = {"Outcomes"}
 # Whose public signatures show a type of another package.
 SHOWS_FOREIGN = {("Sandbox", "ArgumentParser"), ("TestSupport", "Testing")}
 
+# Directories with a Package.swift.
+PACKAGES = ["", "Sandbox"]
+
 IMPORT = re.compile(
     r"^\s*(?P<attributes>(?:@\w+(?:\([^)]*\))?\s+)*)"
     r"(?:(?P<access>public|package|internal|fileprivate|private)\s+)?"
@@ -95,13 +99,15 @@ IMPORT = re.compile(
 
 
 class Target:
-    """A target of Package.swift, with what its files import."""
+    """A target of a Package.swift, with what its files import."""
 
-    def __init__(self, root, manifest):
+    def __init__(self, root, package, manifest):
+        self.package = root / package
+        self.manifest = (self.package / "Package.swift").relative_to(root)
         self.name = manifest["name"]
         self.kind = manifest["type"]
         parent = "Tests" if self.kind == "test" else "Sources"
-        self.directory = root / (manifest.get("path") or f"{parent}/{self.name}")
+        self.directory = self.package / (manifest.get("path") or f"{parent}/{self.name}")
         self.declared = {
             dependency[kind][0]
             for dependency in manifest["dependencies"]
@@ -163,43 +169,49 @@ def complaints_of_imports(target, may, swift_modules):
 def complaints_of_manifest(target, may, programs):
     runs = target.declared & programs
     if runs and target.kind != "test":
-        yield f"Package.swift: {target.name} may not depend on a program: {' '.join(sorted(runs))}"
+        yield f"{target.manifest}: {target.name} may not depend on a program: {' '.join(sorted(runs))}"
     for module in sorted(target.declared - programs - may):
-        yield f"Package.swift: {target.name} may not depend on {module}, only: {' '.join(sorted(may))}"
+        yield f"{target.manifest}: {target.name} may not depend on {module}, only: {' '.join(sorted(may))}"
     if not target.files:
         return
     imported = {match["module"]: place for place, match in reversed(target.imports)}
     for module in sorted(target.declared - programs - imported.keys()):
         if module not in ONLY_LINKED:
-            yield f"Package.swift: {target.name} declares {module}, which none of its files imports"
+            yield f"{target.manifest}: {target.name} declares {module}, which none of its files imports"
     known = target.declared | {*SYSTEM.split(), "FoundationNetworking", "Testing"}
     for module, place in imported.items():
         if module in may and PRODUCTS.get(module, module) not in known:
-            yield f"{place}: {target.name} imports {module}, which Package.swift does not declare for it"
+            yield f"{place}: {target.name} imports {module}, which {target.manifest} does not declare for it"
 
 
-def complaints(root):
+def targets_of(root, package):
     with tempfile.TemporaryDirectory() as scratch:
         manifest = subprocess.run(
             ["swift", "package", "--scratch-path", scratch, "dump-package"],
-            cwd=root,
+            cwd=root / package,
             env=os.environ | {"MEDIACTL_BENCHMARKS": "1", "MEDIACTL_FUZZ": "1"},
             stdout=subprocess.PIPE,
             check=True,
         )
-    targets = [Target(root, each) for each in json.loads(manifest.stdout)["targets"]]
+    return [Target(root, package, each) for each in json.loads(manifest.stdout)["targets"]]
+
+
+def complaints(root):
+    packages = [package for package in PACKAGES if (root / package / "Package.swift").exists()]
+    targets = [target for package in packages for target in targets_of(root, package)]
     programs = {target.name for target in targets if target.kind == "executable"}
     swift_modules = {target.name for target in targets if target.files}
     for target in targets:
         may = target.may_import()
         if may is None:
-            yield f"Package.swift: {target.name} is not in the table of scripts/check-imports.py"
+            yield f"{target.manifest}: {target.name} is not in the table of scripts/check-imports.py"
         else:
             yield from complaints_of_imports(target, may, swift_modules)
             yield from complaints_of_manifest(target, may, programs)
-    for directory in sorted((root / "Sources").iterdir()):
-        if directory.is_dir() and all(directory != target.directory for target in targets):
-            yield f"{directory.relative_to(root)}: no target of Package.swift"
+    for package in packages:
+        for directory in sorted((root / package / "Sources").iterdir()):
+            if directory.is_dir() and all(directory != target.directory for target in targets):
+                yield f"{directory.relative_to(root)}: no target of Package.swift"
 
 
 root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()

@@ -16,7 +16,7 @@ import re
 import sys
 
 CHECKED = (
-    "Sources/**/*.swift", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "docs/schemas/**/*.json",
+    "Sources/**/*.swift", "Sandbox/Sources/**/*.swift", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "docs/schemas/**/*.json",
 )
 WORDS_OF_NAME = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # What precedes the text of a line: the mark of a comment, a quotation or a table.

@@ -7,17 +7,25 @@ cd "$(dirname "$0")/.."
 root=$PWD
 
 scripts/setup.sh demo
-echo "demo: building mediactl and its sandbox server (the first time takes some minutes)"
-build_log=$(mktemp)
-for product in mediactl mediactl-sandbox; do
-    swift build --product "$product" >"$build_log" 2>&1 || {
-        cat "$build_log" >&2
-        rm -f "$build_log"
-        exit 1
-    }
-done
-rm -f "$build_log"
-binaries=$(swift build --show-bin-path)
+# MEDIACTL_BINARY and MEDIACTL_SANDBOX are programs that were built before: the gate shows the release build.
+if [ -n "${MEDIACTL_BINARY:-}" ] && [ -n "${MEDIACTL_SANDBOX:-}" ]; then
+    program=$(realpath "$MEDIACTL_BINARY")
+    sandbox=$(realpath "$MEDIACTL_SANDBOX")
+else
+    echo "demo: building mediactl and its sandbox server (the first time takes some minutes)"
+    build_log=$(mktemp)
+    for product in mediactl mediactl-sandbox; do
+        swift build --product "$product" >"$build_log" 2>&1 || {
+            cat "$build_log" >&2
+            rm -f "$build_log"
+            exit 1
+        }
+    done
+    rm -f "$build_log"
+    binaries=$(swift build --show-bin-path)
+    program=$binaries/mediactl
+    sandbox=$binaries/mediactl-sandbox
+fi
 
 work=$(mktemp -d)
 sandbox_pid=
@@ -52,12 +60,12 @@ mediactl() {
         case $word in *[!a-zA-Z0-9_./:=-]*) words+=" \"$word\"" ;; *) words+=" $word" ;; esac
     done
     echo "\$ mediactl$words"
-    "$binaries/mediactl" "$@"
+    "$program" "$@"
 }
 status_of() { curl --silent --output /dev/null --write-out '%{http_code}' --head --user uploader:uploader "$1"; }
 
 say "A local server starts on a free port; it stores its files in a temporary directory."
-"$binaries/mediactl-sandbox" --listen 127.0.0.1:0 --data "$work/server" --photosync-rewrite off \
+"$sandbox" --listen 127.0.0.1:0 --data "$work/server" --photosync-rewrite off \
     --fault upload:slow=1000000 \
     >"$work/sandbox.out" 2>"$work/sandbox.err" &
 sandbox_pid=$!

@@ -12,13 +12,23 @@ public final class SourceFile: Sendable {
     public let status: FileIdentity
 
     /// Opens a regular, readable, non-empty file by its path in any encoding. Never blocks on a FIFO or a device.
-    public init(path: [UInt8]) throws(SourceFileError) {
+    public convenience init(path: [UInt8]) throws(SourceFileError) {
+        try self.init(path: path, isRead: true)
+    }
+
+    /// The same to check a file that is opened again before it is read as a whole.
+    package convenience init(checking path: [UInt8]) throws(SourceFileError) {
+        try self.init(path: path, isRead: false)
+    }
+
+    private init(path: [UInt8], isRead: Bool) throws(SourceFileError) {
         guard !path.contains(0) else { throw SourceFileError(.notFound, path: path) }
         // O_NONBLOCK: opening a FIFO without a writer would block. O_NOCTTY: a terminal must not become ours.
         let opened = open(path.cString, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard opened >= 0 else { throw SourceFileError(errno: errno, path: path) }
         do {
             status = try Self.check(opened, path: path)
+            if isRead { try Self.prepareReading(opened, byteCount: status.size, path: path) }
         } catch {
             close(opened)
             throw error
@@ -35,13 +45,11 @@ public final class SourceFile: Sendable {
     ///
     /// Equal to `status` if nothing has changed. A removed file keeps its content, but its change time differs.
     public func currentStatus() throws(SourceFileError) -> FileIdentity {
-        var ofDescriptor = stat()
-        guard fstat(descriptor, &ofDescriptor) == 0 else { throw SourceFileError(errno: errno, path: path) }
-        let current = FileIdentity(ofDescriptor)
-        var ofPath = stat()
-        guard stat(path.cString, &ofPath) == 0 else { return current }
-        let named = FileIdentity(ofPath)
-        return (named.device, named.inode) == (current.device, current.inode) ? current : named
+        var status = stat()
+        // As long as the file is open, no other file has its inode: this is the file, or the one that has replaced it.
+        if stat(path.cString, &status) == 0 { return FileIdentity(status) }
+        guard fstat(descriptor, &status) == 0 else { throw SourceFileError(errno: errno, path: path) }
+        return FileIdentity(status)
     }
 
     /// The first bytes, at most `count`; fewer only at the end of the file.
@@ -60,7 +68,7 @@ public final class SourceFile: Sendable {
         return copy
     }
 
-    /// Rejects anything but a non-empty regular file, and prepares sequential reading.
+    /// Rejects anything but a non-empty regular file.
     private static func check(_ descriptor: Int32, path: [UInt8]) throws(SourceFileError) -> FileIdentity {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SourceFileError(errno: errno, path: path) }
@@ -70,13 +78,21 @@ public final class SourceFile: Sendable {
         default: throw SourceFileError(.notRegular, path: path)
         }
         guard status.st_size > 0 else { throw SourceFileError(.empty, path: path) }
-        let flags = fcntl(descriptor, F_GETFL)
-        guard flags >= 0, fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0 else {
-            throw SourceFileError(errno: errno, path: path)
-        }
-        // Only a hint: without it there is less read-ahead.
-        _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
         return FileIdentity(status)
+    }
+
+    /// The read-ahead of Linux without a hint: a file up to this length is read at once anyway.
+    private static let readAheadCount: Int64 = 128 << 10
+
+    private static func prepareReading(
+        _ descriptor: Int32,
+        byteCount: Int64,
+        path: [UInt8]
+    ) throws(SourceFileError) {
+        // Of the flags that this call sets, `init` has set only O_NONBLOCK.
+        guard fcntl(descriptor, F_SETFL, 0) == 0 else { throw SourceFileError(errno: errno, path: path) }
+        // Only a hint: without it there is less read-ahead.
+        if byteCount > readAheadCount { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
     }
 }
 

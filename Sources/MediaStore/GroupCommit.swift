@@ -3,54 +3,105 @@ import GRDB
 import Glibc
 import Synchronization
 
-/// Lets concurrent callers share one transaction, and so one fsync.
+/// Lets concurrent callers share one transaction, and so one fsync (docs/adr/0047).
 ///
-/// The first caller starts the writer; callers that arrive while it waits for the disk share the next transaction. The
+/// An urgent caller starts the writer at once; callers that arrive while it waits for the disk share the next
+/// transaction. Callers that can wait are written with the next urgent one, as soon as there are 64, or after 5 ms. The
 /// writer has its own queue, so that a slow disk does not block Swift's few cooperative threads.
 final class GroupCommit: Sendable {
     typealias Change = @Sendable (Database) throws -> Void
+    /// Calls a function on the queue of the writer after a time.
+    typealias Timer = @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
 
     private struct Waiting: Sendable {
         let change: Change
         let continuation: CheckedContinuation<Result<Void, StoreError>, Never>
     }
 
+    private struct Inbox {
+        var waiting: [Waiting] = []
+        /// Whether the writer is to take them as soon as it can.
+        var isDue = false
+        /// Counts what the writer has taken, so that the timer of an earlier group does not end a later one.
+        var group = 0
+    }
+
+    private enum Start {
+        case now
+        case later(group: Int)
+        /// With those that wait already.
+        case started
+    }
+
+    /// The most callers that wait for one another.
+    static let groupLimit = 64
+    /// The longest that a caller waits for others.
+    static let groupDelay = Duration.milliseconds(5)
+
     private let connection: StoreConnection
-    private let inbox = Mutex<[Waiting]>([])
+    private let inbox = Mutex(Inbox())
     /// Callers of the last transaction; only the writer sets it.
     private let lastCount = Atomic(0)
     /// Not private, so that a test can block it.
-    let writer = DispatchQueue(label: "mediactl.store.commit")
+    let writer: DispatchQueue
+    private let after: Timer
 
-    init(_ connection: StoreConnection) {
+    /// Only tests pass a timer.
+    init(_ connection: StoreConnection, after timer: Timer? = nil) {
         self.connection = connection
+        let writer = DispatchQueue(label: "mediactl.store.commit")
+        self.writer = writer
+        after =
+            timer ?? { delay, body in
+                writer.asyncAfter(deadline: .now() + .nanoseconds(Int(delay / .nanoseconds(1))), execute: body)
+            }
     }
 
     /// Applies a change; durable when this returns. Canceling the task does not stop it.
-    func commit(_ change: @escaping Change) async throws(StoreError) {
+    func commit(isUrgent: Bool = true, _ change: @escaping Change) async throws(StoreError) {
         let result = await withCheckedContinuation { continuation in
-            let isFirst = inbox.withLock { inbox in
-                inbox.append(Waiting(change: change, continuation: continuation))
-                return inbox.count == 1
+            switch add(Waiting(change: change, continuation: continuation), isUrgent: isUrgent) {
+            case .now: writer.async { self.writeAll() }
+            case .later(let group): after(Self.groupDelay) { self.writeAll(ofGroup: group) }
+            case .started: break
             }
-            if isFirst { writer.async { self.writeAll() } }
         }
         try result.get()
     }
 
+    private func add(_ new: Waiting, isUrgent: Bool) -> Start {
+        inbox.withLock { inbox in
+            inbox.waiting.append(new)
+            guard !inbox.isDue else { return .started }
+            inbox.isDue = isUrgent || inbox.waiting.count >= Self.groupLimit
+            if inbox.isDue { return .now }
+            return inbox.waiting.count == 1 ? .later(group: inbox.group) : .started
+        }
+    }
+
     /// Callers whose change the writer has not taken yet.
-    var waitingCount: Int { inbox.withLock { $0.count } }
+    var waitingCount: Int { inbox.withLock { $0.waiting.count } }
 
     /// How long the writer waits for further callers, in microseconds: about as long as a fast disk takes for a
     /// transaction. A slow one collects as many callers without that.
     private static let gatheringTime: UInt32 = 150
 
+    /// For a group that has waited long enough; does nothing if it was written since.
+    private func writeAll(ofGroup group: Int) {
+        let isWaiting = inbox.withLock { inbox in
+            guard inbox.group == group, !inbox.isDue else { return false }
+            inbox.isDue = true
+            return true
+        }
+        if isWaiting { writeAll() }
+    }
+
     private func writeAll() {
         // Callers that arrived together before will probably do so again.
         if lastCount.load(ordering: .relaxed) > 1 { usleep(Self.gatheringTime) }
         let batch = inbox.withLock { inbox in
-            defer { inbox = [] }
-            return inbox
+            defer { inbox = Inbox(group: inbox.group + 1) }
+            return inbox.waiting
         }
         lastCount.store(batch.count, ordering: .relaxed)
         let result = write(batch)

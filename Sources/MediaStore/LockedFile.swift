@@ -146,50 +146,42 @@ extension LockedFile {
 /// The byte is at the hash of a name, because creating and removing a file for each name costs more than sending a
 /// small file. Two names with one hash (63 bits) would only make one owner wait for another.
 package final class LockedByte: Sendable {
-    private let descriptor: Int32
+    private let file: LockFile
     private let offset: Int64
-    private let path: String
     private let isReleased = Atomic(true)
 
     /// Opens the file; nothing is locked.
     convenience init(_ name: String, of path: String) throws(StoreError) {
-        try self.init(at: Self.offset(of: name), of: path, flags: O_CREAT)
-        // The umask may have removed the owner's own permissions.
-        if let status = FileStatus(descriptor: descriptor), status.permissions != 0o600 {
-            fchmod(descriptor, 0o600)
-        }
+        self.init(at: Self.offset(of: name), of: try LockFile(creating: path))
+    }
+
+    /// The same, in a file that is open once for all locks of this process that are taken so. `lock` must not be called.
+    convenience init(_ name: String, ofShared path: String) throws(StoreError) {
+        self.init(at: Self.offset(of: name), of: try LockFile.shared(path))
     }
 
     /// Opens a file for a lock on one of its bytes; nothing is locked.
     convenience init(at offset: Int64, of path: String) throws(StoreError) {
-        try self.init(at: offset, of: path, flags: 0)
+        self.init(at: offset, of: try LockFile(path))
     }
 
-    private init(at offset: Int64, of path: String, flags: Int32) throws(StoreError) {
-        // Opened for each lock: locks of an open file description conflict with those of all others, of this process too.
-        descriptor = try openFile(path, O_RDWR | flags)
+    private init(at offset: Int64, of file: LockFile) {
+        self.file = file
         self.offset = offset
-        self.path = path
     }
 
-    deinit {
-        release()
-        close(descriptor)
-    }
+    deinit { release() }
 
     /// Tries to become the owner; false when another process (or another object of this one) is.
     func tryLock() throws(StoreError) -> Bool {
-        let code = lock_byte(descriptor, offset, true)
-        if code == EAGAIN || code == EACCES { return false }
-        try take(code)
+        guard try file.tryLock(offset) else { return false }
+        isReleased.store(false, ordering: .releasing)
         return true
     }
 
     /// Blocks its thread until it is the owner.
-    func lock() throws(StoreError) { try take(await_byte(descriptor, offset)) }
-
-    private func take(_ code: Int32) throws(StoreError) {
-        guard code == 0 else { throw StoreError(errno: code, path: path, action: "cannot lock") }
+    func lock() throws(StoreError) {
+        try file.lock(offset)
         isReleased.store(false, ordering: .releasing)
     }
 
@@ -197,13 +189,84 @@ package final class LockedByte: Sendable {
     /// earlier keeps the object by calling this at the end.
     package func release() {
         guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // Not left to close: a child forked by another thread shares the lock until its exec.
-        _ = lock_byte(descriptor, offset, false)
+        file.unlock(offset)
     }
 
     private static func offset(of name: String) -> Int64 {
         // Without the sign; and the last offset has no room for a byte after it.
         Int64(min(name.utf8.fnv1a >> 1, UInt64(Int64.max - 1)))
+    }
+}
+
+/// A file whose bytes are locked, open as long as the object lives.
+///
+/// The locks belong to the open file description: they conflict with those of every other description, also of this
+/// process, and not with each other. Where several locks share a description, its set of bytes excludes a second owner.
+private final class LockFile: Sendable {
+    /// A file that is open stays in the table, and is closed with its last lock.
+    private struct Open {
+        weak var file: LockFile?
+    }
+
+    private static let open = Mutex<[String: Open]>([:])
+
+    private let path: String
+    private let descriptor: Int32
+    private let owned = Mutex<Set<Int64>>([])
+
+    init(_ path: String, flags: Int32 = 0) throws(StoreError) {
+        descriptor = try openFile(path, O_RDWR | flags)
+        self.path = path
+    }
+
+    convenience init(creating path: String) throws(StoreError) {
+        try self.init(path, flags: O_CREAT)
+        // The umask may have removed the owner's own permissions.
+        if let status = FileStatus(descriptor: descriptor), status.permissions != 0o600 {
+            fchmod(descriptor, 0o600)
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The file as this process has it open already, or opened now.
+    static func shared(_ path: String) throws(StoreError) -> LockFile {
+        try open.withLock { open throws(StoreError) in
+            if let file = open[path]?.file { return file }
+            let file = try LockFile(creating: path)
+            open = open.filter { $0.value.file != nil }
+            open[path] = Open(file: file)
+            return file
+        }
+    }
+
+    func tryLock(_ offset: Int64) throws(StoreError) -> Bool {
+        try owned.withLock { owned throws(StoreError) in
+            guard !owned.contains(offset) else { return false }
+            let code = lock_byte(descriptor, offset, true)
+            if code == EAGAIN || code == EACCES { return false }
+            try check(code)
+            owned.insert(offset)
+            return true
+        }
+    }
+
+    /// Blocks its thread. The file must not be shared: the system grants a byte to its own description again.
+    func lock(_ offset: Int64) throws(StoreError) {
+        try check(await_byte(descriptor, offset))
+        owned.withLock { _ = $0.insert(offset) }
+    }
+
+    func unlock(_ offset: Int64) {
+        owned.withLock { owned in
+            // Not left to close: a child forked by another thread shares the lock until its exec.
+            _ = lock_byte(descriptor, offset, false)
+            owned.remove(offset)
+        }
+    }
+
+    private func check(_ code: Int32) throws(StoreError) {
+        guard code == 0 else { throw StoreError(errno: code, path: path, action: "cannot lock") }
     }
 }
 
@@ -218,7 +281,7 @@ extension LockedByte {
     /// Tries to become the owner of an upload; nil when another process (or another object of this one) is.
     package static func acquire(_ uploadID: String, in directory: DataDirectory) throws(StoreError) -> UploadLock? {
         try UploadID.check(uploadID, path: directory.path)
-        let byte = try LockedByte(uploadID, of: directory.lockFile("uploads"))
+        let byte = try LockedByte(uploadID, ofShared: directory.lockFile("uploads"))
         return try byte.tryLock() ? byte : nil
     }
 

@@ -1,11 +1,14 @@
+import MediaSystem
+
 /// Names that cannot be guessed and do not repeat.
 enum RandomName {
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567")
 
     /// 16 characters of lower-case base 32: 80 random bits.
     static func make() -> String {
-        // One call of the system for 128 bits; 80 are used.
-        var bits = UInt128.random(in: .min ... .max)
+        var random = RandomBlock()
+        // 80 of 128 bits are used.
+        var bits = UInt128.random(in: .min ... .max, using: &random)
         return String(
             (0..<16).map { _ in
                 defer { bits >>= 5 }

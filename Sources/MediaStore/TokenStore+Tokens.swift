@@ -8,7 +8,7 @@ extension TokenStore {
     /// token again, as after adopting a rescue file, changes nothing.
     ///
     /// A token or receipt is stored even when the journal has lost its upload. Calls of several tasks share one commit (group
-    /// commit). Canceling the task does not stop it.
+    /// commit); one that is not urgent waits for others, 5 ms at most. Canceling the task does not stop it.
     ///
     /// - Throws: `StoreError`, only for this call's own rows; `.other` when there is neither a token nor a receipt nor such
     ///   an upload.
@@ -17,10 +17,11 @@ extension TokenStore {
         _ change: UploadChange,
         token: TokenEntry?,
         guest: GuestReceipt? = nil,
-        stored: StoredFile? = nil
+        stored: StoredFile? = nil,
+        isUrgent: Bool = true
     ) async throws(StoreError) {
         let (path, now) = (connection.path, now())
-        try await commits.commit { db in
+        try await commits.commit(isUrgent: isUrgent) { db in
             let isKnown = try UploadRow.update(uploadID, change, at: now, db)
             if let token {
                 try TokenRow.upsert(token, db)

@@ -36,12 +36,13 @@ public final class TokenStore: Sendable {
         in directory: DataDirectory,
         fileSystem: FileSystemKind,
         busyLimit: Duration,
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date = { Date() },
+        groupTimer: GroupCommit.Timer? = nil
     ) throws(StoreError) {
         self.now = now
         let salvage = try LogSalvage(in: directory)
         connection = try StoreConnection(.tokens, in: directory, fileSystem: fileSystem, busyLimit: busyLimit)
-        commits = GroupCommit(connection)
+        commits = GroupCommit(connection, after: groupTimer)
         isReadOnly = false
         self.directory = directory
         warnings = try directory.warnings + (salvage?.restore(to: connection) ?? [])
@@ -159,11 +160,17 @@ extension TokenStore {
         }
     }
 
-    /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit).
+    /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit); one that is not urgent
+    /// waits for others, 5 ms at most.
     ///
     /// - Throws: `StoreError`; `.other` when the id is taken.
-    public func plan(_ record: UploadRecord) async throws(StoreError) {
-        try await commits.commit { try Stored(record).insert($0) }
+    public func plan(_ record: UploadRecord, isUrgent: Bool = true) async throws(StoreError) {
+        try await commits.commit(isUrgent: isUrgent) { try Stored(record).insert($0) }
+    }
+
+    /// Removes the intent row of an upload of which nothing was sent. Waits for other commits, 5 ms at most.
+    package func withdraw(_ uploadID: String) async throws(StoreError) {
+        try await commits.commit(isUrgent: false) { _ = try Stored<UploadRecord>.deleteOne($0, key: uploadID) }
     }
 
     /// Changes a row. Fields of `change` that are nil stay as they are. Calls of several tasks share one commit.

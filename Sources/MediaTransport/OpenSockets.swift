@@ -7,7 +7,8 @@ internal import Glibc
 /// libcurl reports a transfer's socket only after its end (`CURLINFO_ACTIVESOCKET`), but its local port as soon as it is
 /// connected, also on a kept connection. Used only on the loop's thread.
 final class OpenSockets {
-    private var sockets: Set<curl_socket_t> = []
+    /// The sockets with their local ports; 0 until that is known. A connected socket keeps its port.
+    private var ports: [curl_socket_t: Int] = [:]
 
     /// Tracks the sockets that a handle opens. libcurl keeps the context with each connection, so this object must live as long
     /// as the multi handle.
@@ -18,15 +19,21 @@ final class OpenSockets {
     }
 
     func socket(localPort: Int) -> curl_socket_t? {
-        sockets.first { shim_socket_local_port($0) == localPort }
+        if let known = ports.first(where: { $0.value == localPort }) { return known.key }
+        for (socket, port) in ports where port == 0 {
+            // A socket that is not connected yet has none.
+            ports[socket] = max(0, Int(shim_socket_local_port(socket)))
+            if ports[socket] == localPort { return socket }
+        }
+        return nil
     }
 
     fileprivate func opened(_ socket: curl_socket_t) {
-        sockets.insert(socket)
+        ports[socket] = 0
     }
 
     fileprivate func close(_ socket: curl_socket_t) -> CInt {
-        sockets.remove(socket)
+        ports[socket] = nil
         return Glibc.close(socket)
     }
 }

@@ -47,7 +47,8 @@ final class Transfer {
     var lastActivity = ContinuousClock.now
     /// When the whole request was out, or the final head had arrived.
     var requestEnd: ContinuousClock.Instant?
-    var lastLook = ContinuousClock.now - .seconds(1)
+    /// The first look comes later: most small bodies are out, and answered, before it.
+    var lastLook = ContinuousClock.now
     var lastReport = ContinuousClock.now
     var reported: TransferProgress?
     /// Set by a gentle stop after the last byte.

@@ -49,16 +49,19 @@ final class TransferLoop: Sendable {
     /// Hands a request to the loop, starting its thread if necessary. `complete` is called exactly once, on the loop's thread
     /// or, if the loop refuses, on the caller's.
     func submit(_ submission: Submission, complete: @escaping Completion) {
-        enum Action { case start, wake, refuse }
+        enum Action { case start, wake, wait, refuse }
         let action = inbox.withLock { inbox -> Action in
             if inbox.isShutDown { return .refuse }
             inbox.submissions.append((submission, complete))
             defer { inbox.isRunning = true }
-            return inbox.isRunning ? .wake : .start
+            guard inbox.isRunning else { return .start }
+            // The caller that submitted the first one wakes the loop, which takes all of them.
+            return inbox.submissions.count == 1 ? .wake : .wait
         }
         switch action {
         case .start: start()
         case .wake: wake()
+        case .wait: break
         case .refuse: complete(.failure(TransportError(.unusable, detail: "the client was shut down")))
         }
     }

@@ -8,7 +8,7 @@ enum BoundedWork {
     /// Maximum time for work to notice its cancellation.
     static let grace: Duration = .seconds(1)
 
-    /// Runs `body` on a thread that may block. Cancelling ends it at its next step with `.cancelled`; a hanging step is
+    /// Runs `body` on a thread that may block. Canceling ends it at its next step with `.cancelled`; a hanging step is
     /// abandoned. A step, before which `body` calls `WorkSteps.next()`, takes `stallLimit` at most; then the file
     /// system counts as unreachable (rule R14).
     ///
@@ -76,7 +76,7 @@ private final class BoundedRun<Value: Sendable>: Sendable {
                 end(.failure(error))
             }
         }
-        if code != 0 { end(.failure(AlbumError(.unreachable(retryAfter: nil), detail: "no thread to work on"))) }
+        if code != 0 { end(.failure(AlbumError(.unreachable(retryAfter: nil), detail: "no thread available"))) }
     }
 
     func cancel() {
@@ -90,7 +90,7 @@ private final class BoundedRun<Value: Sendable>: Sendable {
             guard rest <= .zero else { return run.watch(after: rest) }
             // The abandoned thread stops at its next step, if it ever returns.
             run.steps.cancel()
-            run.end(.failure(AlbumError(.unreachable(retryAfter: nil), detail: "the file system does not answer")))
+            run.end(.failure(AlbumError(.unreachable(retryAfter: nil), detail: "the file system does not respond")))
         }
     }
 

@@ -17,7 +17,7 @@ public struct TusProof: Sendable, Equatable {
 
 /// The bytes of one tus upload: a file, or one part of it.
 public struct TusContent: Sendable {
-    /// Opens the file for one request; the transport closes it. Called for every chunk.
+    /// Returns the open file for one request. Called for every chunk.
     public var open: @Sendable () throws -> FileContent
     /// Where in the file the content starts.
     public var start: Int64

@@ -142,7 +142,7 @@ import Testing
             ["upload", "-", "--stdin-name", "a.mp4", "--shard", "0/2"],
             "standard input cannot be combined with --shard"
         ),
-        (["upload", "a", "--parallel-parts", "0"], "--parallel-parts takes a whole number from 1 to 16"),
+        (["upload", "a", "--parallel-parts", "0"], "--parallel-parts must be a whole number from 1 to 16"),
         (
             ["upload", "a", "--parallel-parts", "2", "--transport", "multipart"],
             "--parallel-parts requires tus and cannot be combined with --transport multipart"

@@ -4,29 +4,32 @@ import Testing
 
 /// `scripts/check-imports.py`, which the gate relies on, against small trees with the names of our modules.
 @Suite struct ImportCheckTests {
-    /// A tree with some of the real modules' names, each with one file.
+    /// A tree with some of the real modules' names, each with one file; the sandbox is a package below it.
     private func check(
         _ imports: [String: String],
         declared: [String: [String]] = [:],
         undeclaredDirectory: String? = nil
     ) async throws -> ChildResult {
         let tree = try TemporaryDirectory()
-        var targets: [String] = []
+        var targets: [String: [String]] = ["": []]
         for (module, lines) in imports {
-            try write(lines + "\n", to: tree.file("Sources/\(module)"), named: "File.swift")
+            let package = module == "Sandbox" ? "Sandbox/" : ""
+            try write(lines + "\n", to: tree.file(package + "Sources/\(module)"), named: "File.swift")
             let dependencies = (declared[module] ?? []).map { "\"\($0)\"" }.joined(separator: ", ")
-            targets.append(".target(name: \"\(module)\", dependencies: [\(dependencies)])")
+            targets[package, default: []].append(".target(name: \"\(module)\", dependencies: [\(dependencies)])")
         }
         if let undeclaredDirectory {
             try write("\n", to: tree.file("Sources/\(undeclaredDirectory)"), named: "File.swift")
         }
-        let manifest = """
-            // swift-tools-version: 6.1
-            import PackageDescription
-            let package = Package(name: "tree", targets: [\(targets.joined(separator: ", "))])
+        for (package, targets) in targets {
+            let manifest = """
+                // swift-tools-version: 6.1
+                import PackageDescription
+                let package = Package(name: "tree", targets: [\(targets.joined(separator: ", "))])
 
-            """
-        try write(manifest, to: tree.path, named: "Package.swift")
+                """
+            try write(manifest, to: tree.file(package), named: "Package.swift")
+        }
         let child = try ChildProcess(repositoryRoot + "/scripts/check-imports.py", [tree.path], home: tree)
         return try await child.finish(deadline: .seconds(120))
     }
@@ -92,11 +95,11 @@ import Testing
             imports: Package.swift: CaptureSubmission declares MediaTransport, which none of its files imports
             imports: Sources/MediaStore/File.swift:1: types of GRDB stay out of signatures that other modules see
             imports: Sources/MediaStore/File.swift:1: MediaStore imports GRDB, which Package.swift does not declare for it
-            imports: Sources/Sandbox/File.swift:1: Sandbox may not import MediaTransport, only: ArgumentParser COpenSSL GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes \
+            imports: Sandbox/Sources/Sandbox/File.swift:1: Sandbox may not import MediaTransport, only: ArgumentParser CLibcrypto GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes \
             NIOPosix ServiceLifecycle UnixSignals
-            imports: Package.swift: Sandbox may not depend on MediaTransport, only: ArgumentParser COpenSSL GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes \
+            imports: Sandbox/Package.swift: Sandbox may not depend on MediaTransport, only: ArgumentParser CLibcrypto GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes \
             NIOPosix ServiceLifecycle UnixSignals
-            imports: Sources/Sandbox/File.swift:1: only tests see what is internal
+            imports: Sandbox/Sources/Sandbox/File.swift:1: only tests see what is internal
             imports: Sources/Tapes/File.swift:1: only MediaKit passes modules on
             imports: Sources/Tapes/File.swift:1: Tapes imports MediaTransport, which Package.swift does not declare for it
             imports: Package.swift: Surprise is not in the table of scripts/check-imports.py

@@ -24,6 +24,18 @@ import Testing
         #expect(fcntl(file.descriptor, F_GETFD) & FD_CLOEXEC != 0)
     }
 
+    @Test func aCheckedFileIsRefusedLikeAnOpenedOne() throws {
+        let path = try write("0123456789")
+        let file = try SourceFile(checking: Array(path.utf8))
+        #expect(try file.status == SourceFile(path: Array(path.utf8)).status)
+        #expect(try file.prefix(4) == Array("0123".utf8))
+        #expect(mkfifo(directory.file("fifo"), 0o600) == 0)
+        for (name, kind) in [("fifo", SourceFileError.Kind.notRegular), ("absent", .notFound)] {
+            let path = Array(directory.file(name).utf8)
+            #expect(throws: SourceFileError(kind, path: path)) { try SourceFile(checking: path) }
+        }
+    }
+
     @Test func aNameThatIsNotUTF8IsAName() throws {
         let path = Array(directory.file("").utf8) + [0xFF, 0xFE]
         let descriptor = open(path.map(CChar.init(bitPattern:)) + [0], O_CREAT | O_WRONLY, 0o600)

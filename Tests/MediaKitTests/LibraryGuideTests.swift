@@ -170,8 +170,8 @@ struct LibraryGuideTests {
         // guide: hash-only
         let directory = try DataDirectory.open(folder)
         let client = CaptureClient(server: try ServerURL(address), http: try HTTPClient())
-        let place = CaptureSession.Surroundings(directory: directory, library: try LibraryStore(in: directory))
-        let session = CaptureSession(client: client, profile: .mediactl1, surroundings: place)
+        let place = CaptureSession.Dependencies(directory: directory, library: try LibraryStore(in: directory))
+        let session = CaptureSession(client: client, profile: .mediactl1, dependencies: place)
         _ = try await DeviceEnrolment(session).register(.init(key: .new, model: "studio", rpID: "mediactl-1"))
         let request = CaptureRequest(.file(picture), depth: .declined, settings: PrivacySettings())
         print(String(decoding: try await session.preview(request).body.bytes, as: UTF8.self))

@@ -36,6 +36,36 @@ struct UploadLockTests {
         withExtendedLifetime(locks) {}
     }
 
+    @Test("all locks of a process use one descriptor, which is closed with the last one")
+    func oneDescriptor() throws {
+        let directory = try fixture.get().directory
+        let first = try #require(try UploadLock.acquire("u-1", in: directory))
+        let second = try #require(try UploadLock.acquire("u-2", in: directory))
+        #expect(descriptorCount(of: directory) == 1)
+        first.release()
+        // Only its own byte is free: nothing was closed, which would have released the other one as well.
+        let other = try WorkerProcess(["lock", directory.path, "u-1"])
+        #expect(try other.line() == "locked")
+        let third = try WorkerProcess(["lock", directory.path, "u-2"])
+        #expect(try third.line() == "taken")
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test("the descriptor does not stay open without a lock")
+    func closed() throws {
+        let directory = try fixture.get().directory
+        #expect(try UploadLock.acquire("u-1", in: directory) != nil)
+        #expect(descriptorCount(of: directory) == 0)
+    }
+
+    private func descriptorCount(of directory: DataDirectory) -> Int {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return names.count { name in
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)
+            return target == directory.lockFile("uploads")
+        }
+    }
+
     @Test("the lock ends with its object")
     func endsWithObject() throws {
         let directory = try fixture.get().directory

@@ -109,6 +109,29 @@ struct MultipartFormTests {
         #expect(throws: FileContentError.shrank(expected: 1000, actual: 400)) { try contents(of: form, step: 100) }
     }
 
+    @Test("a shared descriptor is open as long as its owner or the content lives")
+    func sharedDescriptor() throws {
+        final class Owner: Sendable {
+            let descriptor: Int32
+            init(_ descriptor: Int32) { self.descriptor = descriptor }
+            deinit { close(descriptor) }
+        }
+        let path = directory.file("shared")
+        try Data("abc".utf8).write(to: URL(fileURLWithPath: path))
+        var owner: Owner? = Owner(open(path, O_RDONLY))
+        let descriptor = try #require(owner?.descriptor)
+        var content = owner.map { FileContent(sharing: descriptor, of: $0, byteCount: 3) }
+        content = nil
+        #expect(fcntl(descriptor, F_GETFD) >= 0)
+        content = owner.map { FileContent(sharing: descriptor, of: $0, byteCount: 3) }
+        owner = nil
+        var byte: UInt8 = 0
+        #expect(try withUnsafeMutableBytes(of: &byte) { try content?.read(at: 1, into: $0) } == 1)
+        #expect(byte == UInt8(ascii: "b"))
+        content = nil
+        #expect(fcntl(descriptor, F_GETFD) < 0)
+    }
+
     @Test("boundaries are random, of legal length and characters (RFC 2046 section 5.1.1)")
     func boundaries() {
         let many = Set((0..<1000).map { _ in MultipartForm.randomBoundary() })

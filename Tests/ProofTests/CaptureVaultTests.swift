@@ -64,7 +64,7 @@ import Testing
         for damaged in [nil, Data("0123".utf8)] {
             try FileManager.default.removeItem(atPath: keyFile)
             try damaged?.write(to: URL(fileURLWithPath: keyFile))
-            try await bench.fail(bench.sending(second), 12, naming: "put it back from a backup")
+            try await bench.fail(bench.sending(second), 12, naming: "restore it from a backup")
             try await bench.fail(["verify", first, "--offline"], 12, naming: "the vault cannot be used")
             #expect(FileManager.default.contents(atPath: keyFile) == damaged, "no other key is made")
             #expect(try bench.kept() == whole)

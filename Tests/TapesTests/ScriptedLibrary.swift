@@ -190,8 +190,8 @@ final class ScriptedLibrary: AlbumLibrary {
             guard var album = content.albums[albumID] else { return nil }
             defer { content.albums[albumID] = album }
             return zip(names, told).map { name, told in
-                if let told = told ?? nil, ![.added, .alreadyThere].contains(told) { return told }
-                guard !album.assets.contains(name) else { return .alreadyThere }
+                if let told = told ?? nil, ![.added, .alreadyInAlbum].contains(told) { return told }
+                guard !album.assets.contains(name) else { return .alreadyInAlbum }
                 album.assets.append(name)
                 return .added
             }

@@ -46,4 +46,13 @@ if [ "$(field profile)" = mediactl-1 ]; then
     sed 's/"assertion":"[^"]*",//' "$work/body.json" | cmp -s - "$work/signed.json" || fail "body"
     echo "ok    body"
 fi
+
+# Anyone can change the other members of the bundle, and with the profile reference those of a video in the body.
+unsigned="capture_id, created_at, device_id, level, observed, server, server_capture_id, submitted_at"
+for name in temporal_depth_analysis hash_chain frame_count duration_ms; do
+    if grep -q '"'"$name"'":' "$work/body.json" && ! grep -q '"'"$name"'":' "$work/signed.json"; then
+        unsigned="$name, $unsigned"
+    fi
+done
+echo "not covered by the signature: $unsigned"
 echo "key   $(openssl pkey -pubin -in "$work/key.pem" -outform DER | sha256sum | cut -c 1-64)"

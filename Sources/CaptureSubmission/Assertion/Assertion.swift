@@ -50,7 +50,7 @@ extension Assertion {
             throw CaptureError(.signingFailed, detail: "the signature has \(signature.count) bytes, not 64")
         }
         guard signer.publicKey.isValid(signature, of: message) else {
-            throw CaptureError(.signingFailed, detail: "the signature is not of the key that it should be of")
+            throw CaptureError(.signingFailed, detail: "the signature does not match the public key")
         }
         return Assertion(authenticatorData: authenticatorData, signature: signature)
     }

@@ -54,7 +54,7 @@ extension HashOnlyPayload {
         for profile: CaptureProfile
     ) throws(CaptureError) {
         guard SignedBytes.rebuilt(from: body.bytes, for: profile) == signed else {
-            throw CaptureError(.internalError, detail: "the body does not give the bytes that were signed")
+            throw CaptureError(.internalError, detail: "the body does not match the signed bytes")
         }
     }
 

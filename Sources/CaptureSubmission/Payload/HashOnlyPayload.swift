@@ -127,7 +127,7 @@ extension HashOnlyPayload {
     private func check(for profile: CaptureProfile) throws(CaptureError) {
         switch (mediaType, video) {
         case (.photo, nil): break
-        case (.photo, _?): throw Self.impossible("a photo has no members of a video")
+        case (.photo, _?): throw Self.impossible("a photo must not have video members")
         case (.video, nil): throw CaptureError(.videoMembersMissing)
         case (.video, let video?):
             guard video.frameCount > 0, video.durationMilliseconds > 0 else {
@@ -135,10 +135,10 @@ extension HashOnlyPayload {
             }
         }
         guard depthAnalysis.depthLayers >= 0, (0...1).contains(depthAnalysis.edgeCoherence) else {
-            throw Self.impossible("the depth analysis is out of its range")
+            throw Self.impossible("the depth analysis is out of range")
         }
         if profile == .reference, case .place? = metadata.location {
-            throw Self.impossible("this server cannot take a city or a country (M5)")
+            throw Self.impossible("this server does not accept a city or country (M5)")
         }
     }
 
@@ -247,7 +247,7 @@ extension HashOnlyPayload {
             let assertion = members["assertion"]?.text,
             let payload = HashOnlyPayload(reading: members),
             (try? payload.body(for: profile, assertion: assertion)) == body
-        else { throw CaptureError(.recordUnusable, detail: "the kept body is none that was built here") }
+        else { throw CaptureError(.recordUnusable, detail: "the stored body was not built by mediactl") }
         return (payload, assertion)
     }
 

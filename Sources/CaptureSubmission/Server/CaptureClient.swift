@@ -81,7 +81,7 @@ public struct CaptureClient: Sendable {
         control: TransferControl = TransferControl()
     ) async throws(CaptureError) -> RemoteCapture {
         guard let id = UUID(uuidString: id)?.uuidString.lowercased() else {
-            throw CaptureError(.badRequest, detail: "a capture's id is a UUID", value: id)
+            throw CaptureError(.badRequest, detail: "the capture ID must be a UUID", value: id)
         }
         let response = try await question("/api/v1/captures/\(id)", headers, control: control)
         let capture = try RemoteCapture(reading: response)
@@ -113,7 +113,7 @@ public struct CaptureClient: Sendable {
     }
 
     private static func another(_ response: HTTPResponse) -> CaptureError {
-        CaptureError(.unexpectedAnswer, detail: "the answer is about another capture", httpStatus: response.status)
+        CaptureError(.unexpectedAnswer, detail: "the response is about another capture", httpStatus: response.status)
     }
 }
 

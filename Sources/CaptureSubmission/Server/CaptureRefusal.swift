@@ -105,7 +105,7 @@ extension CaptureError {
         case .cancelled:
             self.init(.cancelled, detail: error.detail)
         case .responseTooLarge:
-            self.init(.unexpectedAnswer, detail: "the answer is far too long", httpStatus: error.head?.status)
+            self.init(.unexpectedAnswer, detail: "the response is too long", httpStatus: error.head?.status)
         default:
             self.init(
                 .transport,

@@ -62,7 +62,7 @@ extension RegistrationReply {
         let data = try CaptureAnswer.data(of: response, status: 201, call: .registration)
         guard let deviceID = data["device_id"].flatMap(CaptureAnswer.identifier),
             let level = data["attestation_level"]?.text
-        else { throw CaptureAnswer.lost("the server has registered a device, and does not say which", response) }
+        else { throw CaptureAnswer.lost("the server registered a device but returned no ID", response) }
         self.init(deviceID: deviceID, attestationLevel: ServerText.cut(level))
     }
 }
@@ -74,11 +74,11 @@ extension SubmissionReply {
         case 202:
             let data = CaptureAnswer.members(of: response)["data"]?.members ?? [:]
             guard let id = data["capture_id"].flatMap(CaptureAnswer.identifier) else {
-                throw CaptureAnswer.lost("the server has taken the capture, and does not say as which", response)
+                throw CaptureAnswer.lost("the server accepted the capture but returned no ID", response)
             }
             self = .accepted(captureID: id, verificationURL: data["verification_url"].flatMap(CaptureAnswer.address))
         case 200..<300:
-            throw CaptureAnswer.lost("the server answers as it never does to a capture", response)
+            throw CaptureAnswer.lost("unexpected response to a capture", response)
         case 409:
             let members = CaptureAnswer.members(of: response)
             guard members["error"]?.members != nil else { fallthrough }
@@ -153,7 +153,7 @@ enum CaptureAnswer {
 
     /// A response without a required member.
     static func unusable(_ name: String, _ response: HTTPResponse) -> CaptureError {
-        CaptureError(.unexpectedAnswer, detail: "\"\(name)\" is missing or unusable", httpStatus: response.status)
+        CaptureError(.unexpectedAnswer, detail: "\"\(name)\" is missing or invalid", httpStatus: response.status)
     }
 
     /// Something was done, but the response does not identify it.

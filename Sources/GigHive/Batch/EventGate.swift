@@ -115,18 +115,47 @@ final class EventPass: Sendable {
     }
 }
 
+/// How many uploads will begin soon: as many as began in the last 20 ms, at most 64.
+///
+/// The number of intents that are written ahead. A killed process leaves them as uploads that may have been sent, so that
+/// they must not be more than a slow line sends in a moment.
+struct TransferPace {
+    static let limit = 64
+
+    private let window: Duration
+    /// The oldest is first.
+    private var begins: [ContinuousClock.Instant] = []
+
+    /// Only tests pass a window.
+    init(window: Duration = .milliseconds(20)) {
+        self.window = window
+    }
+
+    mutating func noteBegin(at now: ContinuousClock.Instant) {
+        if begins.count == Self.limit { begins.removeFirst() }
+        begins.append(now)
+    }
+
+    func expectedCount(at now: ContinuousClock.Instant) -> Int {
+        begins.count { now - $0 <= window }
+    }
+}
+
 /// Limits the number of concurrent transfers of a batch.
 final class TransferSlots: Sendable {
     private struct State {
         var free: Int
         var isClosed = false
         var waiting: [CheckedContinuation<Bool, Never>] = []
+        var pace = TransferPace()
+        /// Uploads without a slot whose intents are in the journal, or about to be.
+        var plannedCount = 0
     }
 
     private let state: Mutex<State>
 
-    init(_ count: Int) {
-        state = Mutex(State(free: count))
+    init(_ count: Int, pace: TransferPace = TransferPace()) {
+        state = Mutex(State(free: count, pace: pace))
     }
 
     /// Waits for a slot, first come, first served. False if no further upload may start.
@@ -139,6 +168,7 @@ final class TransferSlots: Sendable {
                     return nil
                 }
                 state.free -= 1
+                state.pace.noteBegin(at: .now)
                 return true
             }
             if let answer { continuation.resume(returning: answer) }
@@ -149,11 +179,30 @@ final class TransferSlots: Sendable {
 
     func giveBack() {
         let next: CheckedContinuation<Bool, Never>? = state.withLock { state in
-            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+            guard state.waiting.isEmpty else {
+                state.pace.noteBegin(at: .now)
+                return state.waiting.removeFirst()
+            }
             state.free += 1
             return nil
         }
         next?.resume(returning: true)
+    }
+
+    /// Whether an upload may write its intent before it has a slot: only when all slots are taken, and it will have one
+    /// soon. `endPlanning` must be called when it has the slot, or gives up.
+    func planAhead(at now: ContinuousClock.Instant = .now) -> Bool {
+        state.withLock { state in
+            guard !state.isClosed, state.free == 0, state.plannedCount < state.pace.expectedCount(at: now) else {
+                return false
+            }
+            state.plannedCount += 1
+            return true
+        }
+    }
+
+    func endPlanning() {
+        state.withLock { $0.plannedCount -= 1 }
     }
 
     /// Rejects queued and new callers.
@@ -173,23 +222,44 @@ final class TransferTurn: Sendable {
     private struct State {
         var isHeld = false
         var hasBegun = false
+        var isPlanned = false
     }
 
     private let slots: TransferSlots
+    private let plansAhead: Bool
     private let onBegin: @Sendable () -> Void
     private let state = Mutex(State())
 
     /// `onBegin` is called once, with the first slot.
-    init(_ slots: TransferSlots, onBegin: @escaping @Sendable () -> Void) {
+    init(_ slots: TransferSlots, plansAhead: Bool = false, onBegin: @escaping @Sendable () -> Void) {
         self.slots = slots
+        self.plansAhead = plansAhead
         self.onBegin = onBegin
     }
 
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
+    /// Whether the upload may write its intent before it has a slot.
+    func planAhead() -> Bool {
+        guard plansAhead, slots.planAhead() else { return false }
+        state.withLock { $0.isPlanned = true }
+        return true
+    }
+
+    private func endPlanning() {
+        let wasPlanned = state.withLock { state in
+            defer { state.isPlanned = false }
+            return state.isPlanned
+        }
+        if wasPlanned {
+            slots.endPlanning()
+        }
+    }
+
     /// Waits for a slot unless it has one. False if no further upload may start.
     func begin() async -> Bool {
         guard !state.withLock({ $0.isHeld }) else { return true }
+        defer { endPlanning() }
         guard await slots.take() else { return false }
         let isFirst = state.withLock { state in
             state.isHeld = true
@@ -204,6 +274,7 @@ final class TransferTurn: Sendable {
 
     /// Releases the slot, if it has one.
     func end() {
+        endPlanning()
         let wasHeld = state.withLock { state in
             defer { state.isHeld = false }
             return state.isHeld

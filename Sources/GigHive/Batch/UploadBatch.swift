@@ -123,9 +123,11 @@ private final class RunFailure: Sendable {
 }
 
 struct BatchRun: Sendable {
-    /// Uploads that may store their tokens, or be queried, for each one that sends. Until then their responses are only
-    /// in the rescue log, so this limits what a full disk could lose.
-    private static let companions = 2
+    /// Uploads that wait to send, store their tokens, or are queried, for each one that sends. Until its token is stored, a
+    /// response is only in the rescue log, so this limits what a full disk could lose.
+    private static let companions = 8
+    /// Uploads that query the server for earlier ones, for each one that sends.
+    private static let lookups = 3
 
     private let uploader: Uploader
     private let options: UploadBatch.Options
@@ -135,6 +137,7 @@ struct BatchRun: Sendable {
     private let control: BatchControl
     private let events: BatchEvents
     private let slots: TransferSlots
+    private let lookups: TransferSlots
     private let gate = EventGate()
     private let contact = ServerContact()
     private let failure = RunFailure()
@@ -151,24 +154,33 @@ struct BatchRun: Sendable {
         queue = BatchQueue(items, order: options.order, digests: digests)
         events = BatchEvents(onEvent)
         slots = TransferSlots(max(1, options.jobs))
+        lookups = TransferSlots(max(1, options.jobs) * Self.lookups)
         rescueLog = RescueLog(in: batch.uploader.directory, isOpen: true)
         var uploader = batch.uploader
         uploader.rescueLog = rescueLog
         uploader.events = gate
+        uploader.groupsCommits = Self.overlapsUploads(options)
+        uploader.lookups = lookups
         self.uploader = uploader
         self.control = control
     }
 
-    /// The number of items in parallel. With one job, or when a failure must be known before the next file starts, each
-    /// upload ends before the next one begins.
+    /// With one job, or when a failure must be known before the next file starts, each upload ends before the next one
+    /// begins.
+    private static func overlapsUploads(_ options: UploadBatch.Options) -> Bool {
+        options.jobs > 1 && !options.failFast
+    }
+
+    /// The number of items in parallel.
     private var workerCount: Int {
         let jobs = max(1, options.jobs)
-        return min(queue.items.count, jobs == 1 || options.failFast ? jobs : jobs * (1 + Self.companions))
+        return min(queue.items.count, Self.overlapsUploads(options) ? jobs * (1 + Self.companions) : jobs)
     }
 
     func perform() async {
-        control.whenClosed { [slots, gate, contact] in
+        control.whenClosed { [slots, lookups, gate, contact] in
             contact.close()
+            lookups.close()
             slots.close()
             gate.close()
         }
@@ -219,7 +231,7 @@ struct BatchRun: Sendable {
             var last: UploadResult?
             defer { pass.end(last) }
             guard await pass.enter() else { return nil }
-            let turn = TransferTurn(slots) { events.began(index) }
+            let turn = TransferTurn(slots, plansAhead: uploader.groupsCommits) { events.began(index) }
             defer { turn.end() }
             var uploader = uploader
             uploader.turn = turn

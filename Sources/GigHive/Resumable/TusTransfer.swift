@@ -223,7 +223,7 @@ struct TusTransfer: Sendable {
             proofs: part.proofs.compactMap { proof in
                 SHA256Digest(hex: proof.digest).map { TusProof(offset: proof.offset, digest: $0) }
             },
-            open: { try file.content(path: upload.path) },
+            open: { file.content },
             keep: { proof in
                 try await journal.keep(proof, of: index)
                 // A chunk is out but for its last byte.

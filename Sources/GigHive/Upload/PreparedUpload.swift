@@ -61,7 +61,7 @@ extension Uploader {
         case .file(let path):
             let file: SourceFile
             do {
-                file = try SourceFile(path: path)
+                file = try SourceFile(checking: path)
             } catch {
                 throw .source(error)
             }
@@ -162,10 +162,10 @@ extension MediaType {
 
 /// The bytes of one upload, open for reading.
 struct OpenFile: Sendable {
-    private let source: UploadSource
     private let file: SourceFile?
-    private let descriptor: Int32
-    let byteCount: Int64
+    /// Bytes of the file for the transport, which shares the descriptor.
+    let content: FileContent
+    var byteCount: Int64 { content.byteCount }
     /// Before any of it was read.
     let openedAt: Date
     /// Warnings about the first bytes.
@@ -174,23 +174,20 @@ struct OpenFile: Sendable {
     /// Opens the source again. Throws `.sourceChanged` if it is not the checked one any more.
     init(_ upload: PreparedUpload, openedAt: Date) throws(GigHiveError) {
         self.openedAt = openedAt
-        source = upload.source
         switch upload.source {
         case .file(let path):
             let file: SourceFile
             do { file = try SourceFile(path: path) } catch { throw .source(error) }
             self.file = file
-            descriptor = file.descriptor
-            byteCount = file.status.size
+            content = FileContent(sharing: file.descriptor, of: file, byteCount: file.status.size)
             guard file.status == upload.identity else {
                 throw GigHiveError(.sourceChanged, detail: "the file has changed since it was checked", path: path)
             }
         case .spooled(let spool, _):
             file = nil
-            descriptor = spool.descriptor
-            byteCount = spool.byteCount
+            content = FileContent(sharing: spool.descriptor, of: spool, byteCount: spool.byteCount)
         }
-        let prefix = Self.prefix(of: descriptor, MediaType.prefixCount)
+        let prefix = Self.prefix(of: content.descriptor, MediaType.prefixCount)
         warnings = MediaType.mismatch(fileName: upload.fileName, prefix: prefix).map { [$0] } ?? []
     }
 
@@ -198,16 +195,6 @@ struct OpenFile: Sendable {
     var isUnchanged: Bool {
         guard let file else { return true }
         return (try? file.currentStatus()) == file.status
-    }
-
-    /// The content for one attempt, with its own descriptor: the transport closes it. Throws when the process has no descriptor
-    /// left.
-    func content(path: [UInt8]) throws(GigHiveError) -> FileContent {
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else {
-            throw GigHiveError(.fileUnreadable, detail: SystemError.words(errno), path: path)
-        }
-        return FileContent(owning: copy, byteCount: byteCount)
     }
 
     /// At most `count` first bytes of an open file; fewer if reading fails, because they only indicate a type.

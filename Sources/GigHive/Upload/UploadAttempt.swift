@@ -12,6 +12,8 @@ struct UploadAttempt: Sendable {
     let verdict: UploadVerdict
     /// SHA-256 of the bytes sent; nil unless the whole file was sent.
     let checksum: String?
+    /// Whether the file was unmodified when the attempt ended: later changes are not in the bytes sent.
+    let isSourceUnchanged: Bool
     /// Since the last byte of the file was read for sending.
     let timeSinceBody: Duration
 
@@ -39,7 +41,7 @@ struct UploadAttempt: Sendable {
                 name: "file",
                 fileName: upload.fileName,
                 contentType: upload.contentType,
-                content: try file.content(path: upload.path)
+                content: file.content
             ),
             tap: tap
         )
@@ -61,6 +63,7 @@ struct UploadAttempt: Sendable {
             response: response,
             verdict: .of(response.outcome),
             checksum: await bodyEnd.checksum(),
+            isSourceUnchanged: file.isUnchanged,
             timeSinceBody: tap.completedAt.map { .now - $0 } ?? .zero
         )
     }

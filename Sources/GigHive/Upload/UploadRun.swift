@@ -9,7 +9,8 @@ internal import MediaTransport
 ///
 /// The order of the steps protects the token: lock, space in the rescue log and intent row exist before the first byte
 /// is sent; the response is on the disk before it is parsed; the token is committed before the response is overwritten
-/// (docs/architecture.md).
+/// (docs/architecture.md). In a batch, the intent of a small file may be written before the upload has its slot, in one
+/// commit with others (docs/adr/0047).
 struct UploadRun {
     private let uploader: Uploader
     private let upload: PreparedUpload
@@ -53,42 +54,71 @@ struct UploadRun {
 
     // MARK: Before the first byte
 
+    /// Files of this length take longer to send than their intent to be written, so that nothing is gained by writing it
+    /// ahead.
+    private static let aheadLimit: Int64 = 1 << 20
+
     private mutating func send() async throws(GigHiveError) {
         let earlier = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
         // A file whose digest is known was probably uploaded earlier: no lock is taken for finding that out.
-        if earlier.digest != nil, let end = try await earlier.endOfFinished() {
+        if earlier.digest != nil, let end = try await lookUp(earlier, onlyFinished: true) {
             settlement.adopt(end)
             return
         }
         // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
         let sourceLock = try UploadOwnership.ofSource(upload, host: settlement.record.host, in: uploader.directory)
         defer { sourceLock?.release() }
-        if let end = try await earlier.end() {
+        if let end = try await lookUp(earlier, onlyFinished: false) {
             settlement.adopt(end)
             return
         }
         // Also released at the end of an upload that got no response.
         defer { pass.leave() }
-        guard await mayBegin() else {
-            throw GigHiveError(.cancelled)
-        }
-        let file = try OpenFile(upload, openedAt: uploader.now())
-        settlement.result.warnings += file.warnings
         let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
         defer { lock.release() }
-        let rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
-        do {
-            try await uploader.store.plan(settlement.record)
+        if upload.sizeBytes < Self.aheadLimit, uploader.turn?.planAhead() == true {
+            try await settlement.plan(isUrgent: false)
+        }
+        let plannedAt = ContinuousClock.now
+        let file: OpenFile
+        let rescue: RescueRecord
+        do throws(GigHiveError) {
+            guard await mayBegin() else {
+                throw GigHiveError(.cancelled)
+            }
+            file = try OpenFile(upload, openedAt: uploader.now())
+            settlement.result.warnings += file.warnings
+            rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
+        } catch {
+            await settlement.withdrawIntent()
+            throw error
+        }
+        do throws(GigHiveError) {
+            if !settlement.isPlanned {
+                try await settlement.plan(isUrgent: true)
+            } else if .now - plannedAt > uploader.intentLifetime {
+                try await settlement.renewIntent()
+            }
         } catch {
             rescue.release()
-            throw .store(error)
+            await settlement.withdrawIntent()
+            throw error
         }
-        settlement.isPlanned = true
         UploadFailpoint.afterIntent.reach()
         await sendUntilSettled(file, rescue)
         if let error = settlement.result.error, error.endsRun {
             uploader.onRunFailure?(error)
         }
+    }
+
+    /// More uploads wait for slots and commits than may query the server.
+    private func lookUp(
+        _ earlier: EarlierUploads,
+        onlyFinished: Bool
+    ) async throws(GigHiveError) -> UploadResult? {
+        guard await uploader.lookups?.take() ?? true else { throw GigHiveError(.cancelled) }
+        defer { uploader.lookups?.giveBack() }
+        return onlyFinished ? try await earlier.endOfFinished() : try await earlier.end()
     }
 
     /// Passes the gate of the event first: a waiting upload must not occupy a slot.
@@ -138,7 +168,7 @@ struct UploadRun {
                 settlement.endAsKnown(end)
                 break
             }
-            if let checksum = attempt.checksum, file.isUnchanged {
+            if let checksum = attempt.checksum, attempt.isSourceUnchanged {
                 uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
             }
             let again = await settle(attempt, file, rescue)
@@ -184,7 +214,7 @@ struct UploadRun {
         settlement.note(response: attempt.response.reply, isConfirmation: attempt.verdict.isStored)
         switch attempt.verdict {
         case .stored(let reply):
-            await store(reply, attempt, file, rescue)
+            await store(reply, attempt, rescue)
         case .duplicate(let reply):
             await settleDuplicate(reply, attempt)
         case .collided(let error):
@@ -214,7 +244,6 @@ struct UploadRun {
     private mutating func store(
         _ reply: UploadReply,
         _ attempt: UploadAttempt,
-        _ file: OpenFile,
         _ rescue: RescueRecord
     ) async {
         let reply = await uploader.identified(reply, settlement, of: upload.details, sent: attempt.checksum, control)
@@ -228,7 +257,7 @@ struct UploadRun {
         } else {
             await settlement.commit(
                 reply,
-                isSourceUnchanged: file.isUnchanged,
+                isSourceUnchanged: attempt.isSourceUnchanged,
                 tokenless: tokenless,
                 rescuePath: attempt.response.rescueError == nil ? rescue.path : nil
             )

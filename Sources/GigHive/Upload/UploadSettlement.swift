@@ -12,6 +12,8 @@ struct UploadSettlement {
     var isPlanned = false {
         didSet { result.uploadID = isPlanned ? record.uploadID : nil }
     }
+    /// Whether the token is committed at once, without waiting for those of other uploads.
+    var isUrgent = true
     /// Whether only the rescue file has what the server sent about the token.
     var keepsReply = false
     /// A response with a token whose status does not confirm the upload.
@@ -30,6 +32,7 @@ extension UploadSettlement {
         if transport == .tus { record.state = .planned }
         record.isGuest = uploader.isGuest
         self.init(store: uploader.store, record: record, result: result, now: uploader.now)
+        isUrgent = !uploader.groupsCommits
     }
 
     /// For a row of the journal.
@@ -58,6 +61,33 @@ extension UploadSettlement {
     }
 
     // MARK: Steps
+
+    /// Writes the intent.
+    mutating func plan(isUrgent: Bool) async throws(GigHiveError) {
+        do {
+            try await store.plan(record, isUrgent: isUrgent)
+        } catch {
+            throw .store(error)
+        }
+        isPlanned = true
+    }
+
+    /// Writes the intent once more, with the current time: since when the server may be working on the upload.
+    mutating func renewIntent() async throws(GigHiveError) {
+        record.updatedAt = now()
+        do {
+            try await store.note(record.uploadID, UploadChange(state: record.state, updatedAt: record.updatedAt))
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    /// Removes the intent, because nothing is sent. One that cannot be removed is resolved like that of a killed process.
+    mutating func withdrawIntent() async {
+        guard isPlanned else { return }
+        try? await store.withdraw(record.uploadID)
+        isPlanned = false
+    }
 
     /// Takes over the measurements of an attempt.
     mutating func note(_ attempt: UploadAttempt) {
@@ -239,7 +269,8 @@ extension UploadSettlement {
                 ),
                 token: entry,
                 guest: reply.guest,
-                stored: storedFile(reply)
+                stored: storedFile(reply),
+                isUrgent: isUrgent
             )
         } catch {
             if let token = reply.deleteToken {

@@ -28,6 +28,12 @@ public struct Uploader: Sendable {
     var rescueLog: RescueLog
     /// Set while a batch runs: the slot of this upload.
     var turn: TransferTurn?
+    /// Set while a batch of parallel uploads runs: tokens are committed in groups.
+    var groupsCommits = false
+    /// Set while a batch of parallel uploads runs: limits how many of them query the server for earlier uploads.
+    var lookups: TransferSlots?
+    /// An intent that was written ahead is written again if the upload begins later than this.
+    var intentLifetime = Duration.seconds(1)
     /// Set while a batch runs: called with a failure that ends the run, before another upload may begin.
     var onRunFailure: (@Sendable (GigHiveError) -> Void)?
     /// Set while a batch runs: the failure of another upload that has ended the run.

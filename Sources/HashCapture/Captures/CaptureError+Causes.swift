@@ -54,7 +54,7 @@ extension CaptureError {
 extension SHA256Digest {
     /// Fails if the file changes meanwhile (trap 17).
     ///
-    /// Cancelling ends the reading with `.cancelled`.
+    /// Canceling ends the reading with `.cancelled`.
     static func of(_ file: SourceFile) async throws(CaptureError) -> SHA256Digest {
         let digest: SHA256Digest
         do {

@@ -92,13 +92,13 @@ struct CaptureExchange: Sendable {
 
     private func payload(of record: CaptureRecord) throws(CaptureError) -> HashOnlyPayload {
         guard let bytes = record.unsignedBody, let body = HashOnlyBody(bytes: bytes) else {
-            throw CaptureError(.recordUnusable, detail: "the record holds no payload", value: record.id)
+            throw CaptureError(.recordUnusable, detail: "the record has no payload", value: record.id)
         }
         let payload = try HashOnlyPayload.reading(body, profile: sender.device.profile).payload
         guard payload.mediaHash.hex == record.mediaHash else {
             throw CaptureError(
                 .recordUnusable,
-                detail: "the payload names another hash than the record",
+                detail: "payload and record have different hashes",
                 value: record.id
             )
         }
@@ -123,7 +123,7 @@ struct CaptureExchange: Sendable {
 
     /// The device's clock is wrong (contract 1.3): takes the offset from the response.
     private func adjustClock(_ progress: inout Progress, _ error: CaptureError) throws(CaptureError) {
-        try takeBack(&progress, .queued, error)
+        try undo(&progress, .queued, error)
         guard let date = error.serverTime else { throw error }
         progress.clockOffset = date.timeIntervalSince(clock())
         progress.notices.append(.clockDiffers(seconds: Int64(progress.clockOffset.rounded())))
@@ -156,7 +156,7 @@ extension CaptureExchange {
             return CaptureOutcome(record: progress.record, notices: progress.notices, error: Self.unknown(error))
         }
         if let remote, progress.record.mode == .full, remote.isMediaStored != true {
-            let detail = "the server knows this media by its hash, and takes no copy of it"
+            let detail = "the server already has the hash of this media, and does not accept the media itself"
             let error = CaptureError(.duplicate, detail: detail)
             try keep(&progress, error) { $0.state = .rejected }
             return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
@@ -179,7 +179,7 @@ extension CaptureExchange {
     private static func unknown(_ cause: CaptureError) -> CaptureError {
         CaptureError(
             .unknownOutcome,
-            detail: "asking the server failed: \(cause.description)",
+            detail: "querying the server failed: \(cause.description)",
             httpStatus: cause.httpStatus,
             serverCode: cause.serverCode,
             isRetryable: cause.isRetryable,
@@ -201,8 +201,8 @@ extension CaptureExchange {
                 if record.submissions == 0 { (record.state, record.body) = (.pending, nil) }
             }
             if progress.record.signingFailures >= CaptureSession.signingLimit { error = Self.signingExhausted(error) }
-        case .again: try takeBack(&progress, .queued, error)
-        case .rejected: try takeBack(&progress, .rejected, error)
+        case .again: try undo(&progress, .queued, error)
+        case .rejected: try undo(&progress, .rejected, error)
         case .unknown, .failedInside:
             try keep(&progress, error) { $0.state = .unknownOutcome }
             if progress.record.submissions > 0, !isStopped {
@@ -214,7 +214,7 @@ extension CaptureExchange {
 
     /// Back to `queued` or to `rejected`: the server did not accept this attempt. It may have accepted an earlier one
     /// of unknown outcome.
-    func takeBack(
+    func undo(
         _ progress: inout Progress,
         _ state: CaptureRecord.State,
         _ error: CaptureError

@@ -59,7 +59,7 @@ struct CaptureInput: Sendable {
             throw CaptureError(
                 .unknownMediaType,
                 detail: file == nil
-                    ? "a digest does not show its type" : "its first bytes show neither photo nor video",
+                    ? "a digest has no type; specify it" : "its first bytes show neither photo nor video",
                 path: file?.path
             )
         }
@@ -82,16 +82,16 @@ struct CaptureInput: Sendable {
         case (.video, nil):
             throw CaptureError(.videoMembersMissing, detail: "hash chain, frame count and duration")
         case (.video, let video?) where video.frameCount < 1 || video.durationMilliseconds < 1:
-            throw CaptureError(.videoMembersMissing, detail: "frame count and duration are more than 0")
+            throw CaptureError(.videoMembersMissing, detail: "frame count and duration must be positive")
         case (.photo, _?):
             throw CaptureError(.unknownMediaType, detail: "a photo has no hash chain, frames or duration")
         default: break
         }
         switch request.depth {
         case .keyframes where type == .photo:
-            throw CaptureError(.depthMapInvalid, detail: "a photo has one depth map, and no keyframes")
+            throw CaptureError(.depthMapInvalid, detail: "a photo has one depth map and no keyframes")
         case .keyframes(let paths, _) where paths.isEmpty:
-            throw CaptureError(.depthMapInvalid, detail: "no keyframe was named")
+            throw CaptureError(.depthMapInvalid, detail: "no keyframe was specified")
         default: break
         }
     }
@@ -106,10 +106,11 @@ struct CaptureInput: Sendable {
         case .keyframes(let paths, let layout): try analyze(paths, layout)
         }
         if !depthBytes.isEmpty, analysis.status == .unavailable { notices.append(.depthUnavailable) }
+        if analysis.status == .completed, !analysis.isLikelyRealScene { notices.append(.sceneNotReal) }
         if profile == .reference {
             // It cannot distinguish an impossible analysis from a failed one (M8).
             if !analysis.isLikelyRealScene { notices.append(.recordedAsSuspicious) }
-            notices.append(.labelledByServer)
+            notices.append(.labeledByServer)
         }
     }
 
@@ -182,7 +183,7 @@ struct CaptureBundle {
 
     func bodyHash(_ digest: SHA256Digest) -> Finding {
         check { payload, _ in
-            payload.mediaHash == digest ? .passed : .failed("the stored body names another hash")
+            payload.mediaHash == digest ? .passed : .failed("the stored body has another hash")
         }
     }
 
@@ -190,20 +191,20 @@ struct CaptureBundle {
     func signature() -> Finding {
         signed { payload, assertion, profile in
             guard let sec1 = record.publicKey, let key = try? VerifyingKey(sec1: sec1), let rpID = record.rpID else {
-                return .failed("the record holds no usable public key")
+                return .failed("the record has no valid public key")
             }
             guard let digest = try? SHA256Digest.of(payload.signedBytes(for: profile)) else {
                 return .failed("hashing failed")
             }
             return assertion.isValid(for: digest, rpID: rpID, key: key)
-                ? .passed : .failed("the signature does not fit the body and the key")
+                ? .passed : .failed("the signature does not match body and key")
         }
     }
 
     func counter() -> Finding {
         signed { _, assertion, _ in
             assertion.counter != nil && assertion.counter == record.counter
-                ? .passed : .failed("the assertion's counter is not the record's")
+                ? .passed : .failed("the counters of assertion and record differ")
         }
     }
 
@@ -211,7 +212,7 @@ struct CaptureBundle {
         guard record.body != nil || content == nil else { return .skipped("it was never signed") }
         return check { payload, text in
             guard let assertion = Assertion(base64: text), let profile = CaptureProfile(rawValue: record.profile) else {
-                return .failed("the stored body holds no assertion")
+                return .failed("the stored body has no assertion")
             }
             return body(payload, assertion, profile)
         }
@@ -221,7 +222,7 @@ struct CaptureBundle {
         switch content {
         case .success(let (payload, assertion)): body(payload, assertion)
         case .failure: .failed("the stored body cannot be read")
-        case nil: .skipped(record.mode == .full ? "a full upload has no hash-only body" : "the record holds no body")
+        case nil: .skipped(record.mode == .full ? "a full upload has no hash-only body" : "the record has no body")
         }
     }
 }

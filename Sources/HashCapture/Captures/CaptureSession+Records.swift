@@ -9,10 +9,10 @@ extension CaptureSession {
     /// - Throws: `CaptureError` `.captureUnknown` when there is none or more than one.
     public func record(_ idPrefix: String) throws(CaptureError) -> CaptureRecord {
         let prefix = idPrefix.lowercased()
-        let found = prefix.isEmpty ? [] : try CaptureError.stored(surroundings.library.captures(idPrefix: prefix))
+        let found = prefix.isEmpty ? [] : try CaptureError.stored(dependencies.library.captures(idPrefix: prefix))
         guard let record = found.first else { throw CaptureError(.captureUnknown, value: idPrefix) }
         guard found.count == 1 else {
-            throw CaptureError(.captureUnknown, detail: "\(found.count) captures begin like this", value: idPrefix)
+            throw CaptureError(.captureUnknown, detail: "\(found.count) captures match", value: idPrefix)
         }
         return record
     }
@@ -20,31 +20,31 @@ extension CaptureSession {
     var server: String { client.server.description }
 
     func all() throws(CaptureError) -> [CaptureRecord] {
-        try CaptureError.stored(surroundings.library.captures())
+        try CaptureError.stored(dependencies.library.captures())
     }
 
     func stored(_ id: String) throws(CaptureError) -> CaptureRecord? {
-        try CaptureError.stored(surroundings.library.capture(id))
+        try CaptureError.stored(dependencies.library.capture(id))
     }
 
     func records(ofMedia hash: String) throws(CaptureError) -> [CaptureRecord] {
-        try CaptureError.stored(surroundings.library.captures(ofMedia: hash))
+        try CaptureError.stored(dependencies.library.captures(ofMedia: hash))
     }
 
     func keep(_ record: CaptureRecord) throws(CaptureError) {
-        try CaptureError.stored(surroundings.library.keep(record))
+        try CaptureError.stored(dependencies.library.keep(record))
     }
 
     /// This machine's registration with the server.
     ///
     /// - Throws: `.notRegistered`, also when it is registered for another profile.
     func device() throws(CaptureError) -> CaptureDeviceRecord {
-        let record = try CaptureError.stored(surroundings.library.captureDevice(for: server))
+        let record = try CaptureError.stored(dependencies.library.captureDevice(for: server))
         guard let record else { throw CaptureError(.notRegistered, value: server) }
         guard record.profile == profile.rawValue else {
             throw CaptureError(
                 .notRegistered,
-                detail: "this machine is registered there for the profile \(record.profile)",
+                detail: "this machine is registered with that server for the profile \(record.profile)",
                 value: server
             )
         }
@@ -53,7 +53,7 @@ extension CaptureSession {
 
     func lock(_ device: String, timeout: Duration = .seconds(60)) async throws(CaptureError) -> CounterFile {
         do {
-            return try await CounterFile.lock(device: device, in: surroundings.directory, timeout: timeout)
+            return try await CounterFile.lock(device: device, in: dependencies.directory, timeout: timeout)
         } catch let error as StoreError {
             throw CaptureError(error)
         } catch {
@@ -79,7 +79,7 @@ extension CaptureSession {
             throw CaptureError(.mediaMissing, detail: "the capture has no depth map", value: record.id)
         }
         guard let digest = SHA256Digest(hex: record.mediaHash) else {
-            throw CaptureError(.recordUnusable, detail: "the record holds no hash", value: record.id)
+            throw CaptureError(.recordUnusable, detail: "the record has no hash", value: record.id)
         }
         _ = try await vault.export(.media, of: record.id, to: path, expecting: digest)
         if let depthPath { _ = try await vault.export(.depth, of: record.id, to: depthPath) }
@@ -89,7 +89,7 @@ extension CaptureSession {
     /// Checks body, hash, signature and counter of a record as others would. Describes the first mismatch; nil without
     /// one.
     public static func disagreement(in record: CaptureRecord) -> String? {
-        guard let digest = SHA256Digest(hex: record.mediaHash) else { return "the record holds no hash" }
+        guard let digest = SHA256Digest(hex: record.mediaHash) else { return "the record has no hash" }
         let bundle = CaptureBundle(record)
         for case .failed(let reason) in [bundle.bodyHash(digest), bundle.signature(), bundle.counter()] {
             return reason
@@ -128,7 +128,7 @@ extension CaptureSession {
             guard choice == .adoptAsHashOnly else {
                 throw CaptureError(
                     .localOnly,
-                    detail: "the record is from before hash-only captures; nothing is sent for it unless asked for",
+                    detail: "the capture was made before modes existed; it is sent only with --as-hash-only",
                     value: record.id
                 )
             }
@@ -171,7 +171,7 @@ extension CaptureSession {
         guard record.mode == .hashOnly else {
             let error = CaptureError(
                 .localOnly,
-                detail: "the media of a full upload is sent only when it is asked for by name",
+                detail: "the media of a full upload is sent only on explicit request",
                 value: record.id
             )
             return CaptureOutcome(record: record, error: error)
@@ -187,7 +187,7 @@ extension CaptureSession {
     ) async throws(CaptureError) -> CaptureOutcome {
         let unknown = CaptureError(
             .unknownOutcome,
-            detail: "the server probably has it, and cannot be asked by hash",
+            detail: "the server probably has it, and cannot be queried by hash",
             value: record.id
         )
         guard profile == .mediactl1 else {
@@ -225,7 +225,7 @@ extension CaptureSession {
             metadata: CaptureMetadata(),
             flags: MetadataFlags(of: CaptureMetadata(), location: .none, timestamp: .none, deviceInfo: .none),
             capturedAt: "1970-01-01T00:00:00Z"
-        ).restamped(at: surroundings.now())
+        ).restamped(at: dependencies.now())
         var record = old
         record.mode = .hashOnly
         record.state = .pending
@@ -233,7 +233,7 @@ extension CaptureSession {
         record.analysis = analysis.json
         record.settings = settings.json
         record.unsignedBody = try payload.body(for: profile, assertion: Assertion.placeholder).bytes
-        record.updatedAt = surroundings.now()
+        record.updatedAt = dependencies.now()
         try keep(record)
         return record
     }

@@ -19,18 +19,22 @@ extension CaptureSession {
         try await verify(try await find(.file(path)), isOffline: isOffline)
     }
 
-    /// Hashes a file and finds its record, preferring one of this session's server. The server of the record decides
-    /// which session can query it.
+    /// Hashes a file and finds its record among those that `isIncluded`, preferring one of this session's server. The server
+    /// of the record decides which session can query it.
     ///
     /// - Throws: `CaptureError` `.captureUnknown` when no record has this hash; `.fileNotFound` ….
-    public func find(_ subject: CaptureRequest.Subject) async throws(CaptureError) -> CaptureMatch {
+    public func find(
+        _ subject: CaptureRequest.Subject,
+        where isIncluded: (CaptureRecord) -> Bool = { _ in true }
+    ) async throws(CaptureError) -> CaptureMatch {
         let digest = try await digest(of: subject)
-        let records = try records(ofMedia: digest.hex)
+        let all = try records(ofMedia: digest.hex)
+        let records = all.filter(isIncluded)
         let own = records.filter { $0.server == server }
         guard let record = own.first(where: { $0.state == .accepted }) ?? own.first ?? records.first else {
             throw CaptureError(
                 .captureUnknown,
-                detail: "no record has this hash",
+                detail: all.first.map { "its capture is for \($0.server)" } ?? "no record has this hash",
                 path: subject.path,
                 value: digest.hex
             )
@@ -43,7 +47,7 @@ extension CaptureSession {
         let (record, digest) = (match.record, match.digest)
         let bundle = CaptureBundle(record)
         var findings: [(check: CaptureVerification.Check, finding: CaptureVerification.Finding)] = [
-            (.fileHash, match.subject.path == nil ? .skipped("a digest was given, no file") : .passed),
+            (.fileHash, match.subject.path == nil ? .skipped("a digest was specified, not a file") : .passed),
             (.bodyHash, bundle.bodyHash(digest)), (.signature, bundle.signature()), (.counter, bundle.counter()),
         ]
         var errors: [CaptureError] = []
@@ -68,7 +72,7 @@ extension CaptureSession {
         guard record.isObserved else { return .skipped("the media was not observed here") }
         do throws(CaptureError) {
             let kept = try await vault.check(.media, of: record.id)
-            return kept == digest ? .passed : .failed("the kept media has a different hash")
+            return kept == digest ? .passed : .failed("the stored media has a different hash")
         } catch {
             switch error.code {
             case .cancelled: throw error
@@ -89,7 +93,7 @@ extension CaptureSession {
         _ errors: inout [CaptureError]
     ) async throws(CaptureError) -> (CaptureVerification.Finding, RemoteCapture?) {
         if isOffline { return (.skipped("offline"), nil) }
-        guard record.server == server else { return (.skipped("the record is of \(record.server)"), nil) }
+        guard record.server == server else { return (.skipped("the capture is for \(record.server)"), nil) }
         guard let id = record.serverCaptureID else { return (.skipped("the server has not accepted it"), nil) }
         do throws(CaptureError) {
             let remote = try await remote(id)
@@ -97,7 +101,7 @@ extension CaptureSession {
         } catch {
             switch error.code {
             case .captureNotFound: return (.failed("the server has no such capture"), nil)
-            case .forbidden: return (.failed("the server says that the capture is another device's"), nil)
+            case .forbidden: return (.failed("the server reports that the capture is from another device"), nil)
             case .cancelled: throw error
             default:
                 errors.append(error)
@@ -119,11 +123,11 @@ extension CaptureSession {
 
     private func remote(_ id: String) async throws(CaptureError) -> RemoteCapture {
         let device = try device()
-        let key = try await DeviceKey(surroundings.directory).signer(for: device)
+        let key = try await DeviceKey(dependencies.directory).signer(for: device)
         let counter = try await lock(device.deviceID)
         defer { counter.release() }
         let sender = CaptureSender(client: client, device: CaptureDevice(device, profile, key), counter: counter)
-        return try await sender.remote(id, at: surroundings.now())
+        return try await sender.remote(id, at: dependencies.now())
     }
 
     static func compare(
@@ -132,12 +136,12 @@ extension CaptureSession {
         _ digest: SHA256Digest
     ) -> CaptureVerification.Finding {
         if let hash = remote.mediaHash, SHA256Digest(hex: hash) != digest {
-            return .failed("the server's capture names another hash")
+            return .failed("the server's capture has another hash")
         }
         guard record.mode != .full else { return .passed }
-        if remote.mediaHash == nil { return .failed("the server's capture names no hash") }
+        if remote.mediaHash == nil { return .failed("the server's capture has no hash") }
         if remote.isMediaStored == true || remote.captureMode == CaptureRecord.Mode.full.rawValue {
-            return .failed("the server says that it has the media")
+            return .failed("the server reports that it has the media")
         }
         return .passed
     }

@@ -14,7 +14,7 @@ public struct CaptureSession: Sendable {
     public static let signingLimit = 3
 
     /// The dependencies of a session.
-    public struct Surroundings: Sendable {
+    public struct Dependencies: Sendable {
         /// The data directory.
         public var directory: DataDirectory
         /// Stores records and devices.
@@ -46,23 +46,23 @@ public struct CaptureSession: Sendable {
     public let client: CaptureClient
     /// The server's dialect.
     public let profile: CaptureProfile
-    let surroundings: Surroundings
+    let dependencies: Dependencies
     /// One for the whole session, so that its key is fetched once.
     let vault: CaptureVault
 
     /// Makes a session.
-    public init(client: CaptureClient, profile: CaptureProfile, surroundings: Surroundings) {
+    public init(client: CaptureClient, profile: CaptureProfile, dependencies: Dependencies) {
         self.client = client
         self.profile = profile
-        self.surroundings = surroundings
-        vault = CaptureVault(directory: surroundings.directory, key: surroundings.vaultKey)
+        self.dependencies = dependencies
+        vault = CaptureVault(directory: dependencies.directory, key: dependencies.vaultKey)
     }
 }
 
 extension CaptureSession {
     /// Submits one capture: media into the vault, record, signature, submission.
     ///
-    /// Cancelling ends it between any two steps; the record has the progress, and `retry` continues. Media that the
+    /// Canceling ends it between any two steps; the record has the progress, and `retry` continues. Media that the
     /// server has accepted from here, or may have, are not submitted again.
     ///
     /// - Parameters:
@@ -156,7 +156,7 @@ extension CaptureSession {
         if let unknown = records.first(where: { $0.state == .unknownOutcome || $0.state == .submitted }) {
             let error = CaptureError(
                 .unknownOutcome,
-                detail: "an earlier submission of this media is probably there already",
+                detail: "an earlier submission of this media is probably on the server",
                 value: unknown.id
             )
             return .ended(
@@ -181,7 +181,7 @@ extension CaptureSession {
             mode: mode,
             mediaHash: digest.hex,
             mediaType: input.mediaType.rawValue,
-            createdAt: surroundings.now()
+            createdAt: dependencies.now()
         )
         record.path = input.file?.path
         record.mediaBytes = input.file?.status.size
@@ -218,7 +218,7 @@ extension CaptureSession {
         if let error = try outdated(counter, of: device) { return CaptureOutcome(record: record, error: error) }
         let signer: any CaptureSigner
         do throws(CaptureError) {
-            let key = try await control.canceling { [directory = surroundings.directory] () throws(CaptureError) in
+            let key = try await control.canceling { [directory = dependencies.directory] () throws(CaptureError) in
                 try await DeviceKey(directory).signer(for: device)
             }
             signer = StoppableSigner(key, control)
@@ -232,8 +232,8 @@ extension CaptureSession {
         )
         let exchange = CaptureExchange(
             sender: sender,
-            library: surroundings.library,
-            clock: surroundings.now,
+            library: dependencies.library,
+            clock: dependencies.now,
             control: control
         )
         var outcome = try await body(exchange, record)
@@ -247,7 +247,7 @@ extension CaptureSession {
         _ counter: CounterFile,
         of device: CaptureDeviceRecord
     ) throws(CaptureError) -> CaptureError? {
-        let known = try CaptureError.stored(surroundings.library.lastCounter(of: device.deviceID))
+        let known = try CaptureError.stored(dependencies.library.lastCounter(of: device.deviceID))
         guard let known, counter.last < known else { return nil }
         var error = CaptureError(
             .counterOutdated,
@@ -268,7 +268,7 @@ extension CaptureSession {
         record.signingFailures += 1
         record.errorCode = error.code.rawValue
         record.errorDetail = error.detail
-        record.updatedAt = surroundings.now()
+        record.updatedAt = dependencies.now()
         try keep(record)
         return CaptureOutcome(record: record, error: error)
     }
@@ -328,7 +328,7 @@ extension CaptureRecord {
 extension CaptureSession {
     /// The planned submission: reads the file, writes nothing, uses no counter and no key.
     ///
-    /// Cancelling ends the hashing with `.cancelled`.
+    /// Canceling ends the hashing with `.cancelled`.
     ///
     /// - Parameter request: The capture.
     /// - Returns: The body with a placeholder for the assertion, and what becomes public.
@@ -361,7 +361,7 @@ extension CaptureSession {
     ///
     /// - Throws: `CaptureError` `.storeUnusable`, `.vaultUnusable`.
     public func adopt() async throws(CaptureError) {
-        let library = surroundings.library
+        let library = dependencies.library
         try vault.adopt { id in try library.capture(id) != nil }
         for record in try all() where record.state == .submitted {
             try await adopt(record)
@@ -387,9 +387,9 @@ extension CaptureSession {
         guard var record = try stored(id), record.state == .submitted else { return }
         record.state = .unknownOutcome
         record.errorCode = OutcomeCode.unknownOutcome.rawValue
-        record.errorDetail = "the program ended before the answer came"
+        record.errorDetail = "the program ended before it received the response"
         record.httpStatus = nil
-        record.updatedAt = surroundings.now()
+        record.updatedAt = dependencies.now()
         try keep(record)
     }
 }
@@ -434,10 +434,12 @@ public enum CaptureNotice: Sendable, Equatable {
     case noDepth
     /// The depth map could not be analyzed (below 3×3, no valid sample).
     case depthUnavailable
+    /// The depth analysis shows a flat scene, such as a print or a screen.
+    case sceneNotReal
     /// `reference` records this as suspicious.
     case recordedAsSuspicious
     /// `reference` itself labels all hash-only evidence `ios` and `lidar` (trap 23).
-    case labelledByServer
+    case labeledByServer
     /// `captured_at` becomes public, with this value.
     case capturedAtIsPublic(String)
     /// The capture time is unknown: the time of submission is used.
@@ -449,7 +451,7 @@ public enum CaptureNotice: Sendable, Equatable {
     /// The server publishes the coordinates with this many decimals.
     case coordinatesArePublic(decimals: Int)
     /// The location is known, but the profile does not support its coarse form.
-    case coarseLocationLeftOut
+    case coarseLocationOmitted
     /// The location is known, but there are too few places near it to determine its country.
     case placeUnknown
     /// The location is known, but its country is uncertain, since a border is near. Empty where the places are not to be
@@ -467,7 +469,7 @@ public enum CaptureNotice: Sendable, Equatable {
 public struct CaptureOutcome: Sendable {
     /// The stored record.
     public var record: CaptureRecord
-    /// What the user should be told.
+    /// What to report to the user.
     public var notices: [CaptureNotice] = []
     /// What kept it from being accepted.
     public var error: CaptureError?

@@ -26,7 +26,7 @@ extension CaptureSession {
                 timestamp: filter.timestampLevel(for: input.facts),
                 deviceInfo: settings.deviceInfo
             ),
-            capturedAt: filter.capturedAt(of: input.facts, now: surroundings.now()),
+            capturedAt: filter.capturedAt(of: input.facts, now: dependencies.now()),
             video: input.video
         )
         return (payload, input.notices(about: payload, finding, request, profile))
@@ -38,7 +38,7 @@ extension CaptureSession {
             profile: profile,
             sendsCoarseCoordinates: request.sendsCoarseCoordinates,
             systemVersion: SystemVersion.current,
-            programVersion: surroundings.programVersion
+            programVersion: dependencies.programVersion
         )
     }
 }
@@ -60,7 +60,7 @@ extension CaptureInput {
         case .place: break
         case nil where level == .coarse && facts.hasPlace:
             if profile == .reference {
-                notices.append(.coarseLocationLeftOut)
+                notices.append(.coarseLocationOmitted)
             } else if case .border(let candidates) = finding {
                 notices.append(.nearBorder(candidates))
             } else {

@@ -32,7 +32,7 @@ public enum DepthAnalyzer {
                 if row >= 2 { edges.add(around: start + (row - 1) * map.width, width: map.width) }
             }
         }
-        let coherence = coherence(edges: edges.edgeCount, centres: edges.centreCount)
+        let coherence = coherence(edges: edges.edgeCount, centers: edges.centerCount)
         let deviation = (spread.squares / Double(extent.validCount)).squareRoot()
         return DepthAnalysis(
             status: .completed,
@@ -45,9 +45,9 @@ public enum DepthAnalyzer {
         )
     }
 
-    private static func coherence(edges: Int, centres: Int) -> Double {
-        guard centres > 0 else { return 0 }
-        return min(max(1 - exp(-30 * Double(edges) / Double(centres)), 0), 1)
+    private static func coherence(edges: Int, centers: Int) -> Double {
+        guard centers > 0 else { return 0 }
+        return min(max(1 - exp(-30 * Double(edges) / Double(centers)), 0), 1)
     }
 }
 
@@ -101,35 +101,35 @@ extension DepthAnalyzer {
 
 /// Edges of a map: its inner rows are added one by one, each while it and its two neighbors are in the cache.
 struct DepthEdges {
-    private(set) var centreCount = 0
+    private(set) var centerCount = 0
     private(set) var edgeCount = 0
 
     /// Counts centers and edges of an inner row, four pixels at a time. binary32 decides unless a gradient is so near
     /// the limit that binary64 is needed: the squares in binary32 are off by a millionth at most.
     mutating func add(around row: UnsafePointer<Float>, width: Int) {
-        var centres = SIMD4<Int32>.zero
+        var centers = SIMD4<Int32>.zero
         var edges = SIMD4<Int32>.zero
         var x = 1
         while x + 4 < width {
             let here = UnsafeRawPointer(row + x)
-            let isCentre = here.four(at: 0).areValid
+            let isCenter = here.four(at: 0).areValid
             let across = Self.difference(here.four(at: -1), here.four(at: 1))
             let down = Self.difference(here.four(at: -width), here.four(at: width))
             let squares = across * across + down * down
             let isEdge = squares .> 0.0401
-            centres.replace(with: centres &+ 1, where: isCentre)
-            edges.replace(with: edges &+ 1, where: isCentre .& isEdge)
-            let isUnclear = isCentre .& (squares .> 0.0399) .& .!isEdge
+            centers.replace(with: centers &+ 1, where: isCenter)
+            edges.replace(with: edges &+ 1, where: isCenter .& isEdge)
+            let isUnclear = isCenter .& (squares .> 0.0399) .& .!isEdge
             if any(isUnclear) {
                 for lane in 0..<4 where isUnclear[lane] { edgeCount += Self.isEdge(row + x + lane, width) ? 1 : 0 }
             }
             x += 4
         }
         for x in x..<width - 1 where row[x] >= DepthExtent.nearest && row[x] <= DepthExtent.farthest {
-            centreCount += 1
+            centerCount += 1
             edgeCount += Self.isEdge(row + x, width) ? 1 : 0
         }
-        centreCount += Int(centres.wrappedSum())
+        centerCount += Int(centers.wrappedSum())
         edgeCount += Int(edges.wrappedSum())
     }
 
@@ -248,7 +248,7 @@ struct DepthHistogram {
     private let width: Double
     private var counts = [Int](repeating: 0, count: 4 * stride)
 
-    struct Tally {
+    struct Statistics {
         fileprivate let counts: UnsafeMutableBufferPointer<Int>
         fileprivate let least: Double
         fileprivate let width: Double
@@ -270,8 +270,8 @@ struct DepthHistogram {
         width = (Double(range.upperBound) - least) / Double(Self.binCount)
     }
 
-    mutating func fill(_ body: (Tally) -> Void) {
-        counts.withUnsafeMutableBufferPointer { body(Tally(counts: $0, least: least, width: width)) }
+    mutating func fill(_ body: (Statistics) -> Void) {
+        counts.withUnsafeMutableBufferPointer { body(Statistics(counts: $0, least: least, width: width)) }
     }
 
     /// Smoothed bins above both neighbors and above a share of the highest; an end has one neighbor. Two adjacent equal
@@ -318,14 +318,14 @@ struct DepthSpread {
     mutating func add(_ row: UnsafeBufferPointer<Float>) {
         let mean = mean
         var sum = 0.0
-        histogram?.fill { tally in sum = Self.squares(of: row, mean: mean, tally) }
+        histogram?.fill { statistics in sum = Self.squares(of: row, mean: mean, statistics) }
         squares += sum
     }
 
     private static func squares(
         of row: UnsafeBufferPointer<Float>,
         mean: Double,
-        _ tally: DepthHistogram.Tally
+        _ statistics: DepthHistogram.Statistics
     ) -> Double {
         var squares = SIMD4<Double>.zero
         row.forEachFour { four in
@@ -333,7 +333,7 @@ struct DepthSpread {
             let isValid = depths.areValid
             let distances = (depths - mean).replacing(with: 0, where: .!isValid)
             squares += distances * distances
-            tally.add(depths, where: isValid)
+            statistics.add(depths, where: isValid)
         }
         return squares.sum()
     }

@@ -82,7 +82,7 @@ public enum DepthMapFile {
         do throws(DepthMapFlaw) {
             let start = try content.prefix(8)
             if start == DepthImage.signature { return try DepthImage.read(content, layout: layout) }
-            guard layout.scale == nil else { throw DepthMapFlaw("a scale goes with a PNG, and this is none") }
+            guard layout.scale == nil else { throw DepthMapFlaw("a scale requires a PNG") }
             if start.starts(with: NumPyHeader.magic) { return try content.numPyArray(layout: layout) }
             if PortableFloatMapHeader.begins(start) { return try content.portableFloatMap(layout: layout) }
             return try content.rawMap(layout: layout)
@@ -98,15 +98,15 @@ extension DepthMapFile.Layout {
     /// - Throws: When the size is invalid, too large, or contradicts the layout.
     func accept(width: Int, height: Int) throws(DepthMapFlaw) -> Int {
         let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
-        guard width > 0, height > 0 else { throw DepthMapFlaw("a size of \(width)x\(height)") }
+        guard width > 0, height > 0 else { throw DepthMapFlaw("invalid size \(width)x\(height)") }
         guard !isTooLarge, count <= DepthMapFile.maximumSampleCount else {
             throw DepthMapFlaw(
-                "a size of \(width)x\(height): more than \(DepthMapFile.maximumSampleCount) samples are not read"
+                "size \(width)x\(height): at most \(DepthMapFile.maximumSampleCount) samples are supported"
             )
         }
         guard self.width ?? width == width, self.height ?? height == height else {
             let expected = "\(self.width.map(String.init) ?? "?")x\(self.height.map(String.init) ?? "?")"
-            throw DepthMapFlaw("the file says \(width)x\(height), expected \(expected)")
+            throw DepthMapFlaw("the file has \(width)x\(height), expected \(expected)")
         }
         return count
     }
@@ -227,7 +227,7 @@ extension DepthMapContent {
     /// A file without a header. It contains exactly the samples of the given size; no size is guessed.
     func rawMap(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
         guard let width = layout.width, let height = layout.height else {
-            throw DepthMapFlaw("neither PNG, PFM nor NPY; a raw map of \(count) bytes needs its size")
+            throw DepthMapFlaw("neither PNG, PFM nor NPY; a raw map of \(count) bytes requires --depth-size")
         }
         let sampleCount = try layout.accept(width: width, height: height)
         let encoding = Encoding(byteCount: 4, isBigEndian: false)
@@ -261,9 +261,11 @@ enum DepthImage {
 
         static func read(_ content: DepthMapContent, layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
             guard let scale = layout.scale else {
-                throw DepthMapFlaw("a PNG needs a scale: how many metres one unit is")
+                throw DepthMapFlaw("a PNG requires --depth-scale, the meters per unit")
             }
-            guard scale.isFinite, scale > 0 else { throw DepthMapFlaw("a scale of \(scale), expected metres per unit") }
+            guard scale.isFinite, scale > 0 else {
+                throw DepthMapFlaw("invalid scale \(scale), expected meters per unit")
+            }
             guard content.count <= DepthMapFile.maximumSampleCount * 2 + allowance else {
                 throw DepthMapFlaw("a PNG of \(content.count) bytes is too large for a depth map")
             }
@@ -271,11 +273,11 @@ enum DepthImage {
             let header = try header(of: bytes)
             let (width, height) = (Int(header.width), Int(header.height))
             guard header.is_grey16 != 0 else {
-                throw DepthMapFlaw("a PNG that is not grey with 16 bits")
+                throw DepthMapFlaw("the PNG is not 16-bit grayscale")
             }
             let sampleCount = try layout.accept(width: width, height: height)
             guard sampleCount * 2 <= bytes.count * greatestRatio else {
-                throw DepthMapFlaw("\(bytes.count) bytes of PNG cannot hold \(width)x\(height) samples")
+                throw DepthMapFlaw("\(bytes.count) bytes of PNG cannot contain \(width)x\(height) samples")
             }
             let samples = try samples(of: bytes, count: sampleCount, scale: scale)
             guard let map = DepthMap(width: width, height: height, samples: samples) else {
@@ -305,7 +307,7 @@ enum DepthImage {
         }
     #else
         static func read(_: DepthMapContent, layout _: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
-            throw DepthMapFlaw("this build reads no PNG", code: .imageLibrariesMissing)
+            throw DepthMapFlaw("this build cannot read PNG", code: .imageLibrariesMissing)
         }
     #endif
 }

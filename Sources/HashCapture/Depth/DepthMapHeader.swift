@@ -16,26 +16,26 @@ struct NumPyHeader {
     /// Parses the start of a file. Throws when it is not the header of a depth map.
     init(_ bytes: [UInt8]) throws(DepthMapFlaw) {
         guard bytes.count >= 12, (1...3).contains(bytes[6]) else {
-            throw DepthMapFlaw("an NPY file of an unknown version, or cut off in its header")
+            throw DepthMapFlaw("unknown NPY version, or truncated header")
         }
         let lengthSize = bytes[6] == 1 ? 2 : 4
         let length = bytes[8..<8 + lengthSize].reversed().reduce(0) { $0 << 8 | Int($1) }
         byteCount = 8 + lengthSize + length
         guard byteCount <= min(bytes.count, Self.maximumByteCount) else {
-            throw DepthMapFlaw("an NPY header of \(length) bytes in a file whose first \(bytes.count) bytes were read")
+            throw DepthMapFlaw("the NPY header of \(length) bytes is too long")
         }
         let text = String(decoding: bytes[8 + lengthSize..<byteCount], as: UTF8.self)
         guard let entries = PythonDictionary.entries(text), let type = entries["descr"], let shape = entries["shape"],
             let order = entries["fortran_order"], entries.count == 3
         else {
-            throw DepthMapFlaw("the NPY header is not what numpy writes")
+            throw DepthMapFlaw("invalid NPY header")
         }
         encoding = try Self.encoding(type)
         (height, width) = try Self.size(shape)
         switch order {
         case "True": isFortranOrder = true
         case "False": isFortranOrder = false
-        default: throw DepthMapFlaw("an NPY fortran_order of \(order)")
+        default: throw DepthMapFlaw("invalid NPY fortran_order \(order)")
         }
     }
 
@@ -45,7 +45,7 @@ struct NumPyHeader {
         case ">f4": return .init(byteCount: 4, isBigEndian: true)
         case "<f8": return .init(byteCount: 8, isBigEndian: false)
         case ">f8": return .init(byteCount: 8, isBigEndian: true)
-        default: throw DepthMapFlaw("an NPY type of \(type), expected float32 or float64 in metres")
+        default: throw DepthMapFlaw("NPY type \(type), expected float32 or float64 in meters")
         }
     }
 
@@ -56,7 +56,7 @@ struct NumPyHeader {
         let numbers = sides.map { Int($0.filter { !$0.isWhitespace }) }
         let isFlat = numbers.count == 2 || numbers.count == 3 && numbers[2] == 1
         guard isFlat, let height = numbers[0], let width = numbers[1] else {
-            throw DepthMapFlaw("an NPY shape of \(shape), expected (height, width)")
+            throw DepthMapFlaw("NPY shape \(shape), expected (height, width)")
         }
         return (height, width)
     }
@@ -152,13 +152,13 @@ struct PortableFloatMapHeader {
             guard position < bytes.count else { throw DepthMapFlaw("the PFM header has no end") }
             words.append(String(decoding: bytes[start..<position], as: UTF8.self))
         }
-        guard words[0] == "Pf" else { throw DepthMapFlaw("a PFM of three colours, expected one channel (\"Pf\")") }
+        guard words[0] == "Pf" else { throw DepthMapFlaw("a color PFM, expected one channel (\"Pf\")") }
         guard let width = Int(words[1]), let height = Int(words[2]), let scale = Double(words[3]) else {
-            throw DepthMapFlaw("the PFM header says \"\(words[1]) \(words[2]) \(words[3])\", expected three numbers")
+            throw DepthMapFlaw("the PFM header has \"\(words[1]) \(words[2]) \(words[3])\", expected three numbers")
         }
         // Readers disagree whether other scales multiply or divide, and a wrong distance is worthless.
         guard abs(scale) == 1 else {
-            throw DepthMapFlaw("a PFM scale of \(words[3]), expected 1 or -1: samples in metres")
+            throw DepthMapFlaw("PFM scale \(words[3]), expected 1 or -1: samples in meters")
         }
         self.width = width
         self.height = height

@@ -73,8 +73,7 @@ public struct DeviceEnrolment: Sendable {
         guard session.profile == .mediactl1 else {
             throw CaptureError(
                 .enrolmentImpossible,
-                detail: "this server enrols ios and android only, by attestations of their hardware; "
-                    + "nothing that Linux could say there would be true",
+                detail: "this server enrolls only iOS and Android, by attestation of their hardware",
                 value: session.server
             )
         }
@@ -82,19 +81,27 @@ public struct DeviceEnrolment: Sendable {
         if let certificates = plan.endorsementCertificates {
             return try await registerTPM(plan, certificates, control: control)
         }
-        try checkPlace(plan)
+        let earlier = try checkPlace(plan)
         let (source, key) = try await control.canceling { () throws(CaptureError) in try await self.key(plan) }
         let signer = StoppableSigner(key, control)
         CaptureFailpoint.keyWritten.reach()
-        let reply = try await session.client.register(
-            model: plan.model,
-            challenge: try await session.client.challenge(),
-            signer: signer,
-            evidence: plan.evidence
-        )
-        CaptureFailpoint.deviceRegistered.reach()
-        let level = try level(reply, plan.evidence)
-        return try keep(reply.deviceID, plan, level, source, signer)
+        let device: CaptureDeviceRecord
+        do throws(CaptureError) {
+            let reply = try await session.client.register(
+                model: plan.model,
+                challenge: try await session.client.challenge(),
+                signer: signer,
+                evidence: plan.evidence
+            )
+            CaptureFailpoint.deviceRegistered.reach()
+            device = try keep(reply.deviceID, plan, try level(reply, plan.evidence), source, signer)
+        } catch {
+            // After an unknown outcome the key may be registered.
+            if plan.key == .new, error.code != .unknownOutcome { keys.remove(source) }
+            throw error
+        }
+        await removeReplacedKey(of: earlier, control: control)
+        return device
     }
 
     /// Stores a device that was enrolled elsewhere with this key. Sends nothing. The server has issued `deviceID`, a
@@ -103,26 +110,57 @@ public struct DeviceEnrolment: Sendable {
     /// - Throws: `CaptureError` `.keyUnusable`, `.alreadyRegistered`.
     public func keep(deviceID: String, _ plan: Plan) async throws(CaptureError) -> CaptureDeviceRecord {
         guard let id = UUID(uuidString: deviceID)?.uuidString.lowercased() else {
-            throw CaptureError(.badRequest, detail: "a device's id is a UUID", value: deviceID)
+            throw CaptureError(.badRequest, detail: "the device ID must be a UUID", value: deviceID)
         }
         guard case .existing = plan.key else {
-            throw CaptureError(.keyUnusable, detail: "a device that is enrolled has its key already")
+            throw CaptureError(.keyUnusable, detail: "an enrolled device requires its existing key")
         }
-        try checkPlace(plan)
+        let earlier = try checkPlace(plan)
         let (source, signer) = try await key(plan)
-        return try keep(id, plan, .enrolledElsewhere, source, signer)
+        let device = try keep(id, plan, .enrolledElsewhere, source, signer)
+        await removeReplacedKey(of: earlier, control: TransferControl())
+        return device
     }
 
     // MARK: Steps
 
-    private func checkPlace(_ plan: Plan) throws(CaptureError) {
-        let earlier = try CaptureError.stored(session.surroundings.library.captureDevice(for: session.server))
-        guard let earlier, !plan.replacesEarlier else { return }
+    private var keys: DeviceKey { DeviceKey(session.dependencies.directory) }
+
+    /// The earlier registration that the plan replaces.
+    private func checkPlace(_ plan: Plan) throws(CaptureError) -> CaptureDeviceRecord? {
+        let earlier = try CaptureError.stored(session.dependencies.library.captureDevice(for: session.server))
+        guard let earlier, !plan.replacesEarlier else { return earlier }
         throw Self.registered(earlier, session.server)
     }
 
+    /// Removes the key of a replaced registration: a file in the data directory, or a key that was created in the TPM. A key
+    /// that was specified by the user stays, as does one that another server has registered. A failure leaves the key.
+    func removeReplacedKey(
+        of earlier: CaptureDeviceRecord?,
+        in opened: TPMSession? = nil,
+        control: TransferControl
+    ) async {
+        guard let earlier,
+            (try? session.dependencies.library.isRegistered(publicKey: earlier.publicKey)) == false
+        else { return }
+        keys.remove(earlier.keySource)
+        guard case .provider(_, "tpm2", isOurs: true) = earlier.keySource,
+            let handle = try? Self.handle(of: earlier.keySource)
+        else { return }
+        if let opened {
+            await opened.removeKey(handle, of: earlier.publicKey)
+        } else if let tpm = try? TPMSession.open(in: session.dependencies.directory, control: control) {
+            defer { tpm.close() }
+            await tpm.removeKey(handle, of: earlier.publicKey)
+        }
+    }
+
     static func registered(_ earlier: CaptureDeviceRecord, _ server: String) -> CaptureError {
-        CaptureError(.alreadyRegistered, detail: "this machine is device \(earlier.deviceID) there", value: server)
+        CaptureError(
+            .alreadyRegistered,
+            detail: "this machine is device \(earlier.deviceID) on that server",
+            value: server
+        )
     }
 
     /// A key in a file is not in a TPM, whatever a certification says.
@@ -139,7 +177,6 @@ public struct DeviceEnrolment: Sendable {
     private func key(
         _ plan: Plan
     ) async throws(CaptureError) -> (source: CaptureDeviceRecord.KeySource, signer: any CaptureSigner) {
-        let keys = DeviceKey(session.surroundings.directory)
         switch plan.key {
         case .new:
             let (name, signer) = try keys.make(for: session.server)
@@ -147,7 +184,7 @@ public struct DeviceEnrolment: Sendable {
         case .existing(let source):
             let signer = try await keys.signer(at: source, publicKey: plan.publicKey)
             guard plan.publicKey == nil || plan.publicKey == signer.publicKey else {
-                throw CaptureError(.keyUnusable, detail: "the public key that was given is another one")
+                throw CaptureError(.keyUnusable, detail: "it does not match the specified public key")
             }
             return (source, signer)
         }
@@ -161,7 +198,7 @@ public struct DeviceEnrolment: Sendable {
         default:
             throw CaptureError(
                 .unexpectedAnswer,
-                detail: "the server claims the level \"\(reply.attestationLevel)\", which nothing here has proven",
+                detail: "the server returned the level \"\(reply.attestationLevel)\", which was not proven",
                 value: reply.deviceID
             )
         }
@@ -182,9 +219,9 @@ public struct DeviceEnrolment: Sendable {
             level: level.rawValue,
             publicKey: signer.publicKey.sec1,
             keySource: source,
-            createdAt: session.surroundings.now()
+            createdAt: session.dependencies.now()
         )
-        try CaptureError.stored(session.surroundings.library.keep(device))
+        try CaptureError.stored(session.dependencies.library.keep(device))
         return device
     }
 }

@@ -25,7 +25,7 @@ struct DeviceKey: Sendable {
         do {
             registered = try VerifyingKey(sec1: device.publicKey)
         } catch {
-            throw CaptureError(.keyUnusable, detail: "the registration holds no usable public key", underlying: error)
+            throw CaptureError(.keyUnusable, detail: "the registration has no valid public key", underlying: error)
         }
         let signer = try await signer(at: device.keySource, publicKey: registered)
         guard signer.publicKey == registered else {
@@ -59,7 +59,7 @@ struct DeviceKey: Sendable {
             return KeySigner(key, provider: provider)
         case .command(let arguments):
             guard let publicKey else {
-                throw CaptureError(.keyUnusable, detail: "the public key of a signing program must be given")
+                throw CaptureError(.keyUnusable, detail: "a signing program requires its public key")
             }
             return ProgramSigner(arguments, publicKey: publicKey)
         }
@@ -77,11 +77,20 @@ struct DeviceKey: Sendable {
         } catch {
             throw CaptureError(
                 error.kind == .full ? .diskFull : .keyUnusable,
-                detail: "the key cannot be kept: \(error.detail)",
+                detail: "the key cannot be stored: \(error.detail)",
                 path: error.path,
                 underlying: error
             )
         }
+    }
+
+    /// Removes a key file that `make` wrote; a path that the user specified is not one. A failure leaves the file.
+    func remove(_ source: CaptureDeviceRecord.KeySource) {
+        guard case .file(let name) = source, !name.contains("/"),
+            let keys = try? TargetDirectory.open(Array(directory.path(of: .captureKeys).utf8), creating: false)
+        else { return }
+        try? keys.remove(Array(name.utf8))
+        try? keys.synchronize()
     }
 
     private func write(_ pem: [UInt8], stem: String, in place: String) throws(FileWriteError) -> String {
@@ -89,7 +98,7 @@ struct DeviceKey: Sendable {
         guard let keys = try TargetDirectory.open(path, creating: false) else {
             throw FileWriteError(.unsafe, path: path)
         }
-        // Earlier keys are kept: records may depend on them, and a server may still have them registered.
+        // Earlier keys are not replaced: another server may have them registered.
         var number = 1
         while true {
             let name = number == 1 ? "\(stem).pem" : "\(stem)-\(number).pem"
@@ -126,12 +135,16 @@ struct DeviceKey: Sendable {
             pem = try file.prefix(Self.longestFile)
         } catch {
             let cause = CaptureError(error)
-            let detail = cause.detail.isEmpty ? "the key is not there" : cause.detail
+            let detail = cause.detail.isEmpty ? "the key file is missing" : cause.detail
             throw CaptureError(.keyUnusable, detail: detail, path: bytes, underlying: error)
         }
         var status = stat()
         guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
-            throw CaptureError(.keyUnusable, detail: "others may read the key: its mode has to be 0600", path: bytes)
+            throw CaptureError(
+                .keyUnusable,
+                detail: "others have permission to read the key; its mode must be 0600",
+                path: bytes
+            )
         }
         return try Self.usable(path, SigningKey.read(pem: pem))
     }
@@ -172,7 +185,7 @@ struct KeySigner: CaptureSigner {
             throw failure
         }
         guard publicKey.isValid(signature, of: message) else {
-            throw CaptureError(.signingFailed, detail: "the key has made a signature that is not its own")
+            throw CaptureError(.signingFailed, detail: "the key made an invalid signature")
         }
         return signature
     }

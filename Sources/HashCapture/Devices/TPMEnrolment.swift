@@ -18,10 +18,10 @@ extension DeviceEnrolment {
         _ certificates: [EndorsementCertificate],
         control: TransferControl
     ) async throws(CaptureError) -> CaptureDeviceRecord {
-        let library = session.surroundings.library
+        let library = session.dependencies.library
         let earlier = try CaptureError.stored(library.captureDevice(for: session.server))
         let known = try keyOfTPM(plan, earlier)
-        let tpm = try TPMSession.open(in: session.surroundings.directory, control: control)
+        let tpm = try TPMSession.open(in: session.dependencies.directory, control: control)
         defer { tpm.close() }
         let chain = try await tpm.openEndorsementKey(certificates).map(\.der)
         let attestationKey = try await tpm.makeAttestationKey()
@@ -53,13 +53,7 @@ extension DeviceEnrolment {
             // After the tools: not every connection to a TPM takes several programs at once.
             let source = known?.source ?? .provider(uri: "handle:" + handle, provider: "tpm2", isOurs: true)
             let device = try await register(plan, source, publicKey, challenge, evidence, control: control)
-            // Another server may have the same key.
-            if case .provider(_, "tpm2", isOurs: true) = earlier?.keySource, let earlier,
-                let old = try? Self.handle(of: earlier.keySource),
-                (try? library.isRegistered(publicKey: earlier.publicKey)) == false
-            {
-                await tpm.removeKey(old, of: earlier.publicKey)
-            }
+            await removeReplacedKey(of: earlier, in: tpm, control: control)
             return device
         } catch {
             // After an unknown outcome the key may be registered.
@@ -76,11 +70,12 @@ extension DeviceEnrolment {
         _ evidence: TPM2Evidence,
         control: TransferControl
     ) async throws(CaptureError) -> CaptureDeviceRecord {
-        let key = try await DeviceKey(session.surroundings.directory).signer(at: source, publicKey: nil)
+        let key = try await DeviceKey(session.dependencies.directory).signer(at: source, publicKey: nil)
         guard key.publicKey == publicKey else {
             throw CaptureError(
                 .tpmUnusable,
-                detail: "tpm2-openssl and tpm2-tools use different TPMs; set TPM2OPENSSL_TCTI and TPM2TOOLS_TCTI alike"
+                detail:
+                    "tpm2-openssl and tpm2-tools use different TPMs; set TPM2OPENSSL_TCTI and TPM2TOOLS_TCTI to the same TPM"
             )
         }
         CaptureFailpoint.keyWritten.reach()
@@ -119,7 +114,7 @@ extension DeviceEnrolment {
         return try known.map { source throws(CaptureError) in (source, try Self.handle(of: source)) }
     }
 
-    private static func handle(of source: CaptureDeviceRecord.KeySource) throws(CaptureError) -> String {
+    static func handle(of source: CaptureDeviceRecord.KeySource) throws(CaptureError) -> String {
         guard case .provider(let uri, "tpm2", _) = source, uri.hasPrefix("handle:0x") else {
             throw CaptureError(
                 .keyUnusable,

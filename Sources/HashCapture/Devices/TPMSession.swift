@@ -69,7 +69,8 @@ struct TPMSession: Sendable {
         case .rsa: algorithm = "rsa"
         case .p256: algorithm = "ecc"
         case .other: throw Self.unusable("its endorsement key is neither RSA nor P-256")
-        case nil: throw Self.unusable("it stores no certificate of its endorsement key; set it with --ek-certificate")
+        case nil:
+            throw Self.unusable("it stores no certificate of its endorsement key; specify it with --ek-certificate")
         }
         try await run("tpm2_createek", ["-Q", "-c", "ek.ctx", "-G", algorithm, "-u", "ek.pub"])
         try await freeSlots()

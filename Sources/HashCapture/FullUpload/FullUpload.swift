@@ -34,24 +34,24 @@ struct FullUpload: Sendable {
         isAsserted: Bool
     ) throws(CaptureError) {
         guard let file = input.file else {
-            throw CaptureError(.fileNotFound, detail: "a full upload needs the file; a digest was given")
+            throw CaptureError(.fileNotFound, detail: "a full upload requires the file, not a digest")
         }
         guard let prefix = try? file.prefix(16), CaptureMediaType.isJPEG(prefix) else {
-            throw CaptureError(.unknownMediaType, detail: "a full upload takes JPEG photos only", path: file.path)
+            throw CaptureError(.unknownMediaType, detail: "a full upload accepts only JPEG photos", path: file.path)
         }
         guard file.status.size <= Self.photoLimit else {
-            throw CaptureError(.payloadTooLarge, detail: "the server takes photos of up to 10 MiB", path: file.path)
+            throw CaptureError(.payloadTooLarge, detail: "the server accepts photos of up to 10 MiB", path: file.path)
         }
         guard let size = input.depthSize else {
-            throw CaptureError(.depthRequired, detail: "a full upload has a depth map")
+            throw CaptureError(.depthRequired, detail: "a full upload requires a depth map")
         }
         guard size.width <= 1000, size.height <= 1000 else {
-            throw CaptureError(.depthMapInvalid, detail: "the server takes depth maps of up to 1000 × 1000 samples")
+            throw CaptureError(.depthMapInvalid, detail: "the server accepts depth maps of up to 1000 × 1000 samples")
         }
         photo = file
         depthMap = try Gzip.compress(input.depthBytes)
         guard depthMap.count <= Self.depthLimit else {
-            throw CaptureError(.payloadTooLarge, detail: "the server takes packed depth maps of up to 5 MiB")
+            throw CaptureError(.payloadTooLarge, detail: "the server accepts compressed depth maps of up to 5 MiB")
         }
         self.size = size
         self.metadata = metadata
@@ -130,7 +130,7 @@ struct FullCaptureForm: RequestBody {
                     hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 }
             } catch FileContentError.shrank {
-                throw CaptureError(.sourceChanged, detail: "the file became shorter while it was hashed")
+                throw CaptureError(.sourceChanged, detail: "the file was truncated while it was hashed")
             } catch {
                 throw CaptureError(.fileUnreadable, detail: "the file cannot be read")
             }
@@ -278,7 +278,7 @@ extension CaptureExchange {
         var error = error
         error.code = .payloadTooLarge
         error.detail =
-            "the body has \(byteCount) bytes, and this server takes no more than 2 MiB in all, though it promises 10 MiB "
+            "the body has \(byteCount) bytes, and this server accepts 2 MiB in total, although it documents 10 MiB "
             + "for a photo: \(error.detail)"
         return error
     }
@@ -304,7 +304,7 @@ extension CaptureSession {
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(CaptureError) -> CaptureOutcome {
         guard !request.settings.isPrivacyModeEnabled else {
-            throw CaptureError(.privacyModeOn, detail: "the media does not leave while privacy mode is on")
+            throw CaptureError(.privacyModeOn, detail: "media is not uploaded while privacy mode is on")
         }
         let device = try device()
         let input = try await CaptureInput.read(request, profile: profile)
@@ -312,7 +312,7 @@ extension CaptureSession {
         let upload = try FullUpload(
             input,
             metadata: filter.metadata(of: input.facts),
-            capturedAt: filter.capturedAt(of: input.facts, now: surroundings.now()),
+            capturedAt: filter.capturedAt(of: input.facts, now: dependencies.now()),
             isAsserted: isAsserted
         )
         switch try await keep(input, request, mode: .full, progress: nil) {
@@ -331,7 +331,7 @@ extension CaptureSession {
 extension CaptureInput {
     fileprivate func notices(about upload: FullUpload) -> [CaptureNotice] {
         // The server labels hash-only evidence only.
-        var notices = notices.filter { $0 != .labelledByServer } + [.capturedAtIsPublic(upload.capturedAt)]
+        var notices = notices.filter { $0 != .labeledByServer } + [.capturedAtIsPublic(upload.capturedAt)]
         if case .coordinates? = upload.metadata.location { notices.append(.coordinatesArePublic(decimals: 2)) }
         return notices
     }

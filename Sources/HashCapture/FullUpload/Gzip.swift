@@ -43,7 +43,7 @@ enum Gzip {
         #else
             throw CaptureError(
                 .imageLibrariesMissing,
-                detail: "this build has no zlib, which a depth map is packed with"
+                detail: "this build lacks zlib, which is required for depth maps"
             )
         #endif
     }

@@ -55,7 +55,7 @@ extension PrivacySettings {
             guard error.kind == .notFound else { throw unusable(path, detail(of: error)) }
             var status = stat()
             guard lstat(path, &status) == 0 else { return PrivacySettings() }
-            throw unusable(path, "it is a symbolic link that leads nowhere")
+            throw unusable(path, "it is a dangling symbolic link")
         }
         var status = stat()
         guard fstat(file.descriptor, &status) == 0 else { throw unusable(path, SystemError.words(errno)) }
@@ -63,7 +63,7 @@ extension PrivacySettings {
             throw unusable(path, "it belongs to another user")
         }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-            throw unusable(path, "others may write it", value: String(status.st_mode & 0o777, radix: 8))
+            throw unusable(path, "others have write permission", value: String(status.st_mode & 0o777, radix: 8))
         }
         let bytes: [UInt8]
         do { bytes = try file.prefix(byteLimit + 1) } catch { throw unusable(path, detail(of: error)) }
@@ -98,7 +98,7 @@ extension PrivacySettings {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
         guard let resolved = realpath(path, nil) else {
-            throw unusable(path, "it is a symbolic link that leads nowhere")
+            throw unusable(path, "it is a dangling symbolic link")
         }
         defer { free(resolved) }
         return String(cString: resolved)
@@ -110,7 +110,7 @@ extension PrivacySettings {
 
     private static func detail(of error: SourceFileError) -> String {
         switch error.kind {
-        case .notFound: "there is no such file"
+        case .notFound: "no such file"
         case .permissionDenied, .io: "it cannot be read"
         case .isDirectory, .notRegular, .empty: error.reason
         }
@@ -135,10 +135,10 @@ extension PrivacySettings {
             try cursor.beginObject()
             while let name = try cursor.nextMember() {
                 guard let member = Member(rawValue: name) else {
-                    throw Unreadable(detail: "it has a member that is not known", value: name)
+                    throw Unreadable(detail: "it has an unknown member", value: name)
                 }
                 guard seen.insert(member).inserted else {
-                    throw Unreadable(detail: "it has a member twice", value: name)
+                    throw Unreadable(detail: "it has a duplicate member", value: name)
                 }
                 try read(member, from: &cursor)
             }
@@ -169,11 +169,11 @@ extension PrivacySettings {
         from cursor: inout JSONCursor
     ) throws -> Level where Level.RawValue == String {
         guard cursor.kind() == .string, let text = try cursor.string() else {
-            throw Unreadable(detail: "\(member.rawValue) is not a text")
+            throw Unreadable(detail: "\(member.rawValue) is not a string")
         }
         guard let level = Level(rawValue: text) else {
             let known = Level.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Unreadable(detail: "\(member.rawValue) is none of \(known)", value: text)
+            throw Unreadable(detail: "\(member.rawValue) is not one of \(known)", value: text)
         }
         return level
     }

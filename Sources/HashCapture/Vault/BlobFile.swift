@@ -60,7 +60,7 @@ struct ExportTarget: Sendable {
         let parent = path.directoryOfPath
         self.temporaryName = temporaryName
         guard !name.isEmpty, name != Array(".".utf8), name != Array("..".utf8) else {
-            throw CaptureError(.targetUnusable, detail: "names no file", path: path)
+            throw CaptureError(.targetUnusable, detail: "not a file name", path: path)
         }
         do {
             guard let directory = try TargetDirectory.open(parent, creating: false) else {

@@ -55,12 +55,14 @@ extension CaptureVault {
     ///
     /// - Throws: `.vaultUnusable`, `.diskFull`.
     package func begin(id: String) throws(CaptureError) -> Draft {
-        guard CaptureID.isValid(id) else { throw CaptureError(.vaultUnusable, detail: "no id of a capture", value: id) }
+        guard CaptureID.isValid(id) else {
+            throw CaptureError(.vaultUnusable, detail: "not the ID of a capture", value: id)
+        }
         return try CaptureError.inVault {
             let path = Array(try directory.make(.captures).utf8)
             guard let captures = try TargetDirectory.open(path, creating: false),
                 try captures.status(of: Array(id.utf8)) == nil
-            else { throw CaptureError(.vaultUnusable, detail: "there is a capture of this id", value: id) }
+            else { throw CaptureError(.vaultUnusable, detail: "a capture with this ID exists", value: id) }
             while true {
                 // Named by another UUID until it is locked: a process that adopts drafts may remove it before, and then
                 // the next name is tried.
@@ -90,7 +92,7 @@ extension CaptureVault {
     }
 
     /// Encrypts a file, and hashes exactly the encrypted bytes, in one pass; synced when it returns. Needs a few MiB of
-    /// memory for any size. The first capture creates the key. Cancelling ends it with `.cancelled`. The original must
+    /// memory for any size. The first capture creates the key. Canceling ends it with `.cancelled`. The original must
     /// not change meanwhile. `progress` gets bytes done and total, on another thread. Returns the SHA-256 of the file.
     ///
     /// - Throws: `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`, also for a key that opens none of the
@@ -218,7 +220,7 @@ extension CaptureVault {
 
 extension CaptureVault {
     /// Decrypts a blob to a new file (0600) and returns the digest of the plaintext. The file gets its name only when
-    /// it is complete and verified, and replaces nothing. Cancelling ends it with `.cancelled`. `path` is the target,
+    /// it is complete and verified, and replaces nothing. Canceling ends it with `.cancelled`. `path` is the target,
     /// as bytes; its directory must exist. `expecting` is the required digest of the plaintext.
     ///
     /// - Throws: `.mediaMissing`, `.mediaDamaged`, `.checksumMismatch`, `.vaultUnusable`, `.targetExists`,
@@ -241,7 +243,7 @@ extension CaptureVault {
             do {
                 let digest = try await decrypt(source, kind, of: id, with: key) { try file.append($0) }
                 if let expecting, digest != expecting {
-                    throw CaptureError(.checksumMismatch, detail: "the vault holds \(digest.hex)", value: id)
+                    throw CaptureError(.checksumMismatch, detail: "the vault has \(digest.hex)", value: id)
                 }
                 try await BlockingWork.run {
                     try file.settle()
@@ -293,7 +295,9 @@ extension CaptureVault {
     }
 
     private func blob(_ kind: Kind, of id: String) throws(CaptureError) -> SourceFile {
-        guard CaptureID.isValid(id) else { throw CaptureError(.mediaMissing, detail: "no id of a capture", value: id) }
+        guard CaptureID.isValid(id) else {
+            throw CaptureError(.mediaMissing, detail: "not the ID of a capture", value: id)
+        }
         let path = Array("\(directory.path(of: .captures))/\(id)/\(kind.rawValue)".utf8)
         do {
             return try SourceFile(path: path)
@@ -309,7 +313,7 @@ extension CaptureVault {
     private static func damaged(_ kind: Kind, _ id: String, path: [UInt8]) -> CaptureError {
         CaptureError(
             .mediaDamaged,
-            detail: "the \(kind.rawValue) in the vault is not what was put in, or the key is another",
+            detail: "the \(kind.rawValue) in the vault was changed, or its key was replaced",
             path: path,
             value: id
         )

@@ -20,8 +20,8 @@ extension CaptureVault {
         }
         throw CaptureError(
             .vaultUnusable,
-            detail: "its key opens none of the newest captures, so it was replaced; "
-                + "put the earlier key back from a backup, or use another --data-dir",
+            detail: "its key decrypts none of the newest captures, so it was replaced; "
+                + "restore the earlier key from a backup, or use another --data-dir",
             path: Array(directory.path(of: .captures).utf8)
         )
     }

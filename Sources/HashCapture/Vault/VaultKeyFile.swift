@@ -59,7 +59,7 @@ struct VaultKeyFile {
     private var missing: CaptureError {
         CaptureError(
             .vaultUnusable,
-            detail: "the key of the captures kept here is missing; put it back from a backup",
+            detail: "the key of the stored captures is missing; restore it from a backup",
             path: path
         )
     }
@@ -195,7 +195,7 @@ final class VaultKeyring: Sendable {
     /// - Throws: `.vaultUnusable`.
     func knownKey() throws(CaptureError) -> StreamingAEAD.Key {
         if let key = known.withLock({ $0 }) { return key }
-        guard case .file = source else { throw CaptureError(.vaultUnusable, detail: "the key was not asked for yet") }
+        guard case .file = source else { throw CaptureError(.vaultUnusable, detail: "the key was not fetched yet") }
         return try VaultKeyFile(directory).readOrMake()
     }
 

@@ -21,6 +21,8 @@ struct BundleReading: Sendable {
     let verification: CaptureVerification
     /// SHA-256 of the public key as SubjectPublicKeyInfo, as `openssl pkey -pubin -outform DER | sha256sum` prints it.
     let keyHash: String
+    /// Names of the members of bundle and body that could be changed without breaking the signature.
+    let unsignedMembers: [String]
 
     /// Reads a bundle, or the one in a directory. Without `media`, the media files in that directory are compared.
     ///
@@ -56,6 +58,9 @@ struct BundleReading: Sendable {
             file = (nil, .skipped("no file was specified"))
         }
         self.media = file.media
+        unsignedMembers =
+            CaptureBundle.unsignedMembers(of: record)
+            + members.map { $0.name }.filter { !Self.signedMembers.contains($0) }.sorted()
         keyHash = try SHA256Digest.of(CaptureBundle.subjectPublicKeyInfo(key)).hex
         verification = CaptureVerification(
             ofBundle: record,
@@ -63,6 +68,13 @@ struct BundleReading: Sendable {
             members: Self.agreement(of: members, with: record)
         )
     }
+
+    /// The members that the checks compare with the signature, directly or as the body that was signed.
+    private static let signedMembers: Set<String> = [
+        "schema", "profile", "rp_id", "counter", "media_hash", "body", "signed_bytes", "authenticator_data",
+        "signature",
+        "public_key",
+    ]
 
     /// The record of which a bundle was made, without the members that only the server can confirm.
     private static func record(_ members: JSONObject) -> CaptureRecord? {

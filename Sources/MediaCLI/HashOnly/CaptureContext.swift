@@ -55,7 +55,7 @@ struct CaptureContext: Sendable {
     /// - Throws: `ServerURLError`; `CaptureError` if the record's profile is unknown.
     func session(for record: CaptureRecord) throws -> CaptureSession {
         guard let profile = CaptureProfile(rawValue: record.profile) else {
-            throw CaptureError(.recordUnusable, detail: "its profile is not known", value: record.id)
+            throw CaptureError(.recordUnusable, detail: "unknown profile", value: record.id)
         }
         return session(try ServerURL(record.server, allowingPath: true), profile)
     }
@@ -107,7 +107,7 @@ struct CaptureContext: Sendable {
         return CaptureSession(
             client: CaptureClient(server: server, http: http, timeouts: settings.timeouts),
             profile: profile,
-            surroundings: CaptureSession.Surroundings(
+            dependencies: CaptureSession.Dependencies(
                 directory: directory,
                 library: library,
                 vaultKey: settings.vaultKey,

@@ -11,29 +11,29 @@ enum CaptureDisclosure {
         _ timeSource: CaptureTimeSource?
     ) -> [String] {
         var lines: [String?] = [
-            "the SHA-256 of the \(payload.mediaType.rawValue), from which nobody can make the \(payload.mediaType.rawValue)",
-            "captured_at \(payload.capturedAt): the server publishes it always" + rounding(of: payload),
+            "the SHA-256 of the \(payload.mediaType.rawValue), from which the \(payload.mediaType.rawValue) cannot be reconstructed",
+            "captured_at \(payload.capturedAt), always public on the server" + rounding(of: payload),
             source(timeSource, of: payload),
             place(payload, profile),
             payload.metadata.timestamp.map { "the time \($0)" } ?? "no time",
-            payload.metadata.deviceModel.map { "the device \(ErrorCatalogue.quoted($0))" } ?? "no device model",
+            payload.metadata.deviceModel.map { "the device model \(ErrorCatalogue.quoted($0))" } ?? "no device model",
             depth(payload),
         ]
         if let video = payload.video {
             lines.append(
-                "\(Formats.count(video.frameCount, "frame")), \(video.durationMilliseconds) ms, and the last hash of their "
-                    + "chain"
+                "\(Formats.count(video.frameCount, "frame")), \(video.durationMilliseconds) ms, and the last hash of the "
+                    + "hash chain"
             )
         }
-        lines.append("which levels of privacy were chosen, and the signature of this machine's key")
+        lines.append("the privacy levels, and a signature with this machine's key")
         return lines.compactMap { $0 }.map { "  " + $0 }
     }
 
     private static func rounding(of payload: HashOnlyPayload) -> String {
         switch payload.flags.timestampLevel {
         case .exact: ""
-        case .dayOnly: "; only the day is told"
-        case .none: "; the day of the submission is told in its place"
+        case .dayOnly: "; only the day is disclosed"
+        case .none: "; the day of submission is disclosed instead"
         }
     }
 
@@ -58,20 +58,20 @@ enum CaptureDisclosure {
         switch payload.metadata.location {
         case .coordinates(let latitude, let longitude):
             let decimals = payload.flags.locationLevel == .coarse ? 1 : 4
-            return "the place \(latitude),\(longitude)"
-                + (profile == .reference ? ": the server publishes it with \(Formats.count(decimals, "decimal"))" : "")
+            return "the location \(latitude),\(longitude)"
+                + (profile == .reference
+                    ? ", which the server publishes with \(Formats.count(decimals, "decimal"))" : "")
         case .place(let city, let country):
             return
-                "the place \([city, country].compactMap { $0 }.map { TerminalText.escaped($0) }.joined(separator: ", "))"
-        case nil: return "no place"
+                "the location \([city, country].compactMap { $0 }.map { TerminalText.escaped($0) }.joined(separator: ", "))"
+        case nil: return "no location"
         }
     }
 
     private static func depth(_ payload: HashOnlyPayload) -> String {
         payload.depthAnalysis.status == .unavailable
-            ? "that no depth was analysed"
-            : "five numbers about the depth of the scene, which \(payload.depthAnalysis.isLikelyRealScene ? "looks" : "does not look") "
-                + "real by them"
+            ? "no depth analysis"
+            : "five depth statistics; the scene \(payload.depthAnalysis.isLikelyRealScene ? "looks" : "does not look") real"
     }
 }
 
@@ -80,14 +80,15 @@ extension CaptureNotice {
         switch self {
         case .noDepth: "no_depth"
         case .depthUnavailable: "depth_unavailable"
+        case .sceneNotReal: "scene_not_real"
         case .recordedAsSuspicious: "recorded_as_suspicious"
-        case .labelledByServer: "labelled_by_server"
+        case .labeledByServer: "labelled_by_server"
         case .capturedAtIsPublic: "captured_at_is_public"
         case .captureTimeUnknown: "capture_time_unknown"
         case .timeWithoutZone: "time_without_zone"
         case .optionsNotSent: "options_not_sent"
         case .coordinatesArePublic: "coordinates_are_public"
-        case .coarseLocationLeftOut: "coarse_location_left_out"
+        case .coarseLocationOmitted: "coarse_location_left_out"
         case .placeUnknown: "place_unknown"
         case .nearBorder: "near_border"
         case .depthFromKeyframes: "depth_from_keyframes"
@@ -99,7 +100,7 @@ extension CaptureNotice {
     /// Whether it may be a mistake, rather than only information.
     var isWarning: Bool {
         switch self {
-        case .noDepth, .depthUnavailable, .recordedAsSuspicious, .captureTimeUnknown, .timeWithoutZone,
+        case .noDepth, .depthUnavailable, .sceneNotReal, .recordedAsSuspicious, .captureTimeUnknown, .timeWithoutZone,
             .optionsNotSent, .coordinatesArePublic, .nearBorder, .clockDiffers:
             true
         default: false
@@ -122,14 +123,15 @@ extension CaptureNotice {
     var words: String {
         switch self {
         case .noDepth:
-            "no depth map was specified: nothing shows that the scene was real; to submit a photo, add --depth FILE or --no-depth"
-        case .depthUnavailable: "the depth map has nothing to analyse; it is told as unavailable"
-        case .recordedAsSuspicious: "this server records a capture like this as suspicious"
-        case .labelledByServer:
-            "this server labels every hash-only capture as made by iOS and LiDAR; mediactl claims neither"
-        case .capturedAtIsPublic(let time): "captured_at is public at the server: \(ErrorCatalogue.clean(time))"
+            "no depth map was specified, so nothing shows that the scene is real; to submit a photo, add --depth FILE or --no-depth"
+        case .depthUnavailable: "the depth map has no valid samples; the analysis is submitted as unavailable"
+        case .sceneNotReal: "the depth map shows a flat scene; the analysis is submitted as not a real scene"
+        case .recordedAsSuspicious: "this server records such a capture as suspicious"
+        case .labeledByServer:
+            "this server labels every hash-only capture as made with iOS and LiDAR; mediactl claims neither"
+        case .capturedAtIsPublic(let time): "captured_at is public on the server: \(ErrorCatalogue.clean(time))"
         case .captureTimeUnknown:
-            "nothing says when it was taken, so the time of sending stands for it; --captured-at names another"
+            "the capture time is unknown: the time of submission is used; --captured-at sets it"
         case .timeWithoutZone:
             "the camera's clock has no time zone: only its day is submitted; add --utc-offset or --captured-at for the exact "
                 + "time"
@@ -137,15 +139,15 @@ extension CaptureNotice {
             "submitted earlier with other options; not sent now: "
                 + options.map { $0.rawValue.replacing("_", with: " ") }.joined(separator: ", ")
         case .coordinatesArePublic(let decimals):
-            "the server publishes where it was taken, with \(Formats.count(decimals, "decimal")) of a degree"
-        case .coarseLocationLeftOut:
-            "the place is left out: this server takes no city and country; --coarse-coordinates tells one decimal"
+            "the server publishes the coordinates with \(Formats.count(decimals, "decimal"))"
+        case .coarseLocationOmitted:
+            "location omitted: this server accepts no city and country; --coarse-coordinates submits coordinates with one decimal"
         case .placeUnknown:
             "location omitted: too few places near the position to determine the country; to submit it, specify --place "
                 + "CITY,CC"
         case .nearBorder(let candidates): PlaceChoice(candidates).words
-        case .depthFromKeyframes: "the depth of the video is computed from its keyframes"
-        case .notObserved: "the file was not seen here: its digest is proven as it was given, and no copy is kept"
+        case .depthFromKeyframes: "the depth analysis of the video is computed from its keyframes"
+        case .notObserved: "the file was not read: its digest is submitted as specified, and no copy is stored"
         case .clockDiffers(let seconds):
             "this machine's clock is \(Formats.span(.seconds(abs(seconds)))) \(seconds > 0 ? "behind" : "ahead of") the "
                 + "server's"

@@ -30,7 +30,7 @@ final class CaptureRun: Sendable {
     let console: Console
     private let display: RunDisplay<CaptureReading>
     private let finishTimeout: Duration
-    private let tally = ItemStatistics<CaptureItem.State>()
+    private let statistics = ItemStatistics<CaptureItem.State>()
     private let stage = Mutex<Stage?>(nil)
 
     init(_ settings: SettingsSession, writesRecords: Bool) {
@@ -48,7 +48,7 @@ final class CaptureRun: Sendable {
                 for job in jobs {
                     guard interruption.signal == nil, !isUnread else { return false }
                     let item = await item(of: job)
-                    tally.add(item.state, item.exitCode)
+                    statistics.add(item.state, item.exitCode)
                     tell(item)
                 }
                 return true
@@ -90,7 +90,7 @@ final class CaptureRun: Sendable {
             stage.work.cancel()
         } else {
             stage.control.stop(finishWithin: request.signal == .interrupt ? nil : finishTimeout)
-            console.outlast(request, for: "the server's answer", finishTimeout: finishTimeout)
+            console.outlast(request, for: "the server's response", finishTimeout: finishTimeout)
         }
     }
 
@@ -98,18 +98,18 @@ final class CaptureRun: Sendable {
 
     /// Prints the totals and writes the summary, which begins with `members`.
     func conclude(isDone: Bool, _ members: JSONObject) -> ExitCode {
-        let code = console.exitCode(tally.exitCode(isStopped: !isDone))
+        let code = console.exitCode(statistics.exitCode(isStopped: !isDone))
         let words: [(state: CaptureItem.State, words: String)] = [
-            (.accepted, "accepted"), (.planned, "to be sent"), (.pending, "not signed"), (.queued, "to be sent again"),
-            (.submitted, "on their way"), (.unknownOutcome, "of unknown outcome"), (.rejected, "rejected"),
-            (.failed, "failed"), (.cancelled, "not done"),
+            (.accepted, "accepted"), (.planned, "planned"), (.pending, "not signed"), (.queued, "not sent"),
+            (.submitted, "being sent"), (.unknownOutcome, "with unknown outcome"), (.rejected, "rejected"),
+            (.failed, "failed"), (.cancelled, "canceled"),
         ]
-        if tally.total > 1 {
-            console.note(tally.words(words))
+        if statistics.total > 1 {
+            console.note(statistics.words(words))
         }
-        let counts = JSONObject(words.map { (name: $0.state.rawValue, value: JSONValue(tally.count($0.state))) })
+        let counts = JSONObject(words.map { (name: $0.state.rawValue, value: JSONValue(statistics.count($0.state))) })
         let ending = console.ending(code, after: display.elapsed)
-        console.summary(members + ["items": JSONValue(tally.total)] + counts + ending)
+        console.summary(members + ["items": JSONValue(statistics.total)] + counts + ending)
         return code
     }
 }
@@ -170,8 +170,8 @@ struct CaptureItem: Sendable {
     private var reasonToRetry: String? {
         switch state {
         case .pending where error?.code == OutcomeCode.signingFailed.rawValue:
-            "nothing is sent unsigned; when the key can be used again"
-        case .unknownOutcome where needsResend: "it probably has, and cannot be asked; once more"
+            "when the key can be used again"
+        case .unknownOutcome where needsResend: "the server probably has it and cannot be queried; to send it again"
         default: nil
         }
     }
@@ -330,12 +330,12 @@ extension TextRenderer {
 
     static func capture(_ item: CaptureItem, style: Style) -> [String] {
         guard let record = item.record else {
-            return item.state == .cancelled ? ["\(item.resultName): not done"] : []
+            return item.state == .cancelled ? ["\(item.resultName): canceled"] : []
         }
         let id = brief(record.id)
         switch item.state {
         case .accepted where item.isKnown:
-            return ["\(item.resultName): accepted before, as \(id)"] + address(of: record)
+            return ["\(item.resultName): already on the server, as \(id)"] + address(of: record)
         case .accepted:
             let level = record.keyLevel.map { ", " + Self.key(level: $0) } ?? ""
             return ["\(style.green("accepted")) \(item.resultName) as \(id) (hash \(brief(record.mediaHash))\(level))"]
@@ -343,9 +343,9 @@ extension TextRenderer {
         case .pending, .queued, .submitted, .unknownOutcome:
             return [
                 "\(item.resultName): \(words(for: record.state))",
-                "  goes on with: mediactl hash-only retry \(id)\(item.needsResend ? " --resend" : "")",
+                "  resume with: mediactl hash-only retry \(id)\(item.needsResend ? " --resend" : "")",
             ]
-        case .rejected: return ["\(item.resultName): rejected; kept as \(id)"]
+        case .rejected: return ["\(item.resultName): rejected; stored as \(id)"]
         case .planned: return ["\(item.resultName): \(words(for: record.state)); \(id) would be retried"]
         case .failed, .cancelled: return []
         }
@@ -358,8 +358,8 @@ extension TextRenderer {
     static func words(for state: CaptureRecord.State) -> String {
         switch state {
         case .pending: "not signed"
-        case .queued: "to be sent"
-        case .submitted: "on its way"
+        case .queued: "not sent"
+        case .submitted: "being sent"
         case .accepted: "accepted"
         case .rejected: "rejected"
         case .unknownOutcome: "unknown outcome"

@@ -16,7 +16,7 @@ enum CaptureValue {
         guard parts.count == 2, let width = positive(parts[0]), let height = positive(parts[1]) else {
             throw InvalidValue(
                 rule: "is not a size in samples",
-                hint: "write columns x rows of the depth map, for example 256x192"
+                hint: "specify columns and rows, for example 256x192"
             )
         }
         return (width, height)
@@ -26,8 +26,8 @@ enum CaptureValue {
     static func depthScale(_ text: String) throws(InvalidValue) -> Double {
         guard let scale = decimal(text), scale > 0, scale.isFinite else {
             throw InvalidValue(
-                rule: "is not a number of metres above 0",
-                hint: "write metres per unit of the map: 0.001 when it counts millimetres"
+                rule: "is not a positive number of meters",
+                hint: "specify meters per unit: 0.001 for millimeters"
             )
         }
         return scale
@@ -44,11 +44,11 @@ enum CaptureValue {
         else {
             throw InvalidValue(
                 rule: "is not a position",
-                hint: "write latitude,longitude in degrees, for example 52.5163,13.3777"
+                hint: "specify latitude,longitude in degrees, for example 52.5163,13.3777"
             )
         }
         guard parts.allSatisfy({ significantDigits($0) <= 15 }) else {
-            throw InvalidValue(rule: "has more than 15 digits in a number", hint: "7 decimals are a centimetre")
+            throw InvalidValue(rule: "has more than 15 digits in a number", hint: "7 decimals are a centimeter")
         }
         return (latitude, longitude)
     }
@@ -75,7 +75,7 @@ enum CaptureValue {
             _ = try words(city)
         }
         guard city != "", (city?.utf8.count ?? 0) <= 200 else {
-            throw InvalidValue(rule: "names no city", hint: "leave the comma out to name the country alone")
+            throw InvalidValue(rule: "has no city", hint: "omit the comma to specify only the country")
         }
         return (city, country)
     }
@@ -85,14 +85,14 @@ enum CaptureValue {
         guard let microseconds = RFC3339.microseconds(text) else {
             throw InvalidValue(
                 rule: "is not a time with a zone",
-                hint: "write it like 2026-05-01T18:30:00Z or 2026-05-01T20:30:00+02:00"
+                hint: "use the form 2026-05-01T18:30:00Z or 2026-05-01T20:30:00+02:00"
             )
         }
         guard timeRange.contains(microseconds / 1_000_000) else {
             throw InvalidValue(rule: "is out of range", hint: "from 1826, the year of the first photo, to 9999")
         }
         guard text.hasSuffix("Z") || UTCOffset.seconds(text.utf8.suffix(6)) != nil else {
-            throw InvalidValue(rule: "has an offset that no time zone has", hint: "from -12:00 to +14:00")
+            throw InvalidValue(rule: "has an invalid UTC offset", hint: "from -12:00 to +14:00")
         }
         return Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }
@@ -105,7 +105,7 @@ enum CaptureValue {
         guard let seconds = UTCOffset.seconds(text.utf8) else {
             throw InvalidValue(
                 rule: "is not an offset from UTC",
-                hint: "write it like +02:00, -03:30 or Z, from -12:00 to +14:00"
+                hint: "use the form +02:00, -03:30 or Z, from -12:00 to +14:00"
             )
         }
         return Int(seconds)
@@ -115,7 +115,7 @@ enum CaptureValue {
     static func words(_ text: String) throws(InvalidValue) -> String {
         let isBlank = text.allSatisfy(\.isWhitespace)
         guard !isBlank, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw InvalidValue(rule: isBlank ? "is blank" : "has control characters in it")
+            throw InvalidValue(rule: isBlank ? "is blank" : "contains control characters")
         }
         return text
     }
@@ -127,7 +127,7 @@ enum CaptureValue {
         guard text.hasPrefix("sha256:"), let digest = SHA256Digest(hex: String(text.dropFirst(7))) else {
             throw InvalidValue(
                 rule: "is not a SHA-256",
-                hint: "write sha256: and its 64 hexadecimal digits, as sha256sum prints them"
+                hint: "specify sha256: and 64 hexadecimal digits, as printed by sha256sum"
             )
         }
         return digest
@@ -140,8 +140,8 @@ enum CaptureValue {
             let frames = Int32(exactly: length)
         else {
             throw InvalidValue(
-                rule: "is not a chain",
-                hint: "write the 64 hexadecimal digits of its last hash, a colon, and its length in frames"
+                rule: "is not a hash chain",
+                hint: "specify the 64 hexadecimal digits of the last hash, a colon, and the length in frames"
             )
         }
         return VideoMembers.HashChain(finalHash: hash, chainLength: frames)
@@ -158,7 +158,7 @@ enum CaptureValue {
     /// A UUID (RFC 9562), in lower case.
     static func uuid(_ text: String) throws(InvalidValue) -> String {
         guard let uuid = UUID(uuidString: text) else {
-            throw InvalidValue(rule: "is not a UUID", hint: "write it as the server issued it")
+            throw InvalidValue(rule: "is not a UUID", hint: "specify it as issued by the server")
         }
         return uuid.uuidString.lowercased()
     }

@@ -3,11 +3,11 @@ internal import ArgumentParser
 struct HashOnly: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hash-only",
-        abstract: "Prove that a photo or video existed, without sending it.",
+        abstract: "Prove that a photo or video existed, without uploading it.",
         discussion: """
-            The server gets the SHA-256 of the file, numbers about the depth of the scene, and as much of time, place and \
-            device as you allow. The file stays here, encrypted. Without a command, files are proven: mediactl hash-only \
-            FILE is mediactl hash-only send FILE, and takes its options.
+            The server receives the SHA-256 of the file, statistics about the depth of the scene, and as much of time, \
+            location and device as you allow. The file stays on this machine, encrypted. mediactl hash-only FILE is short \
+            for mediactl hash-only send FILE and accepts its options.
 
             Examples:
               mediactl hash-only register --server https://captures.example.org
@@ -28,7 +28,7 @@ struct HashOnly: ParsableCommand {
 struct CaptureConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
 
-    @Option("How the server reads captures: mediactl-1 (by default) or reference.", value: "profile")
+    @Option("Profile of the server: mediactl-1 (default) or reference.", value: "profile")
     var captureProfile: String?
 
     @OptionGroup var network: NetworkOptions

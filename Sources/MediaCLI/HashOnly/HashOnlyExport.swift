@@ -10,11 +10,11 @@ struct HashOnlyExport: ContextCommand {
     static let schema = "mediactl.hash-only-export/1"
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Take a capture out of the vault: the media, its depth map, or what others need to check it.",
+        abstract: "Export a capture from the vault: the media, its depth map, or a bundle for verification.",
         discussion: """
-            The hash of the media is compared before the file gets its name. Existing files are left as they are.
-            The bundle is JSON with the exact body, the signature and the public key: anybody can verify it with openssl, or with \
-            mediactl hash-only verify --bundle, without the server.
+            The hash of the media is verified before the file gets its name. Existing files are not replaced.
+            The bundle is JSON with the exact body, the signature and the public key: anyone can verify it without the server, \
+            with mediactl hash-only verify --bundle or with openssl.
 
             Examples:
               mediactl hash-only export 5f0c2a91 --output photo.jpg
@@ -62,12 +62,12 @@ struct HashOnlyExport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(output == nil || to == nil, "--to is the old name of --output.")
+        try require(output == nil || to == nil, "--to is the deprecated name of --output; specify one of them.")
         try require(media != nil || bundle != nil, "Specify a file with --output or --bundle.")
         try require(depthTo == nil || media != nil, "--depth-to requires --output.")
         let targets = [media, depthTo, bundleFile].compactMap { $0 }
         guard !targets.contains(""), bundle != "" else { throw ValidationError("An empty path.") }
-        try require(Set(targets).count == targets.count, "Each needs a file of its own.")
+        try require(Set(targets).count == targets.count, "Each output requires its own file.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -83,7 +83,7 @@ struct HashOnlyExport: ContextCommand {
             _ = try await console.context.interruption.canceling {
                 try await session.export(record.id, to: target, depthTo: depth)
             }
-            console.text(["exported \(TerminalText.escaped(target)): its hash is that of the capture"])
+            console.text(["exported \(TerminalText.escaped(target)); its hash matches the capture"])
             if let depth {
                 console.text(["exported \(TerminalText.escaped(depth))"])
             }
@@ -98,7 +98,7 @@ struct HashOnlyExport: ContextCommand {
                 )
             }
             try await ExportFile.write([Array(text.utf8)], to: target, until: console.context.interruption)
-            console.text(["exported \(TerminalText.escaped(target)): anybody can check it"])
+            console.text(["exported \(TerminalText.escaped(target)); anyone can verify it"])
         }
         console.summary([
             "capture_id": .string(record.id), "media_hash": .string(record.mediaHash), "output": JSONValue(media),
@@ -141,8 +141,8 @@ struct CaptureBundle: Sendable {
         guard let bytes = record.body, let key = record.publicKey else {
             throw Diagnosis(
                 .notSigned,
-                "capture \(record.id.prefix(8)) is not signed yet, so that there is nothing to check",
-                hint: "mediactl hash-only retry \(record.id.prefix(8)) signs and sends it"
+                "capture \(record.id.prefix(8)) is not signed yet",
+                hint: "to sign and send it: mediactl hash-only retry \(record.id.prefix(8))"
             )
         }
         guard let profile = CaptureProfile(rawValue: record.profile), let body = HashOnlyBody(bytes: bytes) else {
@@ -173,6 +173,15 @@ struct CaptureBundle: Sendable {
             "signed_bytes": base64(signedBytes), "authenticator_data": base64(assertion.authenticatorData),
             "signature": base64(Self.der(assertion.signature)), "public_key": .string(Self.pem(key)),
         ])
+    }
+
+    /// Members of the body that the signature does not cover: with the profile `reference` those of a video (M9). The
+    /// assertion, which contains the signature, is not one. None for a body that cannot be read, or is not signed.
+    static func unsignedMembers(of record: CaptureRecord) -> [String] {
+        guard let bundle = try? CaptureBundle(record), let body = JSONValue.object(in: bundle.body[...]),
+            let signed = JSONValue.object(in: bundle.signedBytes[...])
+        else { return [] }
+        return body.map { $0.name }.filter { $0 != "assertion" && signed[$0] == nil }
     }
 
     private func base64(_ bytes: [UInt8]) -> JSONValue { .string(Data(bytes).base64EncodedString()) }

@@ -8,7 +8,7 @@ struct HashOnlyList: ContextCommand {
     static let schema = "mediactl.hash-only-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the captures that are kept here, newest first. Asks no server.",
+        abstract: "List stored captures, newest first. Sends no requests.",
         discussion: """
             Examples:
               mediactl hash-only list

@@ -15,9 +15,9 @@ struct HashOnlyRegister: ContextCommand {
         abstract: "Register this machine with a capture server.",
         discussion: """
             Without key options, a new key is created in the data directory. The level is what was proven to the server: \
-            software for a key that anyone may have copied, tpm2 for one that is proven to be in a TPM. --tpm creates a \
-            key in the TPM and proves it with tpm2-tools; with the same command, a TPM key that is registered at the \
-            level software is upgraded. A server with the profile reference has no level for Linux and accepts only a \
+            software for a key that can be copied, tpm2 for one that is proven to be in a TPM. --tpm creates a \
+            key in the TPM and proves it with tpm2-tools; with the same command, a TPM key whose registered level \
+            is software is upgraded. A server with the profile reference has no level for Linux and accepts only a \
             device that was enrolled elsewhere: --device-id.
 
             Examples:
@@ -30,20 +30,20 @@ struct HashOnlyRegister: ContextCommand {
 
     @OptionGroup(title: "Key") var key: CaptureKeyOptions
 
-    @Option("The device is enrolled already, as this; nothing is sent.", value: "uuid")
+    @Option("Use an already enrolled device ID; sends nothing.", value: "uuid")
     var deviceID: String?
 
-    @Option("What the server shows as the device, \"Linux\" by default.", value: "text")
+    @Option("Device model that the server shows (default: Linux).", value: "text")
     var model: String?
 
     @Option(
-        "The server's relying party id, when its operator has changed it.",
+        "Relying party ID of the server, if its operator has changed it.",
         value: "text",
         name: .customLong("rp-id")
     )
     var rpID: String?
 
-    @Flag(help: "Take the place of an earlier registration at this server.")
+    @Flag(help: "Replace an earlier registration with this server, and remove its key.")
     var replace = false
 
     @Flag(name: .dryRun, help: "Show what would be registered, without creating a key or sending anything.")
@@ -55,13 +55,13 @@ struct HashOnlyRegister: ContextCommand {
     func validate() throws {
         try require(
             deviceID == nil || key.evidence == nil && !key.tpm,
-            "--tpm and --tpm2-evidence are for a new registration, not for a --device-id that is enrolled."
+            "--device-id cannot be combined with --tpm or --tpm2-evidence."
         )
         try require(
             deviceID == nil || key.isNamed,
-            "--device-id goes with the key that is enrolled: --key, --key-uri or --signer-command."
+            "--device-id requires the enrolled key: --key, --key-uri or --signer-command."
         )
-        try require(rpID != "", "--rp-id: empty.")
+        try require(rpID != "", "--rp-id must not be empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -69,7 +69,7 @@ struct HashOnlyRegister: ContextCommand {
         guard settings.settings.captureProfile.value == .mediactl1 || deviceID != nil else {
             throw CaptureError(
                 .enrolmentImpossible,
-                detail: "a reference server enrols phones only, and mediactl never claims to be one"
+                detail: "a reference server enrolls phones only"
             )
         }
         let plan = DeviceEnrolment.Plan(
@@ -95,7 +95,7 @@ struct CaptureKeyOptions: ParsableArguments {
     @Option("Sign with the key in this file: P-256, PKCS#8 in PEM.", value: .file)
     var key: String?
 
-    @Option("Sign with a key that an OpenSSL provider reaches, for example handle:0x81000001.", value: "uri")
+    @Option("Sign with a key of an OpenSSL provider, for example handle:0x81000001.", value: "uri")
     var keyURI: String?
 
     @Option("The provider of --key-uri, for example tpm2.", value: "name")
@@ -121,7 +121,7 @@ struct CaptureKeyOptions: ParsableArguments {
     @Option(
         """
         Sign with this program: it reads the SHA-256 to be signed, in hexadecimal, and prints the signature in \
-        hexadecimal or base64. Its words are separated by blanks; no shell is used.
+        hexadecimal or base64. Its arguments are separated by spaces; no shell is used.
         """,
         value: "command"
     )
@@ -143,10 +143,10 @@ struct CaptureKeyOptions: ParsableArguments {
     func validate() throws {
         try require(
             [key, keyURI, signerCommand].count(where: { $0 != nil }) <= 1,
-            "--key, --key-uri and --signer-command exclude each other."
+            "--key, --key-uri and --signer-command cannot be combined."
         )
         guard keyURI == nil || keyProvider != nil || tpm, keyURI != nil || keyProvider == nil else {
-            throw ValidationError("--key-uri and --key-provider go together.")
+            throw ValidationError("--key-uri and --key-provider require each other.")
         }
         try require(
             !tpm || key == nil && signerCommand == nil && evidence == nil,
@@ -160,12 +160,15 @@ struct CaptureKeyOptions: ParsableArguments {
             "--tpm2-evidence requires --key-uri or --signer-command: a key in a file is not in a TPM."
         )
         try require(tpm || ekCertificate.isEmpty, "--ek-certificate requires --tpm.")
-        try require((signerCommand == nil) == (publicKey == nil), "--signer-command and --public-key go together.")
+        try require(
+            (signerCommand == nil) == (publicKey == nil),
+            "--signer-command and --public-key require each other."
+        )
         try require(
             !([key, keyURI, keyProvider, publicKey, evidence] + ekCertificate).contains(""),
-            "An empty path or name."
+            "Paths and names must not be empty."
         )
-        try require(signerCommand == nil || !words.isEmpty, "--signer-command: no program.")
+        try require(signerCommand == nil || !words.isEmpty, "--signer-command requires a program.")
     }
 
     /// Whether an existing key was specified.
@@ -188,7 +191,7 @@ struct CaptureKeyOptions: ParsableArguments {
         guard let key = VerifyingKey.reading(try EvidenceFile.bytes(publicKey)) else {
             throw .usage(
                 "--public-key: \(ErrorCatalogue.quoted(publicKey)) is not a public key of the curve P-256",
-                hint: "openssl pkey -in KEY -pubout writes one"
+                hint: "to write one: openssl pkey -in KEY -pubout"
             )
         }
         return key
@@ -239,7 +242,7 @@ struct RegistrationRun: Sendable {
         console.text([
             "this machine would be registered at \(ErrorCatalogue.clean(server.description)) as "
                 + "\(ErrorCatalogue.quoted(plan.model)), with \(words(for: plan.key))"
-                + (deviceID == nil ? ", at the level \(level)" : ", as the device it is enrolled as")
+                + (deviceID == nil ? ", at the level \(level)" : ", as the enrolled device")
         ])
         console.summary(
             summary(nil, server.description, expected: deviceID == nil ? level : nil, isUpgrade: isUpgrade)
@@ -270,7 +273,7 @@ struct RegistrationRun: Sendable {
             if request.isFinal {
                 work.cancel()
             } else {
-                console.outlast(request, for: "the server's answer", finishTimeout: finishTimeout)
+                console.outlast(request, for: "the server's response", finishTimeout: finishTimeout)
             }
         }) { try await work.value }
         let isUpgrade = earlier?.deviceID == device.deviceID && earlier?.level != device.level
@@ -279,6 +282,7 @@ struct RegistrationRun: Sendable {
                 + "\(ErrorCatalogue.clean(device.deviceID)) (\(TextRenderer.key(level: device.level)))"
         ])
         explain(device)
+        console.note("to review what a photo would disclose: mediactl hash-only FILE --depth FILE --dry-run")
         console.summary(summary(device, server.description, expected: device.level, isUpgrade: isUpgrade))
         return console.exitCode(.success)
     }
@@ -290,16 +294,16 @@ struct RegistrationRun: Sendable {
         case (.software, .provider(_, "tpm2", _)):
             console.note("the key is not proven to be in a TPM; prove it with: mediactl hash-only register --tpm")
         case (.software, .provider), (.software, .command):
-            console.note("the server treats this key as one that can be copied")
+            console.note("the server treats this key as a software key")
         case (.software, .file):
-            console.note("nothing proves where this key lies: whoever copies it can sign as this machine")
+            console.note("the key is not hardware-protected: anyone who copies it can sign as this machine")
         case (.tpm2, _): console.note("the server has verified that the key cannot leave this machine's TPM")
         case (.enrolledElsewhere, _):
             console.note("the level of this device is set on the server; nothing was queried or sent")
         case (nil, _): break
         }
         if case .file(let name) = device.keySource, !name.contains("/") {
-            console.note("the key lies in the data directory, readable by you alone; keep a copy where you keep keys")
+            console.note("the key is stored in the data directory, readable only by you; keep a backup in a safe place")
         }
     }
 
@@ -353,8 +357,8 @@ extension TPM2Evidence {
         }
         guard !certificates.isEmpty else {
             throw .usage(
-                "\(ErrorCatalogue.quoted(directory)) holds no certificate of the TPM's endorsement key",
-                hint: "name them ek-0.der (the key's own), ek-1.der and so on; see docs/guides/hash-only.md"
+                "\(ErrorCatalogue.quoted(directory)) has no certificate of the TPM's endorsement key",
+                hint: "name the files ek-0.der (the key's own), ek-1.der and so on; see docs/guides/hash-only.md"
             )
         }
         return TPM2Evidence(

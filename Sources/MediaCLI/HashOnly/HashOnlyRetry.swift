@@ -10,10 +10,10 @@ struct HashOnlyRetry: ContextCommand {
         commandName: "retry",
         abstract: "Resume unfinished captures: sign, submit, or query the server.",
         discussion: """
-            What could not be signed is signed, three failures at most; what could not be sent is sent; where an answer was \
-            lost the server is asked. Each goes to the server it was made for.
-            A reference server cannot be asked. It probably has the capture; --resend sends it once more under a new \
-            signature, which can do no harm but a second refusal.
+            Unsigned captures are signed, at most three times; unsent captures are sent; where a response was lost, the \
+            server is queried. Each capture is sent only to its own server.
+            A reference server cannot be queried. It probably has the capture; --resend sends it again with a new signature, \
+            which at worst is refused.
 
             Examples:
               mediactl hash-only retry --all
@@ -28,10 +28,10 @@ struct HashOnlyRetry: ContextCommand {
     @Flag(help: "Retry all unfinished captures.")
     var all = false
 
-    @Flag(help: "Send again what is probably already on the server.")
+    @Flag(help: "Send captures again that are probably already on the server.")
     var resend = false
 
-    @Flag(help: "Send the hash of a capture that was kept before there were modes.")
+    @Flag(help: "Submit the hash of a capture made before modes existed.")
     var asHashOnly = false
 
     @Flag(name: .dryRun, help: "Show what would be retried, without retrying it.")
@@ -71,7 +71,7 @@ struct HashOnlyRetry: ContextCommand {
         let silent = records.count { $0.mode == nil }
         if silent > 0 {
             context.console.note(
-                "\(Formats.count(silent, "capture")) of before there were modes stays here; name it with --as-hash-only"
+                "skipped \(Formats.count(silent, "capture")) made before modes existed; to submit: mediactl hash-only retry ID --as-hash-only"
             )
         }
         // Oldest first: they have waited longest.

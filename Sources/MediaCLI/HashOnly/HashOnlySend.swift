@@ -11,14 +11,14 @@ struct HashOnlySend: ContextCommand {
     static let schema = "mediactl.hash-only-send/1"
     static let configuration = CommandConfiguration(
         commandName: "send",
-        abstract: "Prove photos and videos: send their hashes, keep them here.",
+        abstract: "Submit hashes of photos and videos; the files stay on this machine.",
         discussion: """
-            When it was taken is public at the server always: the second, or only the day at the levels day-only and none. \
-            At the level precise so are the coordinates. --dry-run shows exactly what would be sent.
+            The server always publishes the capture time: to the second, or only the day at the levels day-only and none. \
+            At the level precise it also publishes the coordinates. --dry-run shows exactly what would be sent.
             A photo requires --depth FILE or --no-depth. A time without time zone is not UTC: without --utc-offset only its day is \
             submitted.
-            A file is read once, hashed and encrypted in the same pass, and never changed. What could not be sent is kept; \
-            mediactl hash-only retry goes on with it.
+            A file is read once, hashed and encrypted in the same pass, and never modified. Captures that could not be sent \
+            are stored; mediactl hash-only retry sends them.
 
             Examples:
               mediactl hash-only photo.jpg --depth photo.npy --dry-run
@@ -37,7 +37,7 @@ struct HashOnlySend: ContextCommand {
     @OptionGroup(title: "Media") var media: CaptureMediaOptions
     @OptionGroup(title: "Privacy") var privacy: CapturePrivacyOptions
 
-    @Flag(help: "Send the media itself as well: an ordinary upload. Refused while privacy mode is on.")
+    @Flag(help: "Also upload the media itself. Refused while privacy mode is on.")
     var sendMedia = false
 
     @Flag(name: .dryRun, help: "Show what would be sent and published, without using the key or the counter.")
@@ -50,20 +50,23 @@ struct HashOnlySend: ContextCommand {
         try require(!files.contains(""), "An empty path.")
         try require(
             !files.isEmpty || media.digest != nil,
-            "Name a file, or give --digest sha256:HEX for one that is not here."
+            "Specify a file, or --digest sha256:HEX for a file that is elsewhere."
         )
         try require(
             files.isEmpty || media.digest == nil,
-            "--digest is for a file that is not here; name one or the other."
+            "--digest cannot be combined with files."
         )
-        try require(media.digest == nil || !sendMedia, "--send-media needs the file itself.")
-        try require(!sendMedia || !dryRun, "--dry-run shows what goes without the media; leave --send-media out.")
+        try require(media.digest == nil || !sendMedia, "--send-media requires a file, not --digest.")
+        try require(!sendMedia || !dryRun, "--dry-run cannot be combined with --send-media.")
         try require(
             !sendMedia || depth.depth != nil,
-            "--send-media needs --depth FILE: a full upload has a depth map in it."
+            "--send-media requires --depth FILE: a full upload includes a depth map."
         )
         let single = depth.ofOneFile + media.ofOneFile + facts.ofOneFile
-        try require(files.count < 2 || single.isEmpty, "\(single.joined(separator: ", ")) concerns one file; name one.")
+        try require(
+            files.count < 2 || single.isEmpty,
+            "\(single.joined(separator: ", ")) can be used with one file only."
+        )
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -146,16 +149,16 @@ struct HashOnlySend: ContextCommand {
 
 /// The kind of media. A video's hash chain, frame count and duration come from the camera and are never invented here.
 struct CaptureMediaOptions: ParsableArguments {
-    @Option("Prove this digest of a file that is not here; it is recorded as not observed.", value: "sha256:hex")
+    @Option("Submit the digest of a file that is elsewhere; it is recorded as not observed.", value: "sha256:hex")
     var digest: String?
 
-    @Option("photo or video; the file itself tells by default.", value: "kind")
+    @Option("photo or video (default: detected from the file).", value: "kind")
     var mediaType: ArgumentChoice<CaptureMediaType>?
 
-    @Option("Last hash of the camera's chain over the frames, and its length.", value: "hex:length")
+    @Option("Last hash of the camera's hash chain over the frames, and the length of the chain.", value: "hex:length")
     var hashChain: String?
 
-    @Option("Frames of the video.", value: "n")
+    @Option("Number of frames of the video.", value: "n")
     var frameCount: String?
 
     @Option("Length of the video in milliseconds.", value: "n")
@@ -166,7 +169,7 @@ struct CaptureMediaOptions: ParsableArguments {
     func validate() throws {
         try require(
             [hashChain, frameCount, durationMs].count(where: { $0 != nil }) % 3 == 0,
-            "A video needs all of --hash-chain, --frame-count and --duration-ms."
+            "A video requires --hash-chain, --frame-count and --duration-ms."
         )
         try require(
             !isVideo || mediaType?.value != .photo,
@@ -174,7 +177,7 @@ struct CaptureMediaOptions: ParsableArguments {
         )
         try require(
             digest == nil || mediaType != nil || isVideo,
-            "--digest needs --media-type: a digest does not tell what it is of."
+            "--digest requires --media-type."
         )
     }
 
@@ -200,16 +203,16 @@ struct CaptureMediaOptions: ParsableArguments {
 
 /// What the user specifies about a capture, in place of the file's data. The levels decide how much is disclosed.
 struct CaptureFactOptions: ParsableArguments {
-    @Option("Where it was taken, in degrees, for example 52.5163,13.3777.", value: "lat,lon", parsing: .unconditional)
+    @Option("Capture location in degrees, for example 52.5163,13.3777.", value: "lat,lon", parsing: .unconditional)
     var location: String?
 
     @Option(
-        "City and country for the level coarse (default: found from the position, except near a border).",
+        "City and country for the level coarse (default: looked up from the location, except near a border).",
         value: "city,cc"
     )
     var place: String?
 
-    @Option("When it was taken, for example 2026-05-01T18:30:00Z.", value: "time")
+    @Option("Capture time, for example 2026-05-01T18:30:00Z.", value: "time")
     var capturedAt: String?
 
     @Option(
@@ -219,7 +222,7 @@ struct CaptureFactOptions: ParsableArguments {
     )
     var utcOffset: String?
 
-    @Option("What took it, as you would have it known.", value: "text")
+    @Option("Device model to publish.", value: "text")
     var deviceModel: String?
 
     /// Options that apply to one file only, as written on the command line.
@@ -242,29 +245,31 @@ struct CaptureFactOptions: ParsableArguments {
 }
 
 struct CaptureDepthOptions: ParsableArguments {
-    @Option("Depth map of the photo: raw little-endian binary32 in metres, PFM, NPY, or PNG of 16 bits.", value: .file)
+    @Option("Depth map of the photo: raw little-endian binary32 in meters, PFM, NPY, or 16-bit PNG.", value: .file)
     var depth: String?
 
     @Option("Columns and rows of a raw depth map, for example 256x192.", value: "wxh")
     var depthSize: String?
 
-    @Option("Metres per unit of a depth map in PNG, for example 0.001.", value: "metres")
+    @Option("Meters per unit of a PNG depth map, for example 0.001.", value: "meters")
     var depthScale: String?
 
     @Flag(help: "Submit without a depth map.")
     var noDepth = false
 
-    @Option("Depth map of a keyframe of the video; repeat it in their order.", value: .file)
+    @Option("Depth map of a keyframe of the video; may be repeated, in the order of the keyframes.", value: .file)
     var keyframeDepth: [String] = []
 
     func validate() throws {
         let given = [depth != nil, noDepth, !keyframeDepth.isEmpty]
-        try require(given.count(where: { $0 }) <= 1, "--depth, --keyframe-depth and --no-depth exclude each other.")
+        try require(given.count(where: { $0 }) <= 1, "--depth, --keyframe-depth and --no-depth cannot be combined.")
         try require(
             depth != nil || !keyframeDepth.isEmpty || (depthSize == nil && depthScale == nil),
-            "--depth-size and --depth-scale describe a depth map: add --depth FILE."
+            "--depth-size and --depth-scale require --depth or --keyframe-depth."
         )
-        guard depth != "", !keyframeDepth.contains("") else { throw ValidationError("An empty path of a depth map.") }
+        guard depth != "", !keyframeDepth.contains("") else {
+            throw ValidationError("The path of a depth map is empty.")
+        }
     }
 
     /// Options that apply to one file only, as written on the command line.
@@ -289,19 +294,19 @@ struct CaptureDepthOptions: ParsableArguments {
 
 /// How much is disclosed in this run; `hash-only settings` stores the defaults.
 struct CapturePrivacyOptions: ParsableArguments {
-    @Option("Tell this much of the place: none, coarse (city and country) or precise.", value: "level")
+    @Option("Location detail to disclose: none, coarse (city and country) or precise.", value: "level")
     var locationLevel: ArgumentChoice<LocationLevel>?
 
-    @Option("Tell this much of the time: none, day-only or exact.", value: "level")
+    @Option("Time detail to disclose: none, day-only or exact.", value: "level")
     var timestampLevel: ArgumentChoice<TimestampLevel>?
 
-    @Option("Tell this much of the device: none, model-only or full.", value: "level")
+    @Option("Device detail to disclose: none, model-only or full.", value: "level")
     var deviceLevel: ArgumentChoice<DeviceInfoLevel>?
 
     @Flag(
         help: """
-            On a reference server, which takes no city: tell coordinates with one decimal at the level coarse, in place \
-            of nothing.
+            On a reference server, which accepts no city, submit coordinates with one decimal at the level coarse \
+            (default: omit the location).
             """
     )
     var coarseCoordinates = false
@@ -381,7 +386,7 @@ struct SubmissionRun: Sendable {
             case .media:
                 // Printed before it is sent, so that media is not sent by accident.
                 console.warning(
-                    "\(path.map { ErrorCatalogue.quoted($0) } ?? "the media") itself leaves for "
+                    "\(path.map { ErrorCatalogue.quoted($0) } ?? "the media") itself is uploaded to "
                         + "\(ErrorCatalogue.clean(server)), with its depth map and metadata"
                 )
                 let outcome = try await session.sendMedia(request, control: control) {
@@ -418,11 +423,11 @@ struct SubmissionRun: Sendable {
     private func explain(_ preview: CapturePreview, _ item: CaptureItem) {
         guard !console.isQuiet else { return }
         let size = preview.body.bytes.count
-        console.note("\(item.name) would be told as above, \(size) bytes; the assertion is a placeholder")
-        console.note("what leaves:")
+        console.note("\(item.name) would be submitted as shown above (\(size) bytes); the assertion is a placeholder")
+        console.note("disclosed data:")
         console.announce(CaptureDisclosure.lines(preview.payload, profile, preview.timeSource))
         if let earlier = preview.earlierID {
-            console.note("the same bytes are kept already, as \(ErrorCatalogue.clean(String(earlier.prefix(8))))")
+            console.note("the same media is already stored as \(ErrorCatalogue.clean(String(earlier.prefix(8))))")
         }
     }
 }

@@ -6,10 +6,10 @@ internal import MediaCore
 struct HashOnlySettings: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settings",
-        abstract: "Show or change how much captures tell.",
+        abstract: "Show or change how much captures disclose.",
         discussion: """
-            They lie in a file of their own, hash-only.json beside the settings file. As long as it cannot be read, nothing \
-            is sent.
+            These settings are stored in hash-only.json beside the settings file. While that file cannot be read, nothing is \
+            sent.
 
             Examples:
               mediactl hash-only settings show
@@ -24,7 +24,7 @@ struct HashOnlySettingsShow: ContextCommand {
     static let schema = "mediactl.hash-only-settings/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show how much captures tell.",
+        abstract: "Show how much captures disclose.",
         discussion: """
             Example:
               mediactl hash-only settings show
@@ -47,12 +47,12 @@ struct HashOnlySettingsSet: ContextCommand {
     static let schema = "mediactl.hash-only-settings/1"
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Change how much captures tell.",
+        abstract: "Change how much captures disclose.",
         discussion: """
             privacy-mode  on, off: whether --send-media is refused
             location      none, coarse (city and country), precise (coordinates)
             timestamp     none, day-only, exact
-            device        none, model-only, full (with the versions of system and program)
+            device        none, model-only, full (with system and program versions)
 
             Examples:
               mediactl hash-only settings set privacy-mode on
@@ -128,7 +128,7 @@ enum PrivacyKey: String, ExpressibleByArgument, CaseIterable {
     }
 
     private func refused(_ text: String, _ choices: String) -> Diagnosis {
-        .usage("\(rawValue): \(ErrorCatalogue.quoted(text)) is no value of it", hint: "use \(choices)")
+        .usage("\(rawValue): \(ErrorCatalogue.quoted(text)) is not a valid value", hint: "use \(choices)")
     }
 }
 

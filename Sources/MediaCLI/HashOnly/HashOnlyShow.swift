@@ -7,7 +7,7 @@ struct HashOnlyShow: ContextCommand {
     static let schema = "mediactl.hash-only-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show one capture that is kept here. Asks no server.",
+        abstract: "Show a stored capture. Sends no requests.",
         discussion: """
             Examples:
               mediactl hash-only show 5f0c2a91
@@ -18,7 +18,7 @@ struct HashOnlyShow: ContextCommand {
     @Argument("ID of the capture, or a unique prefix of it.", value: "id")
     var id: String
 
-    @Flag(help: "Show the body as it was sent last, signature, time and place included.")
+    @Flag(help: "Also show the body last sent, including signature, time and location.")
     var showBody = false
 
     @OptionGroup(visibility: .hidden) var connection: ProfileOptions
@@ -29,7 +29,7 @@ struct HashOnlyShow: ContextCommand {
         let record = try context.record(id)
         let body = showBody ? (record.body ?? record.unsignedBody).map { String(decoding: $0, as: UTF8.self) } : nil
         let kept: JSONObject = [
-            "privacy": JSONRenderer.kept(record.settings), "analysis": JSONRenderer.kept(record.analysis),
+            "privacy": JSONRenderer.kept(record.settings), "analysis": JSONRenderer.analysis(of: record),
             "body": JSONRenderer.kept(body), "signed": .bool(record.body != nil),
         ]
         console.record(.item, JSONRenderer.captureRow(record) + kept)
@@ -43,6 +43,15 @@ struct HashOnlyShow: ContextCommand {
 }
 
 extension JSONRenderer {
+    /// The depth analysis, with the numbers of the body: they are sent as binary32.
+    static func analysis(of record: CaptureRecord) -> JSONValue {
+        guard let analysis = record.analysis, let bytes = record.body ?? record.unsignedBody,
+            let sent = JSONValue.object(in: bytes[...])?["depth_analysis"]?.members,
+            let members = JSONValue.object(in: Array(analysis.utf8)[...])
+        else { return kept(record.analysis) }
+        return .object(members.replacing(sent))
+    }
+
     /// Inserts JSON from the store unchanged.
     static func kept(_ json: String?) -> JSONValue { json.map { .verbatim($0) } ?? .null }
 }
@@ -52,7 +61,8 @@ extension TextRenderer {
     static func capture(_ record: CaptureRecord, now: Date, style: Style) -> [String] {
         let seen =
             record.isObserved
-            ? "in the vault, encrypted" + (record.hasDepth ? "; its depth map too" : "") : "never seen here"
+            ? "in the vault, encrypted" + (record.hasDepth ? ", with its depth map" : "")
+            : "none; the file was not read here"
         let failure = record.errorCode.map { code in
             record.errorDetail.map { $0.isEmpty ? code : "\(code): \($0)" } ?? code
         }
@@ -65,9 +75,9 @@ extension TextRenderer {
             ("copy", seen), ("sha-256", record.mediaHash), ("level", record.keyLevel ?? "-"),
             ("device", record.deviceID ?? "-"), ("counter", record.counter.map { "\($0)" } ?? "-"),
             ("body", (record.body ?? record.unsignedBody).map { Formats.bytes(Int64($0.count)) } ?? "-"),
-            ("made", time(record.createdAt, now: now)),
+            ("created", time(record.createdAt, now: now)),
             ("sent", record.submittedAt.map { time($0, now: now) } ?? "-"),
-            ("times sent", "\(record.submissions)"), ("server's id", record.serverCaptureID ?? "-"),
+            ("submissions", "\(record.submissions)"), ("server ID", record.serverCaptureID ?? "-"),
             ("public page", record.verificationURL ?? "-"),
         ]
         return self.fields(fields.compactMap { name, value in value.map { (name, $0) } }, style)

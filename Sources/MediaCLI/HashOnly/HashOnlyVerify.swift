@@ -13,10 +13,12 @@ struct HashOnlyVerify: ContextCommand {
         commandName: "verify",
         abstract: "Verify a file against its capture: the record, the signature, the vault, the server.",
         discussion: """
-            The file is hashed here; it is never sent. The server that has the capture is queried. What can be checked here is printed \
-            whatever the server returns. Exits with 8 if anything differs, with 5 if no capture of the file is stored; if only \
-            the server or the vault could not be checked, with the code of that error.
-            With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine.
+            The file is hashed here; it is never sent. The server that has the capture is queried; with --server, only captures \
+            for that server are considered. What can be checked here is printed whatever the server returns. Exits with 8 if \
+            anything differs, with 5 if no capture of the file is stored; if only the server or the vault could not be checked, \
+            with the code of that error.
+            With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine. \
+            The members that the signature does not cover are listed.
 
             Examples:
               mediactl hash-only verify photo.jpg
@@ -40,6 +42,10 @@ struct HashOnlyVerify: ContextCommand {
     func validate() throws {
         try require(file != nil || bundle != nil, "Specify a file, or --bundle.")
         guard file != "", bundle != "" else { throw ValidationError("An empty path.") }
+        try require(
+            bundle == nil || connection.choice.server == nil,
+            "--server cannot be combined with --bundle: a bundle is verified without the server."
+        )
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -77,7 +83,8 @@ struct HashOnlyVerify: ContextCommand {
             throw CaptureError(.captureUnknown, detail: "no captures are stored", path: file.path)
         }
         let session = try context.anySession()
-        let match = try await session.find(.file(path))
+        let scope = try connection.choice.scope
+        let match = try await session.find(.file(path)) { $0.isAt(scope) }
         // Query the server that has the capture, whichever server is configured now.
         let querying: CaptureSession
         do {
@@ -106,7 +113,10 @@ struct HashOnlyVerify: ContextCommand {
             console.record(.item, JSONRenderer.finding(check, finding))
         }
         let record = verification.record
-        console.text(TextRenderer.verification(verification, style: console.outputStyle))
+        let unsigned = bundle?.unsignedMembers ?? CaptureBundle.unsignedMembers(of: record)
+        console.text(
+            TextRenderer.verification(verification, style: console.outputStyle) + TextRenderer.unsigned(unsigned)
+        )
         let failure = failure ?? verification.errors.first.map { ErrorCatalogue.diagnosis(of: $0) }
         var result = ExitCode.success
         if !verification.isGood {
@@ -138,6 +148,7 @@ struct HashOnlyVerify: ContextCommand {
             "bundle": JSONRenderer.path(bundle?.path), "key_sha256": JSONValue(bundle?.keyHash),
             "items": JSONValue(verification.findings.count), "passed": count("passed"),
             "failed": count("failed"), "skipped": count("skipped"),
+            "unsigned_members": .array(unsigned.map { .string($0) }),
             "confidence_level": JSONValue(verification.remote?.confidenceLevel),
             "exit_code": JSONRenderer.exitCode(code),
         ])
@@ -167,6 +178,11 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
+    static func unsigned(_ members: [String]) -> [String] {
+        guard !members.isEmpty else { return [] }
+        return ["not covered by the signature: " + members.map { ErrorCatalogue.clean($0) }.joined(separator: ", ")]
+    }
+
     static func verification(_ verification: CaptureVerification, style: Style) -> [String] {
         verification.findings.map { check, finding in
             let name = check.rawValue.replacing("_", with: " ")

@@ -31,7 +31,7 @@ extension AlbumOutcome {
     var noteOfChange: String? {
         guard let formerLink, let link else { return nil }
         let title = ErrorCatalogue.quoted(formerLink.titleAtCreation)
-        return "the album \(title) in \(formerLink.libraryPlace) stays; a new one was made in \(link.libraryPlace)"
+        return "the album \(title) in \(formerLink.libraryPlace) is kept; a new one was created in \(link.libraryPlace)"
     }
 
     /// Whether the album has everything it should have, or is not managed.
@@ -58,7 +58,7 @@ struct AlbumWarning: Sendable, Equatable {
     /// no later attempt does by itself.
     init?(saved: String, count: Int, _ outcome: AlbumOutcome?, isOrder: Bool = false) {
         let waits = "\(saved) saved; \(count == 1 ? "its" : "their") album was not updated"
-        let repair = "mediactl tapes repair updates the album"
+        let repair = "to update the album: mediactl tapes repair"
         guard let outcome else {
             text = waits + (isOrder ? " (interrupted)" : " (interrupted) - will retry")
             hint = isOrder ? repair : nil
@@ -91,7 +91,7 @@ struct AlbumWarning: Sendable, Equatable {
 
     private static func words(for outcome: AlbumOutcome) -> String {
         if outcome.isAlbumDamaged { return ErrorCatalogue.clean(outcome.detail) }
-        let reason = outcome.reason?.words ?? "nothing is known"
+        let reason = outcome.reason?.words ?? "unknown reason"
         if outcome.reason == .tooLarge, let size = outcome.refusedByteCount {
             return "\(reason): a file of \(Formats.bytes(size)) was refused"
         }
@@ -141,41 +141,40 @@ extension AssociationReason {
     var exitCode: ExitCode { guide.exitCode }
 
     private var guide: (words: String, prospect: String?, hint: String?, exitCode: ExitCode) {
-        let (retry, wait) = ("will retry", "waits for access")
-        let reconcile = "mediactl tapes reconcile --apply tries again"
-        let grant = "mediactl tapes library status says what is missing; then mediactl tapes library grant"
+        let (retry, wait) = ("will retry", "waiting for access")
+        let reconcile = "to retry: mediactl tapes reconcile --apply"
+        let grant = "to list missing permissions: mediactl tapes library status; then: mediactl tapes library grant"
         return switch self {
         case .neverTried: ("never tried", retry, reconcile, .failure)
         case .accessNotDetermined:
-            ("the library is not set up", wait, "mediactl tapes library init sets it up", .unauthorized)
-        case .accessDenied: ("access to the library is refused", wait, grant, .unauthorized)
+            ("the library is not set up", wait, "to set it up: mediactl tapes library init", .unauthorized)
+        case .accessDenied: ("access to the library was denied", wait, grant, .unauthorized)
         case .accessLimited: ("access to the library is limited", wait, grant, .unauthorized)
         case .libraryChanged:
             (
-                "it is not the library that has the album", "waits for that library",
-                "mount the disk or put its .mediactl-library.json back, or use a key with user.read of the account that "
-                    + "has the albums; else mediactl tapes album unlink TAPE forgets the old album and lets a new one be "
-                    + "made", .conflict
+                "another library is in its place", "waiting for the library of the album",
+                "mount the disk, restore its .mediactl-library.json, or use a key with user.read of the account that has the "
+                    + "albums; to keep the other library: mediactl tapes album unlink TAPE", .conflict
             )
         case .unreachable: ("library unreachable", retry, nil, .network)
-        case .albumMissing: ("the album is gone from the library", retry, reconcile, .notFound)
-        case .createFailed: ("the album could not be made", nil, reconcile, .failure)
-        case .originalUnavailable: ("the original cannot be read now", retry, nil, .failure)
+        case .albumMissing: ("the album no longer exists", retry, reconcile, .notFound)
+        case .createFailed: ("the album could not be created", nil, reconcile, .failure)
+        case .originalUnavailable: ("the original is not readable now", retry, nil, .failure)
         case .assetUnidentified:
             (
-                "the library does not know the original", retry,
-                "allow sending originals with albums.upload: true, or add them to the library yourself", .failure
+                "the original is not in the library", retry,
+                "set albums.upload: true, or add the originals to the library yourself", .failure
             )
-        case .assetRejected: ("the library refuses the original", nil, nil, .failure)
+        case .assetRejected: ("the library refused the original", nil, nil, .failure)
         case .quota:
             (
                 "the library is full", retry,
-                "free some space in the library, then run mediactl tapes reconcile --apply",
+                "free space in the library, then run mediactl tapes reconcile --apply",
                 .failure
             )
         case .tooLarge:
             (
-                "larger than the upload limit of the server or of a proxy in front of it", retry,
+                "larger than the upload limit of the server or its proxy", retry,
                 "raise the limit (nginx: client_max_body_size), then run mediactl tapes reconcile --apply", .failure
             )
         case .unsupported:
@@ -219,11 +218,11 @@ extension TextRenderer {
     static func album(_ outcome: AlbumOutcome, style: Style) -> [String] {
         guard let link = outcome.link else { return [] }
         let title = ErrorCatalogue.quoted(link.titleAtCreation)
-        let video = outcome.isFiled ? ["album \(title): the video is in it"] : []
+        let video = outcome.isFiled ? ["album \(title): video added"] : []
         guard outcome.isCreated || outcome.addedClips > 0 else { return video }
         let clips = Formats.count(outcome.addedClips, "clip")
         return outcome.isCreated
-            ? ["\(style.green("made")) the album \(title) with \(clips)"] + video
+            ? ["\(style.green("created")) the album \(title) with \(clips)"] + video
             : ["album \(title): \(clips) linked"] + video
     }
 

@@ -17,6 +17,44 @@ struct TapeFindings: Sendable {
         case failed
     }
 
+    /// What was checked and what is left, for the notes and the summary.
+    struct Totals: Sendable {
+        /// Albums checked.
+        var albums = 0
+        /// Tapes with clips but without an album in the library.
+        var tapesWithoutAlbum: Set<String> = []
+        /// Clips that are not in the album of their tape.
+        var pendingClips: Set<String> = []
+        var missingOriginals: Set<[UInt8]> = []
+
+        mutating func count(_ tape: TapeRecord, hasAlbum: Bool, _ findings: [AlbumFinding]) {
+            if hasAlbum { albums += 1 } else if !findings.isEmpty { tapesWithoutAlbum.insert(tape.id) }
+            for finding in findings {
+                if finding.isOfAbsentClip, let clip = finding.clip { pendingClips.insert(clip.id) }
+                if finding.kind == .originalMissing, finding.clip != nil, let path = finding.path {
+                    missingOriginals.insert(path)
+                }
+            }
+        }
+
+        /// What `tapes repair` cannot do.
+        func note(on console: Console) {
+            let (albumless, originals) = (tapesWithoutAlbum.count, missingOriginals.count)
+            if albumless > 0 {
+                let verb = albumless == 1 ? "has" : "have"
+                console.note(
+                    "\(Formats.count(albumless, "tape")) \(verb) no album yet; to create: mediactl tapes reconcile --apply"
+                )
+            }
+            if originals > 0 {
+                let verb = originals == 1 ? "is" : "are"
+                console.note(
+                    "\(Formats.count(originals, "original")) \(verb) missing; to search: mediactl tapes relink --in DIR"
+                )
+            }
+        }
+    }
+
     struct Item: Sendable {
         /// nil for a leftover outside of albums.
         var tape: TapeRecord?
@@ -24,6 +62,9 @@ struct TapeFindings: Sendable {
         var state: State
         var reason: AssociationReason?
         var detail = ""
+
+        /// Why the library refused a repair, or why the clip is not in the album.
+        var shownReason: AssociationReason? { reason ?? (finding.isOfAbsentClip ? finding.clip?.reason : nil) }
     }
 
     let session: TapesSession
@@ -33,13 +74,16 @@ struct TapeFindings: Sendable {
 
     private var console: Console { session.console }
 
-    /// The tapes that have an album in the configured library.
+    /// The tapes that have clips, or an album in the configured library.
     ///
     /// - Throws: `TapesError`, `StoreError`.
     func checked() throws -> [TapeRecord] {
         guard service.policy.isEnabled else { throw TapesError(.albumsOff) }
         let all = tapes.isEmpty ? try session.store.tapeSummaries().map(\.tape) : tapes
-        return try all.filter { try service.knownLink(of: $0.id) != nil }
+        return try all.filter { tape in
+            if try service.knownLink(of: tape.id) != nil { return true }
+            return try !session.store.clips(of: tape.id).isEmpty
+        }
     }
 
     var renderings: RenderLeftovers {
@@ -72,7 +116,7 @@ extension JSONRenderer {
             "tape_id": JSONValue(item.tape?.id), "title": JSONValue(item.tape?.title),
             "clip_id": JSONValue(finding.clip?.id), "number": JSONValue(finding.clip?.number),
             "path": path(finding.path), "path_base64": pathBase64(finding.path), "other_path": path(finding.other),
-            "other_path_base64": pathBase64(finding.other), "reason": JSONValue(item.reason?.rawValue),
+            "other_path_base64": pathBase64(finding.other), "reason": JSONValue(item.shownReason?.rawValue),
             "detail": text(item.detail.isEmpty ? finding.detail : item.detail),
         ]
     }
@@ -81,7 +125,8 @@ extension JSONRenderer {
 extension TextRenderer {
     static func found(_ item: TapeFindings.Item, style: Style) -> [String] {
         let tape = item.tape.map { ErrorCatalogue.quoted($0.title) + ": " } ?? ""
-        let words = tape + words(for: item.finding)
+        var words = tape + words(for: item.finding)
+        if item.state != .failed, let reason = item.shownReason { words += " (\(reason.words))" }
         return switch item.state {
         case .found: [words]
         case .planned: ["would repair \(words)"]
@@ -89,8 +134,8 @@ extension TextRenderer {
         case .failed:
             [
                 "\(style.yellow("not repaired")) \(words)"
-                    + (item.reason.map { " (\(item.detail.isEmpty ? $0.words : ErrorCatalogue.clean(item.detail)))" }
-                        ?? "")
+                    + (item.shownReason
+                        .map { " (\(item.detail.isEmpty ? $0.words : ErrorCatalogue.clean(item.detail)))" } ?? "")
             ]
         }
     }
@@ -105,6 +150,13 @@ extension TextRenderer {
         case .albumUnreadable: "album unreadable: \(ErrorCatalogue.clean(finding.detail))"
         case .albumUnknown: "album not checked: reading albums is not permitted"
         case .clipFailed: "\(clip) was refused by the library"
+        case .clipPending: "\(clip) is not in the album yet"
+        case .originalMissing:
+            if finding.clip != nil {
+                "original of clip \(finding.clip?.number ?? 0) is missing: \(path)"
+            } else {
+                "link without original: \(name) (\(finding.other.map { TerminalText.escaped($0) } ?? ""))"
+            }
         case .linkMissing: "link missing for \(clip)" + (name.isEmpty ? "" : ": \(name)")
         case .linkRenamed: "link renamed: \(name) is now \(other)"
         case .linkReplaced: "link replaced: \(name) is another file"

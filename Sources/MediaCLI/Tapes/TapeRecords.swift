@@ -47,7 +47,7 @@ extension TextRenderer {
         switch tape.association {
         case .none: "none"
         case .associated: "in the library"
-        case .pending: "waiting" + (tape.reason.map { " (\($0.words))" } ?? "")
+        case .pending: "pending" + (tape.reason.map { " (\($0.words))" } ?? "")
         }
     }
 

@@ -11,8 +11,8 @@ struct TapesAdd: TapeAddingCommand {
         commandName: "add",
         abstract: "Add pictures and videos to the end of a tape, and to its album.",
         discussion: """
-            The clips are kept first; whatever happens to the album then, they stay, and the album is made up for later. \
-            Only the path is kept: no original is copied, moved or changed. --from-upload takes what an upload has sent.
+            The clips are stored before the album is updated; if that fails, they stay in the tape and the album is updated \
+            later. Only paths are stored: originals are never copied, moved or changed. --from-upload adds uploaded files.
 
             Examples:
               mediactl tapes add Summer beach.mp4 sunset.jpg
@@ -76,26 +76,26 @@ struct TapeInputOptions: ParsableArguments {
 
     @Option(
         """
-        Take the files that an upload has sent: from the output of upload --json, or from its --report; - for \
-        standard input.
+        Add the files of an upload, from the output of upload --json or its --report; use - to read from standard \
+        input.
         """,
         value: .file
     )
     var fromUpload: String?
 
     @Option(
-        "Take the file of this upload from here: its number at the server, or its id, as u-h6zfchyzwaq7c3fo; may be repeated.",
+        "Add the file of this upload: its number on the server, or its ID, for example u-h6zfchyzwaq7c3fo; may be repeated.",
         value: "id"
     )
     var uploaded: [String] = []
 
-    @Flag(help: "Take what was uploaded last from here.")
+    @Flag(help: "Add the file that was uploaded last from this machine.")
     var uploadedLast = false
 
-    @Flag(help: "Take files that are not there, by their extension; they are looked for again later.")
+    @Flag(help: "Add missing files, by their extension; they are searched for later.")
     var allowMissing = false
 
-    @Flag(help: "Make a still and the video of the same name beside it one live picture, where both are given.")
+    @Flag(help: "Combine a photo and the video of the same name beside it into one live photo, if both are specified.")
     var live = false
 
     /// Options that list inputs, as written on the command line.
@@ -109,7 +109,7 @@ struct TapeInputOptions: ParsableArguments {
     func check(_ files: [String], isStandardInputTaken: Bool) throws {
         try require(
             !files.isEmpty || !lists.isEmpty || !uploaded.isEmpty || uploadedLast,
-            "Name files to add, or where they are listed: --files-from, --from-upload or --uploaded."
+            "Specify files, or --files-from, --from-upload or --uploaded."
         )
         guard !files.contains(""), !lists.contains(where: { $0.value.isEmpty }) else {
             throw ValidationError("An empty path.")
@@ -118,28 +118,28 @@ struct TapeInputOptions: ParsableArguments {
             lists.filter { $0.value == "-" }.map(\.flag) + (isStandardInputTaken ? ["--api-key-stdin"] : [])
         try StandardInputReaders.check(readers)
         for id in uploaded where !id.hasPrefix("u-") && Int64(id) == nil {
-            throw ValidationError("\(ErrorCatalogue.quoted(id)) is no upload's number, and no id that begins with u-.")
+            throw ValidationError("\(ErrorCatalogue.quoted(id)) is neither the number nor the ID (u-...) of an upload.")
         }
     }
 }
 
 struct TapeAddingOptions: ParsableArguments {
     @Flag(
-        help: "Do not link the clips into the album now; the next add or tapes reconcile does. The playlist lists them."
+        help: "Do not add the clips to the album now; the next add or tapes reconcile does. The playlist lists them."
     )
     var noAlbum = false
 
-    @Flag(help: "End with 3 when clips were saved and their album was not brought up to date.")
+    @Flag(help: "Exit with 3 if clips were saved but their album was not updated.")
     var strictAlbums = false
 
-    @Flag(help: "Do not read the files for their checksums, by which tapes relink finds them again.")
+    @Flag(help: "Do not compute checksums, which tapes relink requires.")
     var noChecksum = false
 
     @Flag(name: .dryRun, help: "Show what would be added, without adding it.")
     var dryRun = false
 
     func validate() throws {
-        try require(!noAlbum || !strictAlbums, "--no-album and --strict-albums exclude each other.")
+        try require(!noAlbum || !strictAlbums, "--no-album cannot be combined with --strict-albums.")
     }
 }
 

@@ -6,7 +6,7 @@ internal import Tapes
 struct TapesAlbum: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "album",
-        abstract: "Look at the album of a tape, name another one, or forget it.",
+        abstract: "Show, link or unlink the album of a tape.",
         discussion: """
             Examples:
               mediactl tapes album show Summer
@@ -20,7 +20,7 @@ struct TapesAlbumShow: ContextCommand {
     static let schema = "mediactl.tapes-album-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show the albums of a tape, in every library it was in. Asks no library.",
+        abstract: "Show the albums of a tape in all libraries. Sends no requests.",
         discussion: """
             Example:
               mediactl tapes album show Summer
@@ -43,7 +43,7 @@ struct TapesAlbumShow: ContextCommand {
             console.result(
                 JSONRenderer.link(link) + ["current": .bool(isCurrent)],
                 TextRenderer.fields(
-                    TextRenderer.album(link) + [("in use", isCurrent ? "yes" : "no, another library is")],
+                    TextRenderer.album(link) + [("in use", isCurrent ? "yes" : "no, another library is used")],
                     console.outputStyle
                 )
             )
@@ -63,9 +63,9 @@ struct TapesAlbumLink: ContextCommand {
     static let schema = "mediactl.tapes-album-link/1"
     static let configuration = CommandConfiguration(
         commandName: "link",
-        abstract: "Make an album of the library the tape's. Clips that are not in it are added with the next add.",
+        abstract: "Link an existing album to the tape. Missing clips are added by the next add.",
         discussion: """
-            An album is never taken by its title, only by its id. A folder's id is in its .mediactl-album.json, a server \
+            An album is identified by its ID, never by its title. The ID of a folder is in its .mediactl-album.json; a server \
             shows it in the address of the album.
 
             Example:
@@ -76,7 +76,7 @@ struct TapesAlbumLink: ContextCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Argument("The library's id of the album.", value: "album")
+    @Argument("ID of the album in the library.", value: "album")
     var album: String
 
     @Flag(name: .dryRun, help: "Show what would be linked, without linking it or querying the library.")
@@ -86,7 +86,7 @@ struct TapesAlbumLink: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(!album.isEmpty, "An empty id.")
+        try require(!album.isEmpty, "The ID is empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -96,14 +96,14 @@ struct TapesAlbumLink: ContextCommand {
         let title = ErrorCatalogue.quoted(tape.title)
         var link: AlbumLink?
         if dryRun {
-            console.text(["the album \(ErrorCatalogue.quoted(album)) would be that of \(title)"])
+            console.text(["the album \(ErrorCatalogue.quoted(album)) would be linked to \(title)"])
         } else {
             let (service, album) = (try await session.service(connection.key), album)
             let linked = try await console.context.interruption.canceling {
                 try await service.link(tape.id, to: album)
             }
             link = linked
-            console.text(["the album \(ErrorCatalogue.quoted(linked.titleAtCreation)) is that of \(title) now"])
+            console.text(["linked the album \(ErrorCatalogue.quoted(linked.titleAtCreation)) to \(title)"])
         }
         console.summary(
             ["tape_id": .string(tape.id), "title": .string(tape.title)] + JSONRenderer.link(link) + [
@@ -118,7 +118,7 @@ struct TapesAlbumUnlink: ContextCommand {
     static let schema = "mediactl.tapes-album-unlink/1"
     static let configuration = CommandConfiguration(
         commandName: "unlink",
-        abstract: "Forget the album of a tape, which stays as it is. The next add makes a new one.",
+        abstract: "Unlink the album of a tape. The album is kept; the next add creates a new one.",
         discussion: """
             Example:
               mediactl tapes album unlink Summer
@@ -145,7 +145,7 @@ struct TapesAlbumUnlink: ContextCommand {
             let album = ErrorCatalogue.quoted(link.titleAtCreation)
             console.text([
                 dryRun
-                    ? "the album \(album) of \(title) would be forgotten" : "\(title) no longer has the album \(album)"
+                    ? "the album \(album) would be unlinked from \(title)" : "unlinked the album \(album) from \(title)"
             ])
         } else {
             console.text(["\(title) has no album"])

@@ -6,8 +6,8 @@ struct TapesCommand: ParsableCommand {
         commandName: "tapes",
         abstract: "Arrange clips into tapes, each with its album in a photo library.",
         discussion: """
-            A tape is a list of clips in your order. Its album shows up in your pictures as a folder of links, or in an \
-            Immich server; no original is copied, moved or changed. Missing clips are added to the album by the next add, \
+            A tape is an ordered list of clips. Its album is a folder of links in your pictures, or an album of an Immich \
+            server; originals are never copied, moved or changed. Missing clips are added to the album by the next add, \
             or by mediactl tapes reconcile --apply.
 
             Examples:
@@ -29,7 +29,7 @@ struct TapesCommand: ParsableCommand {
 /// Help that several commands of `tapes` share.
 enum TapeHelp {
     static let tape = ArgumentHelp(
-        "The tape: its id, the first 4 characters of it or more, or its title.",
+        "Tape: its ID, the first 4 or more characters of its ID, or its title.",
         valueName: "tape"
     )
     static let clip = ArgumentHelp(
@@ -51,10 +51,13 @@ extension RawArguments {
 }
 
 struct TapeLibraryOptions: ParsableArguments, ConnectionFlags {
-    @Option("What holds the albums: folder (by default), or immich where an address is set.", value: "kind")
+    @Option(
+        "Library of the albums: folder or immich (default: immich if an address is set, otherwise folder).",
+        value: "kind"
+    )
     var library: String?
 
-    @Option("Address of the Immich server that holds the albums.", value: "url", name: .customLong("library-url"))
+    @Option("Address of the Immich server.", value: "url", name: .customLong("library-url"))
     var libraryURL: String?
 
     @OptionGroup var named: ProfileOptions

@@ -7,7 +7,7 @@ struct TapesCreate: ContextCommand {
     static let schema = "mediactl.tapes-create/1"
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make an empty tape. Its album comes with its first clip.",
+        abstract: "Create an empty tape. Its album is created with its first clip.",
         discussion: """
             Examples:
               mediactl tapes create "Summer by the sea"
@@ -15,7 +15,7 @@ struct TapesCreate: ContextCommand {
             """
     )
 
-    @Argument("Its title; New Tape by default. Several tapes may have one title.", value: "title")
+    @Argument("Title (default: New Tape). Several tapes may have the same title.", value: "title")
     var title: String?
 
     @Flag(name: .dryRun, help: "Show what would be created, without creating it.")
@@ -32,12 +32,26 @@ struct TapesCreate: ContextCommand {
         let name = ErrorCatalogue.quoted(tape.title)
         console.text([
             dryRun
-                ? "the tape \(name) would be made"
-                : "\(console.outputStyle.green("made")) the tape \(name) as \(tape.id)"
+                ? "the tape \(name) would be created"
+                : "\(console.outputStyle.green("created")) the tape \(name) as \(tape.id)"
         ])
+        try noteNamesakes(of: tape, session)
         console.summary(
             JSONRenderer.tape(tape, isPlanned: dryRun) + ["dry_run": .bool(dryRun), "exit_code": 0]
         )
         return .success
+    }
+
+    /// A title that several tapes have selects none of them.
+    private func noteNamesakes(of tape: TapeRecord, _ session: TapesSession) throws {
+        let others = try session.store.tapeSummaries().map(\.tape).filter { $0.title == tape.title && $0.id != tape.id }
+        guard !others.isEmpty else { return }
+        let ids = (others.map(\.id) + (dryRun ? [] : [tape.id])).joined(separator: ", ")
+        let name = ErrorCatalogue.quoted(tape.title)
+        session.console.note(
+            dryRun
+                ? "\(Formats.count(others.count, "tape")) already \(others.count == 1 ? "has" : "have") the title \(name): \(ids)"
+                : "\(others.count + 1) tapes have the title \(name); specify their IDs: \(ids)"
+        )
     }
 }

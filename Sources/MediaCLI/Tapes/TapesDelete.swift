@@ -8,9 +8,9 @@ struct TapesDelete: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
         abstract:
-            "Delete tapes. Their albums stay, unless features.deleteAssociatedAlbum is set; originals always stay.",
+            "Delete tapes. Albums are kept unless features.deleteAssociatedAlbum is set; originals are always kept.",
         discussion: """
-            With features.deleteAssociatedAlbum: true the albums go too. Nobody else's things in them do.
+            With features.deleteAssociatedAlbum: true the albums are deleted too, except for files in them that mediactl did not create.
 
             Examples:
               mediactl tapes delete Summer
@@ -24,7 +24,7 @@ struct TapesDelete: ContextCommand {
     @Flag(help: "Delete all tapes.")
     var all = false
 
-    @Flag(help: "Keep the albums this time, whatever the settings say.")
+    @Flag(help: "Keep the albums, regardless of the settings.")
     var keepAlbum = false
 
     @Flag(name: .shortAndLong, help: "Delete without confirmation.")
@@ -37,7 +37,7 @@ struct TapesDelete: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(tapes.isEmpty == all, all ? "--all and names exclude each other." : "Name a tape, or use --all.")
+        try require(tapes.isEmpty == all, all ? "--all cannot be combined with tapes." : "Specify a tape, or --all.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -111,7 +111,7 @@ struct TapeDeletionRun: Sendable {
         let goes = service.policy.deletesAlbums && !keepsAlbums && service.policy.isEnabled
         let lines =
             [
-                "This deletes \(tapes.count == 1 ? "the tape" : "the tapes"), \(goes ? "with the album" : "and no album"):"
+                "This deletes \(tapes.count == 1 ? "the tape" : "the tapes"), \(goes ? "with its album" : "but no album"):"
             ]
             + tapes.prefix(20).map { "  \(TextRenderer.brief($0.id))  \(ErrorCatalogue.quoted($0.title))" }
             + (tapes.count > 20 ? ["  and \(tapes.count - 20) more"] : []) + ["Originals are not deleted."]
@@ -153,7 +153,7 @@ struct TapeDeletionRun: Sendable {
         console.warning(
             "\(Formats.count(owed.count, "album")) \(owed.count == 1 ? "is" : "are") still in the library "
                 + "(\(first.0.words)\(detail))",
-            hint: "mediactl tapes reconcile --apply tries again"
+            hint: "to retry: mediactl tapes reconcile --apply"
         )
     }
 
@@ -210,19 +210,20 @@ extension TextRenderer {
 
     private static func plannedWords(for album: TapeDeletion.Album) -> String? {
         guard case .deleted(let link) = album else { return words(for: album) }
-        return "  and its album \(ErrorCatalogue.quoted(link.titleAtCreation)), but for things of others in it"
+        return
+            "  and its album \(ErrorCatalogue.quoted(link.titleAtCreation)), except for files that mediactl did not create"
     }
 
     private static func words(for album: TapeDeletion.Album) -> String? {
         switch album {
         case .owed: nil
         case .kept(let link):
-            "  its album stays: \(ErrorCatalogue.quoted(link.titleAtCreation)) (\(brief(link.albumID)))"
+            "  its album is kept: \(ErrorCatalogue.quoted(link.titleAtCreation)) (\(brief(link.albumID)))"
         case .deleted(let link):
-            "  deleted its album \(ErrorCatalogue.quoted(link.titleAtCreation)); every original stays"
+            "  deleted its album \(ErrorCatalogue.quoted(link.titleAtCreation)); originals are kept"
         case .keptForeign(let link, let count):
-            "  took its album \(ErrorCatalogue.quoted(link.titleAtCreation)) apart; "
-                + "\(Formats.count(count, "thing")) of yours in it \(count == 1 ? "stays" : "stay")"
+            "  emptied its album \(ErrorCatalogue.quoted(link.titleAtCreation)); "
+                + "\(Formats.count(count, "file")) in it \(count == 1 ? "is" : "are") kept"
         }
     }
 }

@@ -7,7 +7,7 @@ struct TapesDuplicate: ContextCommand {
     static let schema = "mediactl.tapes-duplicate/1"
     static let configuration = CommandConfiguration(
         commandName: "duplicate",
-        abstract: "Copy a tape with its clips. The copy gets an album of its own.",
+        abstract: "Copy a tape with its clips. The copy gets its own album.",
         discussion: """
             Example:
               mediactl tapes duplicate Summer
@@ -17,7 +17,7 @@ struct TapesDuplicate: ContextCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Flag(help: "Make no album now; the copy waits for its next add or for tapes reconcile.")
+    @Flag(help: "Create no album now; the next add or tapes reconcile creates it.")
     var noAlbum = false
 
     @Flag(name: .dryRun, help: "Show what would be created, without creating it.")
@@ -40,7 +40,7 @@ struct TapesDuplicate: ContextCommand {
         // The copy is already stored; a signal during the work on its album does not remove it.
         return try await console.context.interruption.handling({ _ in }) {
             let copy = try session.editor.duplicate(tape)
-            console.text(["\(console.outputStyle.green("made")) \(ErrorCatalogue.quoted(copy.title)) as \(copy.id)"])
+            console.text(["\(console.outputStyle.green("created")) \(ErrorCatalogue.quoted(copy.title)) as \(copy.id)"])
             guard let service, copy.hasReceivedFirstContent else { return finish(copy, of: tape, nil, console) }
             let outcome = try await AlbumWork(console: console, service: service, display: display)
                 .run { (service) async throws(TapesError) in try await service.associate(copy.id) }

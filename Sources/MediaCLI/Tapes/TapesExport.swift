@@ -28,10 +28,10 @@ struct TapesExport: ContextCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Option("m3u8 (by default), json or otio; else the ending of the file tells.", value: "format")
+    @Option("m3u8, json or otio (default: by the file extension, otherwise m3u8).", value: "format")
     var format: ArgumentChoice<TapeExport>?
 
-    @Option("Write to this file; standard output by default.", value: .file, name: .shortAndLong)
+    @Option("Write to this file (default: standard output).", value: .file, name: .shortAndLong)
     var output: String?
 
     @Flag(help: "Render one video with trims, rotations and transitions; the extension selects mp4, mov or mkv.")
@@ -40,16 +40,16 @@ struct TapesExport: ContextCommand {
     @Flag(help: "Add the rendered video to the tape's album.")
     var addToAlbum = false
 
-    @Option("Pixels of its longer side, 1920 by default.", value: "n", parsing: .unconditional)
+    @Option("Pixels of the longer side (default: 1920).", value: "n", parsing: .unconditional)
     var longSide: Int?
 
-    @Option("Its frames a second, 30 by default.", value: "n", parsing: .unconditional)
+    @Option("Frames per second (default: 30).", value: "n", parsing: .unconditional)
     var frameRate: Int?
 
-    @Flag(help: "Replace a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
-    @Flag(help: "Leave the album alone.")
+    @Flag(help: "Do not change the album.")
     var noAlbum = false
 
     @Flag(name: .dryRun, help: "Show what would be written, without writing it.")
@@ -59,14 +59,14 @@ struct TapesExport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(output != "", "--output: an empty path.")
-        try require(!render || format == nil, "--render makes a video: leave --format out.")
-        try require(!render || output != nil, "--render needs a file: --output FILE.")
+        try require(output != "", "--output: the path is empty.")
+        try require(!render || format == nil, "--render cannot be combined with --format.")
+        try require(!render || output != nil, "--render requires --output FILE.")
         try require(
             render || format != nil || namedFormat != nil,
             Self.videoEndings.contains(ending ?? "")
-                ? "--output: a video needs --render; anything else with this name needs --format."
-                : "--output: name the file .m3u8, .m3u, .json or .otio, or say which it is with --format."
+                ? "--output: a video requires --render; another format requires --format."
+                : "--output: unknown extension; use .m3u8, .m3u, .json or .otio, or specify --format."
         )
         try require(
             render || (longSide == nil && frameRate == nil && !addToAlbum),
@@ -75,12 +75,12 @@ struct TapesExport: ContextCommand {
         try require(!addToAlbum || !noAlbum, "--add-to-album and --no-album cannot be combined.")
         try require(
             longSide.map({ (64...7680).contains($0) && $0 % 2 == 0 }) ?? true,
-            "--long-side takes an even number from 64 to 7680."
+            "--long-side must be an even number from 64 to 7680."
         )
-        try require(frameRate.map({ (1...240).contains($0) }) ?? true, "--frame-rate takes a number from 1 to 240.")
+        try require(frameRate.map({ (1...240).contains($0) }) ?? true, "--frame-rate must be a number from 1 to 240.")
         try require(
             output != nil || !global.json,
-            "An export on standard output leaves no room for the records of --json: name a file with --output FILE."
+            "--json requires --output FILE: the export and the records cannot both be written to standard output."
         )
     }
 
@@ -246,7 +246,7 @@ struct TapeExportRun: Sendable {
         _ clips: [ClipRecord],
         protecting originals: [[UInt8]]
     ) async throws -> AlbumOutcome? {
-        guard let target else { throw Diagnosis.usage("a video needs a place: --output FILE") }
+        guard let target else { throw Diagnosis.usage("--render requires --output FILE") }
         let length = TapeRendering.milliseconds(of: tape, clips: clips)
         let rendering = TapeRendering(
             searchPath: console.context.environment["PATH"] ?? "",

@@ -6,7 +6,7 @@ struct TapesInsert: TapeAddingCommand {
         commandName: "insert",
         abstract: "Add pictures and videos between the clips of a tape.",
         discussion: """
-            Like tapes add, which has the details. The links and the playlist in the album are renumbered.
+            Works like tapes add. The links and the playlist in the album are renumbered.
 
             Example:
               mediactl tapes insert Summer --position 1 title.jpg

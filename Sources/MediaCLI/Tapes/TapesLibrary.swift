@@ -7,9 +7,9 @@ internal import Tapes
 struct TapesLibrary: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "library",
-        abstract: "Look at the library that holds the albums, set it up, ask for access.",
+        abstract: "Show the photo library, set it up, or request access.",
         discussion: """
-            Without settings it is a folder of links in your pictures. With library_url, or albums.library: immich, it is \
+            By default the library is a folder of links in your pictures. With library_url, or albums.library: immich, it is \
             an Immich server.
 
             Examples:
@@ -25,9 +25,9 @@ struct TapesLibraryStatus: ContextCommand {
     static let schema = "mediactl.tapes-library-status/1"
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show which library it is, and what it allows. Changes nothing.",
+        abstract: "Show the library and its permissions. Changes nothing.",
         discussion: """
-            adding is what add needs; changing is what --verify, album link, and deleting albums need.
+            "adding" is required by add; "changing" by verify, repair, album link, and to delete albums.
 
             Example:
               mediactl tapes library status
@@ -47,11 +47,11 @@ struct TapesLibraryInit: ContextCommand {
     static let schema = "mediactl.tapes-library-init/1"
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Set the library up: make the folder of albums, or keep the API key of a server.",
+        abstract: "Set up the library: create the folder of albums, or store the API key of a server.",
         discussion: """
-            A key is tried first, and kept readable by you only. It needs the permissions album.create, \
-            albumAsset.create and asset.upload; to look at albums, delete them and take clips out also album.read, \
-            album.delete and albumAsset.delete. mediactl logout --server URL forgets it.
+            A key is checked before it is stored, readable only by you. It requires the permissions album.create, \
+            albumAsset.create and asset.upload; to read and delete albums and to remove clips also album.read, album.delete \
+            and albumAsset.delete. mediactl logout --server URL removes it.
 
             Examples:
               mediactl tapes library init
@@ -59,6 +59,9 @@ struct TapesLibraryInit: ContextCommand {
                 --api-key-file key.txt
             """
     )
+
+    @Flag(name: .shortAndLong, help: "Create the folder of albums without confirmation.")
+    var yes = false
 
     @Flag(name: .dryRun, help: "Show what would be done, without doing it. An API key is still checked.")
     var dryRun = false
@@ -70,7 +73,7 @@ struct TapesLibraryInit: ContextCommand {
         let session = try await TapesSession.open(console, global, connection)
         try console.requireOutput()
         guard session.settings.settings.albumsLibrary.value == .immich else {
-            let run = LibraryRun(session: session, service: try session.localService())
+            let run = LibraryRun(session: session, service: try session.localService(isConfirmed: yes))
             guard !dryRun else { return try await run.status(extra: ["key_kept": false, "dry_run": true]) }
             return run.finish(try await run.request(.addOnly), extra: ["key_kept": false, "dry_run": false])
         }
@@ -87,7 +90,7 @@ struct TapesLibraryInit: ContextCommand {
         let isUsable = status.addOnly.map { $0.state != .denied && $0.state != .notDetermined } ?? false
         if isUsable, !dryRun {
             try session.store.keep(Login(server: address, apiKey: key))
-            session.console.note("the key is kept for \(ErrorCatalogue.clean(address))")
+            session.console.note("stored the key for \(ErrorCatalogue.clean(address))")
         }
         return run.finish(status, extra: ["key_kept": .bool(isUsable && !dryRun), "dry_run": .bool(dryRun)])
     }
@@ -97,20 +100,20 @@ struct TapesLibraryGrant: ContextCommand {
     static let schema = "mediactl.tapes-library-grant/1"
     static let configuration = CommandConfiguration(
         commandName: "grant",
-        abstract: "Ask for access once more, after it was refused, and bring waiting albums up to date.",
+        abstract: "Request access again after a refusal, and update pending albums.",
         discussion: """
-            A library that has refused access is not asked again on every command. This asks; where adding is allowed \
-            now, it works like mediactl tapes reconcile --apply.
+            After a library refused access, commands do not retry every time. This command does; if adding is allowed, it \
+            then works like mediactl tapes reconcile --apply.
 
             Example:
               mediactl tapes library grant
             """
     )
 
-    @Flag(help: "Ask for what --verify, album link and deleting albums need as well.")
+    @Flag(help: "Also request the permissions for verify, repair, album link and deleting albums.")
     var readWrite = false
 
-    @Flag(help: "Leave waiting albums alone.")
+    @Flag(help: "Do not update pending albums.")
     var noReconcile = false
 
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
@@ -185,18 +188,18 @@ struct LibraryRun: Sendable {
         let missing = (status.addOnly?.state.missing ?? []) + (status.readWrite?.state.missing ?? [])
         if status.kind == "immich", !missing.isEmpty {
             console.note(
-                "make a key with these permissions in the account settings of the server, under API keys; then "
-                    + "mediactl tapes library init keeps it"
+                "create a key with these permissions in the account settings of the server, under API keys; then run "
+                    + "mediactl tapes library init"
             )
         } else if let reason = status.reason {
             // The hint about access is the command that was just run.
-            let hint = reason.isOfAccess ? "mediactl tapes library grant asks again" : reason.hint
+            let hint = reason.isOfAccess ? "to retry: mediactl tapes library grant" : reason.hint
             if let hint { console.note(hint) }
         } else if status.addOnly?.state == .notDetermined, status.kind == "immich" {
-            console.note("mediactl tapes library init --api-key-file FILE keeps its key")
+            console.note("to store its key: mediactl tapes library init --api-key-file FILE")
         } else if status.addOnly?.state == .notDetermined {
             console.note(
-                "mediactl tapes library init asks on a terminal; elsewhere albums.folder.root in the settings says where it may be"
+                "to create it: mediactl tapes library init --yes"
             )
         }
     }
@@ -250,19 +253,19 @@ extension TextRenderer {
                 ("id", status.identity?.libraryID ?? "-"), ("name", status.identity?.name ?? "-"),
                 ("adding", words(for: status.addOnly)), ("changing", words(for: status.readWrite)),
             ]
-                + (status.reason.map { [("trouble", $0.words + (status.detail.isEmpty ? "" : ": \(status.detail)"))] }
+                + (status.reason.map { [("problem", $0.words + (status.detail.isEmpty ? "" : ": \(status.detail)"))] }
                     ?? []),
             style
         )
     }
 
     private static func words(for access: AlbumAccess?) -> String {
-        guard let access else { return "not known" }
+        guard let access else { return "unknown" }
         let detail = access.detail.isEmpty ? "" : ": \(access.detail)"
         return switch access.state {
         case .notDetermined: "not set up\(detail)"
-        case .restricted: "forbidden here\(detail)"
-        case .denied: "refused\(detail)"
+        case .restricted: "not permitted\(detail)"
+        case .denied: "denied\(detail)"
         case .limited(let missing):
             "limited" + (missing.isEmpty ? detail : ": \(missing.joined(separator: ", ")) missing")
         case .authorized: "allowed"

@@ -7,7 +7,7 @@ struct TapesList: ContextCommand {
     static let schema = "mediactl.tapes-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the tapes, the one last changed first. Asks no library.",
+        abstract: "List tapes, last changed first. Sends no requests.",
         discussion: """
             Examples:
               mediactl tapes list
@@ -27,7 +27,7 @@ struct TapesList: ContextCommand {
         }
         console.table(TextRenderer.tapes(tapes, now: console.context.now()))
         if tapes.isEmpty {
-            console.note("there is no tape; mediactl tapes create TITLE makes one")
+            console.note("no tapes; to create one: mediactl tapes create TITLE")
         }
         console.summary(["items": JSONValue(tapes.count), "exit_code": 0])
         return .success

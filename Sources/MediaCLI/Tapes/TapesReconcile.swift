@@ -7,10 +7,10 @@ struct TapesReconcile: ContextCommand {
     static let schema = "mediactl.tapes-reconcile/1"
     static let configuration = CommandConfiguration(
         commandName: "reconcile",
-        abstract: "Bring albums up to date that could not be: says what is owed, and does it with --apply.",
+        abstract: "List pending album updates; apply them with --apply.",
         discussion: """
-            Tapes are worked off one at a time, those that wait longest first; the first trouble of the whole library \
-            ends the run. --verify looks whether the stored albums are still there, and makes none.
+            Tapes are updated one at a time, longest pending first; the run stops at the first library-wide error. --verify \
+            checks whether the stored albums exist, and creates none.
 
             Examples:
               mediactl tapes reconcile
@@ -27,17 +27,17 @@ struct TapesReconcile: ContextCommand {
     @Option("Maximum number of tapes (default: 20).", value: "n", parsing: .unconditional)
     var limit: Int?
 
-    @Flag(help: "Ask the library for every stored album, and mark those that are gone.")
+    @Flag(help: "Check whether all stored albums exist, and mark missing ones.")
     var verify = false
 
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(!apply || !verify, "--apply and --verify exclude each other.")
+        try require(!apply || !verify, "--apply cannot be combined with --verify.")
         try require(!dryRun || !(apply || verify), "--dry-run cannot be combined with --apply or --verify.")
-        try require(limit == nil || apply, "--limit is for --apply.")
-        try require(limit.map({ $0 > 0 }) ?? true, "--limit takes a number from 1.")
+        try require(limit == nil || apply, "--limit requires --apply.")
+        try require(limit.map({ $0 > 0 }) ?? true, "--limit must be at least 1.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -76,7 +76,7 @@ struct ReconcileRun: Sendable {
 
     /// Tapes per run, so as not to flood a library.
     static let usualLimit = 20
-    static let albumsAreOff = "albums are switched off; set albums.enabled: true"
+    static let albumsAreOff = "albums are disabled; to enable them, set albums.enabled: true"
 
     let session: TapesSession
     let service: AlbumService
@@ -120,9 +120,9 @@ struct ReconcileRun: Sendable {
         if !service.policy.isEnabled {
             console.note(Self.albumsAreOff)
         } else if plan.tapes.isEmpty, plan.tombstones.isEmpty {
-            console.note("there is nothing to do")
+            console.note("no pending album updates")
         } else {
-            console.note("nothing was done; mediactl tapes reconcile --apply does it")
+            console.note("nothing was changed; to apply: mediactl tapes reconcile --apply")
         }
         return finish(nil, items: plan.tapes.count + plan.tombstones.count, left: plan.tapes.count, .success)
     }
@@ -135,39 +135,39 @@ struct ReconcileRun: Sendable {
         try console.requireOutput()
         let titles = Dictionary(try session.store.tapeSummaries().map { ($0.tape.id, $0.tape.title) }) { $1 }
         let run = self
-        let (missing, tally) = try await console.context.interruption.canceling { [service] in
-            let tally = ItemStatistics<String>()
+        let (missing, statistics) = try await console.context.interruption.canceling { [service] in
+            let statistics = ItemStatistics<String>()
             let missing = try await service.verifyAlbums { link, presence in
                 let item = Item(link, presence, title: titles[link.tapeID])
-                tally.add(item.isDamaged ? "damaged" : item.state, .success)
+                statistics.add(item.isDamaged ? "damaged" : item.state, .success)
                 run.tell(item)
             }
-            return (missing, tally)
+            return (missing, statistics)
         }
-        let count = tally.total
-        let unseen = tally.count("unknown") + tally.count("damaged")
+        let count = statistics.total
+        let unseen = statistics.count("unknown") + statistics.count("damaged")
         let checked = unseen == 0 ? Formats.count(count, "album") : "\(count - unseen) of \(count) albums checked"
         console.note(
             missing == 0
                 ? "\(checked), none missing"
-                : "\(checked), \(missing) missing; the next add, or --apply, makes \(missing == 1 ? "it" : "them") anew"
+                : "\(checked), \(missing) missing; the next add, or --apply, creates \(missing == 1 ? "it" : "them") again"
         )
-        return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : complain(tally))
+        return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : complain(statistics))
     }
 
     /// Reports what could not be checked: an album that was not found missing may still not exist.
-    private func complain(_ tally: ItemStatistics<String>) -> ExitCode {
-        let damaged = tally.count("damaged")
+    private func complain(_ statistics: ItemStatistics<String>) -> ExitCode {
+        let damaged = statistics.count("damaged")
         if damaged > 0 {
             console.warning("\(Formats.count(damaged, "album")) cannot be read")
         }
-        let unknown = tally.count("unknown")
+        let unknown = statistics.count("unknown")
         guard unknown > 0 else { return .partly }
         console.warning(
-            "\(Formats.count(unknown, "album")) may not be looked at",
+            "\(Formats.count(unknown, "album")) cannot be checked: reading albums is not permitted",
             hint: AssociationReason.accessLimited.hint
         )
-        return unknown == tally.total ? .unauthorized : .partly
+        return unknown == statistics.total ? .unauthorized : .partly
     }
 
     // MARK: Working
@@ -204,7 +204,7 @@ struct ReconcileRun: Sendable {
         if let reason = outcome.stoppedBy {
             console.warning("stopped (\(reason.words)); \(Formats.count(outcome.left, "tape")) left", hint: reason.hint)
         } else if outcome.done > 0 {
-            console.note("\(Formats.count(outcome.done, "tape")) brought up to date")
+            console.note("\(Formats.count(outcome.done, "tape")) updated")
         }
         return outcome.done
     }
@@ -225,7 +225,7 @@ struct ReconcileRun: Sendable {
         } else if outcome.left > 0 {
             console.note("\(Formats.count(outcome.left, "tape")) left; run it again, or raise --limit")
         } else if outcome.done == 0, outcome.deletedAlbums == 0 {
-            console.note(service.policy.isEnabled ? "there is nothing to do" : Self.albumsAreOff)
+            console.note(service.policy.isEnabled ? "no pending album updates" : Self.albumsAreOff)
         }
         return finish(outcome, items: outcome.done, left: outcome.left, code)
     }
@@ -314,15 +314,16 @@ extension TextRenderer {
             return ["the album of \(name) cannot be read: \(ErrorCatalogue.clean(item.detail ?? ""))"]
         }
         return switch (item.work, item.state) {
-        case (.tape, "planned"): ["\(name) would be brought up to date\(reason)"]
+        case (.tape, "planned"): ["\(name) would be updated\(reason)"]
         case (.tape, "associated"):
-            ["\(style.green("brought up to date")) \(name)" + (item.isCreated == true ? ", album made" : "")]
+            ["\(style.green("updated")) \(name)" + (item.isCreated == true ? ", album created" : "")]
         case (.tape, "partly"): ["\(name): \(Formats.count(item.pendingClips ?? 0, "clip")) not in the album\(reason)"]
         case (.tape, _): ["\(name): no album\(reason)"]
         case (.deletion, _): ["the album of the deleted tape \(name) would be deleted"]
         case (.verification, "found"): ["\(style.green("found")) the album of \(name)"]
-        case (.verification, "missing"): ["\(style.yellow("missing")) the album of \(name); the next add makes it anew"]
-        case (.verification, _): ["the album of \(name) may not be looked at"]
+        case (.verification, "missing"):
+            ["\(style.yellow("missing")) the album of \(name); the next add creates it again"]
+        case (.verification, _): ["the album of \(name) cannot be checked: reading albums is not permitted"]
         }
     }
 }

@@ -11,8 +11,8 @@ struct TapesRelink: ContextCommand {
         commandName: "relink",
         abstract: "Find originals that were moved or renamed, by their checksums.",
         discussion: """
-            Only files of the right length are read. An original that is still at its place is left alone, and so is one \
-            whose checksum was never made.
+            Only files of the same length are read. Originals that are not missing are skipped, and so are missing ones \
+            without a stored checksum.
 
             Examples:
               mediactl tapes relink --in /mnt/archive --dry-run
@@ -20,10 +20,14 @@ struct TapesRelink: ContextCommand {
             """
     )
 
-    @Argument("Only clips of these tapes; of all by default.", value: "tape")
+    @Argument("Only clips of these tapes (default: all).", value: "tape")
     var tapes: [String] = []
 
-    @Option("Look in this directory and all below it; may be repeated.", value: .directory, name: .customLong("in"))
+    @Option(
+        "Search this directory and its subdirectories; may be repeated.",
+        value: .directory,
+        name: .customLong("in")
+    )
     var directories: [String] = []
 
     @Flag(name: .dryRun, help: "Show what was found, without changing anything.")
@@ -33,8 +37,8 @@ struct TapesRelink: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(!directories.isEmpty, "Say where to look: --in DIR.")
-        try require(!directories.contains(""), "--in: an empty path.")
+        try require(!directories.isEmpty, "Specify a directory: --in DIR.")
+        try require(!directories.contains(""), "--in: the path is empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -87,10 +91,10 @@ struct TapesRelink: ContextCommand {
             count { $0 == .present }, count { $0 == .notFound }, count { $0 == .noChecksum }
         )
         if found + missing + unknown == 0 {
-            console.note("every original is at its place")
+            console.note("all originals found")
         }
         if found > 0, !dryRun {
-            console.note("albums follow with the next add, or with mediactl tapes reconcile --apply")
+            console.note("albums are updated by the next add; to update now: mediactl tapes reconcile --apply")
         }
         let lost = missing + unknown
         let code = console.exitCode(lost == 0 ? .success : found == 0 ? .notFound : .partly)
@@ -134,7 +138,7 @@ extension TextRenderer {
                 "  to \(TerminalText.escaped(path))",
             ]
         case .notFound: ["\(style.yellow("not found")) \(name)"]
-        case .noChecksum: ["\(style.yellow("no checksum")) \(name): nothing is known that would identify it"]
+        case .noChecksum: ["\(style.yellow("no checksum")) \(name): cannot be identified"]
         }
     }
 }

@@ -7,9 +7,9 @@ struct TapesRemove: ContextCommand {
     static let schema = "mediactl.tapes-remove/1"
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove clips from a tape. Originals stay, and so do their links in the album.",
+        abstract: "Remove clips from a tape. Originals and their links in the album are kept.",
         discussion: """
-            Links that stay are numbered after the last clip, and are not in the playlist. With \
+            Kept links are numbered after the last clip, and are not in the playlist. With \
             features.deleteAssociatedAlbum they are removed too, unless another clip of the tape has the same original.
 
             Examples:

@@ -7,7 +7,7 @@ struct TapesRename: ContextCommand {
     static let schema = "mediactl.tapes-rename/1"
     static let configuration = CommandConfiguration(
         commandName: "rename",
-        abstract: "Give a tape another title. Its album keeps the title it was made with.",
+        abstract: "Rename a tape. Its album keeps its title.",
         discussion: """
             Example:
               mediactl tapes rename Summer "Summer 2026"
@@ -17,7 +17,7 @@ struct TapesRename: ContextCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Argument("Its new title.", value: "title")
+    @Argument("New title.", value: "title")
     var title: String
 
     @Flag(name: .dryRun, help: "Show what would be changed, without changing it.")
@@ -35,7 +35,7 @@ struct TapesRename: ContextCommand {
         let (old, new) = (ErrorCatalogue.quoted(tape.title), ErrorCatalogue.quoted(dryRun ? title : renamed.title))
         console.text([dryRun ? "\(old) would be renamed to \(new)" : "renamed \(old) to \(new)"])
         if renamed.association == .associated {
-            console.note("its album keeps the title it was made with")
+            console.note("its album keeps its title")
         }
         console.summary(
             JSONRenderer.tape(renamed) + [

@@ -11,9 +11,11 @@ struct TapesRepair: ContextCommand {
         commandName: "repair",
         abstract: "Repair the problems that tapes verify reports.",
         discussion: """
-            Restores deleted and renamed links, their numbers and playlists, retries clips that the library refused and \
-            recreates missing albums; without a tape also removes files left by interrupted commands. Originals and other \
-            files in albums are never changed. Each repair is confirmed by a second check.
+            Adds clips that are not in the album yet or that the library refused, restores deleted and renamed links, their \
+            numbers and playlists, removes links that have neither clip nor original and recreates missing albums; without a \
+            tape also removes files left by interrupted commands. Originals and other files in albums are never changed. \
+            Each repair is confirmed by a second check. Missing originals are found by mediactl tapes relink; tapes that \
+            never had an album get one by mediactl tapes reconcile --apply.
 
             Examples:
               mediactl tapes repair --dry-run
@@ -39,30 +41,36 @@ struct TapesRepair: ContextCommand {
         console.record(.start, ["dry_run": .bool(dryRun)])
         try console.requireOutput()
         let checked = try work.checked()
+        var totals = TapeFindings.Totals()
         var items: [TapeFindings.Item] = []
         for tape in checked {
-            let found = try await repaired(tape, service, display, console)
+            let found = try await repaired(tape, service, display, &totals, console)
             for item in found { work.tell(item) }
             items += found
         }
         let leftovers = try await removed(work, console)
         for item in leftovers { work.tell(item) }
-        return finish(checked.count, items + leftovers, console)
+        return finish(totals, items + leftovers, console)
     }
 
     private func repaired(
         _ tape: TapeRecord,
         _ service: AlbumService,
         _ display: RunDisplay<TapeReading>,
+        _ totals: inout TapeFindings.Totals,
         _ console: Console
     ) async throws -> [TapeFindings.Item] {
         guard !dryRun else {
             let check = try await console.context.interruption.canceling { try await service.verify(tape.id) }
-            return check.findings.map { .init(tape: check.tape, finding: $0, state: .planned) }
+            totals.count(check.tape, hasAlbum: check.hasAlbum, check.findings)
+            return check.findings.map {
+                .init(tape: check.tape, finding: $0, state: check.isRepairable($0) ? .planned : .failed)
+            }
         }
         let repair = try await display.during {
             try await console.context.interruption.canceling { try await service.repair(tape.id) }
         }
+        totals.count(repair.tape, hasAlbum: repair.hasAlbum, repair.remaining)
         return repair.repaired.map { .init(tape: repair.tape, finding: $0, state: .repaired) }
             + repair.remaining.map {
                 .init(tape: repair.tape, finding: $0, state: .failed, reason: repair.reason, detail: repair.detail)
@@ -81,22 +89,34 @@ struct TapesRepair: ContextCommand {
         return found.map { .init(finding: $0, state: left.contains($0) ? .failed : .repaired) }
     }
 
-    private func finish(_ count: Int, _ items: [TapeFindings.Item], _ console: Console) -> ExitCode {
+    private func finish(
+        _ totals: TapeFindings.Totals,
+        _ items: [TapeFindings.Item],
+        _ console: Console
+    ) -> ExitCode {
+        let planned = items.count { $0.state == .planned }
         let repaired = items.count { $0.state == .repaired }
         let failed = items.count { $0.state == .failed }
-        let albums = "\(Formats.count(count, "album")) checked"
+        let albums = "\(Formats.count(totals.albums, "album")) checked"
         if items.isEmpty {
             console.note("\(albums), no problems found")
         } else if dryRun {
-            console.note("\(albums), \(Formats.count(items.count, "problem")) found; nothing was changed")
+            let problems = Formats.count(items.count, "problem")
+            console.note(
+                failed == 0
+                    ? "\(albums), \(problems) found; nothing was changed"
+                    : "\(albums), \(problems) found, \(failed) of them cannot be repaired; nothing was changed"
+            )
         } else {
             console.note("\(albums), \(repaired) of \(Formats.count(items.count, "problem")) repaired")
         }
-        let code = console.exitCode(failed == 0 ? .success : repaired == 0 ? .failure : .partly)
+        totals.note(on: console)
+        let code = console.exitCode(failed == 0 ? .success : repaired + planned == 0 ? .failure : .partly)
         console.summary(
             [
-                "albums": JSONValue(count), "items": JSONValue(items.count), "repaired": JSONValue(repaired),
-                "planned": JSONValue(dryRun ? items.count : 0), "failed": JSONValue(failed), "dry_run": .bool(dryRun),
+                "albums": JSONValue(totals.albums), "items": JSONValue(items.count), "repaired": JSONValue(repaired),
+                "planned": JSONValue(planned), "failed": JSONValue(failed),
+                "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": .bool(dryRun),
             ] + console.ending(code)
         )
         return code

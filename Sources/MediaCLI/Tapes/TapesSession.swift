@@ -62,11 +62,12 @@ struct TapesSession: Sendable {
             .run { (service) async throws(TapesError) in try await service.rearrange(tape.id) }
     }
 
-    /// The albums of the configured library, for local work: no key is searched for.
+    /// The albums of the configured library, for local work: no key is searched for. `isConfirmed`: the root of a folder
+    /// library is created without a prompt.
     ///
     /// - Throws: `Diagnosis`, `ServerURLError`, `TransportError`.
-    func localService() throws -> AlbumService {
-        try service(library(key: nil, progress: nil))
+    func localService(isConfirmed: Bool = false) throws -> AlbumService {
+        try service(library(key: nil, progress: nil, isConfirmed: isConfirmed))
     }
 
     /// The albums of the configured library. `key` is for a server; `progress` shows uploads to it.
@@ -103,14 +104,18 @@ struct TapesSession: Sendable {
         )
     }
 
-    func library(key: String?, progress: RunDisplay<TapeReading>?) throws -> any AlbumLibrary {
+    func library(
+        key: String?,
+        progress: RunDisplay<TapeReading>?,
+        isConfirmed: Bool = false
+    ) throws -> any AlbumLibrary {
         switch settings.settings.albumsLibrary.value {
-        case .folder: folderLibrary
+        case .folder: folderLibrary(isConfirmed: isConfirmed)
         case .immich: try immichLibrary(key: key, progress: progress)
         }
     }
 
-    private var folderLibrary: FolderLibrary {
+    private func folderLibrary(isConfirmed: Bool) -> FolderLibrary {
         let environment = console.context.environment
         let pictures = UserDirectories.pictures(environment: environment)
         let named = settings.settings.albumsFolderRoot?.value
@@ -119,9 +124,10 @@ struct TapesSession: Sendable {
         let root = FolderLibrary.Root(
             path: named.map { Array($0.utf8) } ?? usual,
             picturesDirectory: pictures,
-            isConfigured: named != nil
+            isConfigured: named != nil || isConfirmed
         )
-        guard settings.prompter.isAllowed else {
+        // A library that is gone, perhaps with its disk, is not created again without a prompt (trap 1).
+        guard settings.prompter.isAllowed, !isConfirmed else {
             return FolderLibrary(root: root, directory: directory, store: store)
         }
         return FolderLibrary(root: root, directory: directory, store: store) { path in await mayMake(path) }
@@ -130,7 +136,7 @@ struct TapesSession: Sendable {
     private func mayMake(_ root: [UInt8]) async -> Bool {
         let prompter = settings.prompter
         return await console.context.interruption.asking {
-            await prompter.confirm("Keep albums of links to your files in \(ErrorCatalogue.quoted(root))?")
+            await prompter.confirm("Create albums (folders of symbolic links) in \(ErrorCatalogue.quoted(root))?")
         }
     }
 
@@ -162,8 +168,8 @@ struct TapesSession: Sendable {
         guard let text = settings.settings.libraryURL?.value else {
             throw Diagnosis(
                 .noServer,
-                "no server is named that holds the albums",
-                hint: "name it with --library-url URL, with MEDIACTL_LIBRARY_URL, or as library_url in "
+                "no server configured for the albums",
+                hint: "set --library-url URL, MEDIACTL_LIBRARY_URL, or library_url in "
                     + settings.locations.configFile
             )
         }

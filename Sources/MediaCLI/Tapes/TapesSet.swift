@@ -7,9 +7,9 @@ struct TapesSet: ContextCommand {
     static let schema = "mediactl.tapes-set/1"
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Change how a tape, or clips of it, are shown. Originals are never changed.",
+        abstract: "Change how a tape or its clips are displayed. Originals are never changed.",
         discussion: """
-            Without --clip the tape is changed, with it those clips. Times are seconds, or like 1.5s and 2m.
+            Without --clip the tape is changed, otherwise the specified clips. Times are seconds, or have a unit: 1.5s, 2m.
 
             Examples:
               mediactl tapes set Summer --orientation landscape --transition crossfade
@@ -27,7 +27,7 @@ struct TapesSet: ContextCommand {
     @OptionGroup(title: "Of a tape") var ofTape: TapeLookOptions
     @OptionGroup(title: "Of clips") var ofClips: ClipLookOptions
 
-    @Option("fit or fill; tape for a clip that is to follow its tape.", value: "mode")
+    @Option("fit or fill; for clips also tape, to use the mode of the tape.", value: "mode")
     var scale: ScaleName?
 
     @Flag(name: .dryRun, help: "Show what would be changed, without changing it.")
@@ -37,13 +37,13 @@ struct TapesSet: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(scale != nil || ofTape.isGiven || ofClips.isGiven, "Say what to change.")
+        try require(scale != nil || ofTape.isGiven || ofClips.isGiven, "Specify what to change.")
         try require(
             clips.isEmpty || !ofTape.isGiven,
-            "--orientation and the transition are the tape's: leave --clip out."
+            "--orientation and the transition options cannot be combined with --clip."
         )
-        try require(!clips.isEmpty || !ofClips.isGiven, "Name the clips with --clip CLIP.")
-        try require(!clips.isEmpty || scale != .tape, "--scale tape is for clips.")
+        try require(!clips.isEmpty || !ofClips.isGiven, "Specify the clips: --clip CLIP.")
+        try require(!clips.isEmpty || scale != .tape, "--scale tape requires --clip.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -91,10 +91,10 @@ struct TapeLookOptions: ParsableArguments {
     @Option("portrait (9:16) or landscape (16:9).", value: "shape")
     var orientation: ArgumentChoice<TapeRecord.Orientation>?
 
-    @Option("What stands between two clips: none, crossfade, slide-lr, slide-rl or randomise.", value: "kind")
+    @Option("Transition between clips: none, crossfade, slide-lr, slide-rl or randomise.", value: "kind")
     var transition: ArgumentChoice<TapeRecord.Transition>?
 
-    @Option("How long that takes, 100 to 2000.", value: "ms", parsing: .unconditional)
+    @Option("Length of the transition, 100 to 2000.", value: "ms", parsing: .unconditional)
     var transitionMs: Int?
 
     var isGiven: Bool { orientation != nil || transition != nil || transitionMs != nil }
@@ -113,19 +113,19 @@ struct TapeLookOptions: ParsableArguments {
 }
 
 struct ClipLookOptions: ParsableArguments {
-    @Option("Leave out this much at the beginning of a video.", value: "time")
+    @Option("Trim this much from the beginning of a video.", value: "time")
     var trimStart: String?
 
-    @Option("Leave out this much at the end of a video.", value: "time")
+    @Option("Trim this much from the end of a video.", value: "time")
     var trimEnd: String?
 
-    @Option("Turn clockwise: 0, 90, 180 or 270.", value: "degrees", parsing: .unconditional)
+    @Option("Rotate clockwise: 0, 90, 180 or 270.", value: "degrees", parsing: .unconditional)
     var rotate: Int?
 
-    @Option("How loud it is, from 0 to 1.", value: "volume", parsing: .unconditional)
+    @Option("Volume, 0 to 1.", value: "volume", parsing: .unconditional)
     var volume: Double?
 
-    @Option("How long a picture is shown, 4s by default.", value: "time")
+    @Option("Display time of a picture (default: 4s).", value: "time")
     var imageDuration: String?
 
     var isGiven: Bool {
@@ -140,7 +140,7 @@ struct ClipLookOptions: ParsableArguments {
         change.imageMilliseconds = try milliseconds(imageDuration, "--image-duration")
         if let rotate {
             guard [0, 90, 180, 270].contains(rotate) else {
-                throw .usage("--rotate: \(rotate) is none of 0, 90, 180 and 270")
+                throw .usage("--rotate: \(rotate) is not 0, 90, 180 or 270")
             }
             change.rotateQuarterTurns = rotate / 90
         }

@@ -13,7 +13,7 @@ struct TapesShow: ContextCommand {
         abstract: "Show a tape, its album and its clips. Contacts no server.",
         discussion: """
             Originals that are not found now are shown as offline; they stay in the tape. Links that were deleted from the \
-            album, or renamed, are shown as missing.
+            album, or renamed, are shown as missing. Notes list what tapes verify would report of this.
 
             Examples:
               mediactl tapes show Summer
@@ -43,10 +43,10 @@ struct TapesShow: ContextCommand {
         console.text(
             TextRenderer.tape(view, now: console.context.now(), width: console.outputWidth, style: console.outputStyle)
         )
-        if let note = view.note { console.note(note) }
+        for note in view.notes { console.note(note) }
         console.summary(
             JSONRenderer.tape(tape) + JSONRenderer.link(view.link) + [
-                "album_found": JSONValue(view.isAlbumFound),
+                "album_found": JSONValue(view.isAlbumFound), "pending_clips": JSONValue(view.pendingClips),
                 "items": JSONValue(view.clips.count), "duration_ms": JSONValue(view.milliseconds), "exit_code": 0,
             ]
         )
@@ -62,6 +62,8 @@ struct TapeView: Sendable {
     var link: AlbumLink?
     /// IDs of the clips whose originals cannot be found now (rule R14).
     var offline: Set<String>
+    /// Whether albums are on.
+    let hasAlbums: Bool
     /// What differs in the folder of its album; nil if that cannot be read, or is on a server.
     var findings: [AlbumFinding]?
 
@@ -81,6 +83,7 @@ struct TapeView: Sendable {
         let clips = try session.store.clips(of: tape.id)
         self.clips = clips
         link = try service.knownLink(of: tape.id)
+        hasAlbums = service.policy.isEnabled
         offline = await BlockingWork.run { Set(clips.filter { !$0.isThere }.map(\.id)) }
         let isFolder = service.library.kind == "folder"
         findings = isFolder ? try await service.look(at: tape, clips) : nil
@@ -100,16 +103,38 @@ struct TapeView: Sendable {
         }
     }
 
-    /// What was changed by hand.
-    var note: String? {
-        guard let findings, !findings.isEmpty else { return nil }
-        let id = TextRenderer.brief(tape.id)
-        guard isAlbumFound == true else {
-            return "the album is not at its last known place; to search for it: mediactl tapes verify \(id)"
+    /// Clips that are not in the album; nil if albums are off.
+    var pendingClips: Int? {
+        guard hasAlbums else { return nil }
+        return link == nil ? clips.count : clips.count { $0.association != .linked }
+    }
+
+    /// What differs between tape, album and originals.
+    var notes: [String] {
+        func are(_ count: Int, _ noun: String) -> String {
+            "\(Formats.count(count, noun)) \(count == 1 ? "is" : "are")"
         }
-        let links =
-            "\(Formats.count(findings.count, "link")) \(findings.count == 1 ? "is" : "are") missing from the album"
-        return "\(links); to restore: mediactl tapes repair \(id)"
+        let id = TextRenderer.brief(tape.id)
+        var notes: [String] = []
+        if let findings, !findings.isEmpty {
+            notes.append(
+                isAlbumFound == true
+                    ? "\(are(findings.count, "link")) missing from the album; to restore: mediactl tapes repair \(id)"
+                    : "the album is not at its last known place; to search for it: mediactl tapes verify \(id)"
+            )
+        }
+        if let count = pendingClips, count > 0 {
+            let repair = link == nil ? "mediactl tapes reconcile --apply" : "mediactl tapes repair \(id)"
+            notes.append("\(are(count, "clip")) not in the album yet; to add: \(repair)")
+        }
+        if !offline.isEmpty {
+            let search = "mediactl tapes relink \(id) --in DIR"
+            notes.append(
+                "the \(offline.count == 1 ? "original" : "originals") of \(Formats.count(offline.count, "clip")) "
+                    + "\(offline.count == 1 ? "is" : "are") missing; to search: \(search)"
+            )
+        }
+        return notes
     }
 
     /// The total length; nil if that of a clip is unknown.
@@ -139,7 +164,7 @@ extension TextRenderer {
             ? "none" : "\(tape.transition.rawValue.replacing("_", with: " ")), \(tape.transitionMilliseconds) ms"
         var fields = [
             ("title", tape.title), ("id", tape.id),
-            ("made", time(tape.createdAt, now: now)),
+            ("created", time(tape.createdAt, now: now)),
             ("picture", "\(tape.orientation.rawValue), \(tape.scaleMode.rawValue)"), ("transition", transition),
             ("album", words(for: tape)),
         ]
@@ -176,7 +201,7 @@ extension TextRenderer {
         let parts: [String?] = [
             clip.trimStartMilliseconds > 0 ? "from \(seconds(clip.trimStartMilliseconds))" : nil,
             clip.trimEndMilliseconds > 0 ? "less \(seconds(clip.trimEndMilliseconds))" : nil,
-            clip.rotateQuarterTurns > 0 ? "turned \(clip.rotateQuarterTurns * 90)" : nil, clip.scaleOverride?.rawValue,
+            clip.rotateQuarterTurns > 0 ? "rotated \(clip.rotateQuarterTurns * 90)" : nil, clip.scaleOverride?.rawValue,
             clip.volume.map { "volume \($0)" },
         ]
         let words = parts.compactMap { $0 }.joined(separator: ", ")

@@ -9,9 +9,9 @@ struct TapesVerify: ContextCommand {
         commandName: "verify",
         abstract: "Check that albums show their tapes. Changes nothing.",
         discussion: """
-            Reports links that were deleted, renamed or replaced by hand, wrong numbers, outdated playlists, clips that the \
-            library refused and missing albums; without a tape also files left by interrupted commands. Exits with 1 if \
-            there are any. To repair them, use mediactl tapes repair.
+            Reports clips that are not in the album yet or that the library refused, missing originals and albums, links \
+            that were deleted, renamed or replaced by hand, wrong numbers and outdated playlists; without a tape also files \
+            left by interrupted commands. Exits with 1 if there are any. To repair them, use mediactl tapes repair.
 
             Examples:
               mediactl tapes verify
@@ -33,29 +33,35 @@ struct TapesVerify: ContextCommand {
         console.record(.start, ["dry_run": false])
         try console.requireOutput()
         let checked = try work.checked()
+        var totals = TapeFindings.Totals()
         var findings: [AlbumFinding] = []
         for tape in checked {
             let check = try await console.context.interruption.canceling { try await service.verify(tape.id) }
             for finding in check.findings { work.tell(.init(tape: check.tape, finding: finding, state: .found)) }
+            totals.count(check.tape, hasAlbum: check.hasAlbum, check.findings)
             findings += check.findings
         }
         let leftovers = try await work.leftovers()
         for finding in leftovers { work.tell(.init(finding: finding, state: .found)) }
         findings += leftovers
-        return finish(checked.count, findings, console)
+        return finish(totals, findings, console)
     }
 
-    private func finish(_ count: Int, _ findings: [AlbumFinding], _ console: Console) -> ExitCode {
-        let albums = "\(Formats.count(count, "album")) checked"
+    private func finish(_ totals: TapeFindings.Totals, _ findings: [AlbumFinding], _ console: Console) -> ExitCode {
+        let albums = "\(Formats.count(totals.albums, "album")) checked"
         console.note(
             findings.isEmpty
                 ? "\(albums), no problems found"
                 : "\(albums), \(Formats.count(findings.count, "problem")) found; to repair: mediactl tapes repair"
         )
+        totals.note(on: console)
         let isUnknown = !findings.isEmpty && findings.allSatisfy { $0.kind == .albumUnknown }
         let code = console.exitCode(findings.isEmpty ? .success : isUnknown ? .unauthorized : .failure)
         console.summary(
-            ["albums": JSONValue(count), "items": JSONValue(findings.count), "dry_run": false] + console.ending(code)
+            [
+                "albums": JSONValue(totals.albums), "items": JSONValue(findings.count),
+                "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": false,
+            ] + console.ending(code)
         )
         return code
     }

@@ -28,8 +28,8 @@ struct UploadedFiles: Sendable {
             guard let record else {
                 throw Diagnosis(
                     .unknownUpload,
-                    "there is no upload \(ErrorCatalogue.quoted(id)) in the journal",
-                    hint: "mediactl uploads list shows the numbers"
+                    "no upload \(ErrorCatalogue.quoted(id)) in the journal",
+                    hint: "to list uploads: mediactl uploads list"
                 )
             }
             return try path(of: record)
@@ -41,7 +41,7 @@ struct UploadedFiles: Sendable {
     /// - Throws: `Diagnosis` if there is none; `StoreError`.
     func last() throws -> [[UInt8]] {
         guard let record = try store.uploads(states: Self.onServer, host: nil).first else {
-            throw Diagnosis(.unknownUpload, "nothing was uploaded from here")
+            throw Diagnosis(.unknownUpload, "nothing was uploaded from this machine")
         }
         return [try path(of: record)]
     }
@@ -51,13 +51,13 @@ struct UploadedFiles: Sendable {
             throw .usage("\(ErrorCatalogue.quoted(record.path)) was not uploaded: it is \(record.state.rawValue)")
         }
         guard let identity = record.identity else {
-            throw .usage("\(ErrorCatalogue.quoted(record.path)) was standard input, which is no file")
+            throw .usage("\(ErrorCatalogue.quoted(record.path)) was standard input, not a file")
         }
         // The journal has the path as given; a relative one leads to this file from one directory only.
         guard record.path.first == UInt8(ascii: "/") || Self.is(record.path, identity) else {
             throw .usage(
-                "\(ErrorCatalogue.quoted(record.path)) is not the file that was uploaded, as seen from here",
-                hint: "name the file itself, or go to the directory where it was uploaded from"
+                "\(ErrorCatalogue.quoted(record.path)) is not the uploaded file, relative to the current directory",
+                hint: "specify the file itself, or change to the directory of the upload"
             )
         }
         return record.path
@@ -104,7 +104,7 @@ struct UploadedFiles: Sendable {
     /// Text cannot represent every path; the journal has the bytes of the uploads it knows.
     private func path(of item: ReportedUpload, from directory: String?) throws -> [UInt8]? {
         guard let text = item.path, text != "-" else {
-            console.warning("standard input was uploaded and is no file; it is left out")
+            console.warning("skipped an upload from standard input, which is not a file")
             return nil
         }
         let exact = item.exactBytes

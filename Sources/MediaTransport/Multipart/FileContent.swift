@@ -3,19 +3,29 @@ internal import MediaSystem
 
 /// A file, open for reading, with the length that was measured when it was opened.
 public final class FileContent: Sendable {
-    /// The open file; owned, closed with the last reference.
+    /// The open file; closed with the last reference, unless it is another object's.
     public let descriptor: Int32
     /// Bytes to send: the size at opening (`fstat`). Bytes appended later are not sent.
     public let byteCount: Int64
+
+    private let owner: (any AnyObject & Sendable)?
 
     /// Takes over an open, seekable descriptor.
     public init(owning descriptor: Int32, byteCount: Int64) {
         self.descriptor = descriptor
         self.byteCount = byteCount
+        owner = nil
+    }
+
+    /// Uses the descriptor of an object, which keeps it open as long as it lives.
+    public init(sharing descriptor: Int32, of owner: any AnyObject & Sendable, byteCount: Int64) {
+        self.descriptor = descriptor
+        self.byteCount = byteCount
+        self.owner = owner
     }
 
     deinit {
-        close(descriptor)
+        if owner == nil { close(descriptor) }
     }
 
     /// Reads at an offset, never beyond `byteCount`.

@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import MediaSystem
 
 /// A `multipart/form-data` body (RFC 7578): text fields in order, then one file.
 ///
@@ -65,7 +66,7 @@ public struct MultipartForm: RequestBody {
     /// 24 dashes and 128 random bits in hexadecimal, the form that servers and firewalls know from `curl`; 56 of the 70
     /// characters that RFC 2046 section 5.1.1 allows.
     public static func randomBoundary() -> String {
-        var generator = SystemRandomNumberGenerator()
+        var generator = RandomBlock()
         let bits = (0..<2).map { _ in (generator.next() as UInt64).padded(16, radix: 16) }
         return String(repeating: "-", count: 24) + bits.joined()
     }

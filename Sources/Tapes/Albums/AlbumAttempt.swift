@@ -312,7 +312,7 @@ extension AlbumAttempt {
     /// Commits the link; if it is new, or of another library, all clips become pending again.
     private mutating func use(_ link: AlbumLink) throws {
         guard try service.store.keep(link) else {
-            throw AlbumFailure(.internalError, detail: "the tape is gone", isLibraryWide: false)
+            throw AlbumFailure(.internalError, detail: "the tape no longer exists", isLibraryWide: false)
         }
         self.link = link
         try reload()
@@ -379,7 +379,7 @@ extension AlbumAttempt {
     private mutating func resolve(_ wanted: [ClipRecord], afresh: Bool = false) async throws(AlbumError) -> [Named] {
         let answers = try await service.library.resolveAssets(wanted, mayUpload: service.policy.mayUpload)
         guard answers.count == wanted.count else {
-            throw AlbumError(.rejected(status: nil), detail: "\(answers.count) answers for \(wanted.count) originals")
+            throw AlbumError(.rejected(status: nil), detail: "\(answers.count) responses for \(wanted.count) originals")
         }
         var named: [Named] = []
         for (clip, answer) in zip(wanted, answers) {
@@ -413,14 +413,14 @@ extension AlbumAttempt {
             .map { AlbumAsset(id: $0.asset, kind: $0.clip.kind) }
         let results = try await service.library.add(assets, to: link.albumID, hint: link.hint)
         guard results.count == assets.count else {
-            throw AlbumError(.rejected(status: nil), detail: "\(results.count) answers for \(assets.count) assets")
+            throw AlbumError(.rejected(status: nil), detail: "\(results.count) responses for \(assets.count) assets")
         }
         TapeFailpoint.assetsAdded.reach()
         let byAsset = Dictionary(zip(assets.map(\.id), results)) { first, _ in first }
         var refused: [ClipRecord] = []
         for (clip, asset) in named {
             switch byAsset[asset] {
-            case .added, .alreadyThere: succeed(clip, asset)
+            case .added, .alreadyInAlbum: succeed(clip, asset)
             case .notAllowed, .notFound: refused.append(clip)
             case .failed(let detail): postpone(clip, AlbumFailure(.internalError, detail: detail))
             case .notNow(let error): fail(clip, AlbumFailure(error), isAlone: true)
@@ -443,7 +443,7 @@ extension AlbumAttempt {
         addedClips += 1
     }
 
-    private mutating func refuse(_ clip: ClipRecord, _ detail: String = "the library does not let it in") {
+    private mutating func refuse(_ clip: ClipRecord, _ detail: String = "the library refused it") {
         note(clip, .assetRejected, detail)
         settlements[clip.id] = ClipSettlement(
             clipID: clip.id,

@@ -48,7 +48,7 @@ struct AlbumFailure: Error, Equatable {
         case .albumMissing: (reason, isLibraryWide) = (.albumMissing, false)
         case .albumDamaged: (reason, isOfAlbum, isLibraryWide) = (.unreachable, true, false)
         case .libraryChanged: reason = .libraryChanged
-        case .unreachable(let patience): (reason, retryAfter) = (.unreachable, patience)
+        case .unreachable(let delay): (reason, retryAfter) = (.unreachable, delay)
         // The same request would be refused again.
         case .rejected: (retryAfter, isLibraryWide) = (RetryPolicy.album.cap, false)
         case .quota: reason = .quota
@@ -129,7 +129,7 @@ public enum AddResult: Sendable, Equatable {
     /// Added.
     case added
     /// Already in the album.
-    case alreadyThere
+    case alreadyInAlbum
     /// Not ours, unknown or locked: the library does not distinguish them.
     case notAllowed
     /// The library has no such asset.

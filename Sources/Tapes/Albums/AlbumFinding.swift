@@ -12,6 +12,10 @@ public struct AlbumFinding: Sendable, Equatable {
         case albumUnknown = "album_unknown"
         /// The library refused the clip.
         case clipFailed = "clip_failed"
+        /// The clip is not in the album yet.
+        case clipPending = "clip_pending"
+        /// The original of a clip, or of a link that has no clip, is gone.
+        case originalMissing = "original_missing"
         /// The link of a clip is gone.
         case linkMissing = "link_missing"
         /// The link of a clip has another name, given by hand.
@@ -40,9 +44,9 @@ public struct AlbumFinding: Sendable, Equatable {
     public var kind: Kind
     /// The clip, if it concerns one.
     public var clip: ClipRecord?
-    /// Path of the link, file or folder, as bytes; nil where there is none.
+    /// Path of the link, original, file or folder, as bytes; nil where there is none.
     public var path: [UInt8]?
-    /// Path of the renamed link, or its name for the order of the tape.
+    /// Path of the renamed link, or its name for the order of the tape, or the missing original of a link.
     public var other: [UInt8]?
     /// The library's message for the user. May contain control characters.
     public var detail: String
@@ -63,22 +67,41 @@ public struct AlbumFinding: Sendable, Equatable {
 
     /// Whether a later finding is this one, still there: names may have changed meanwhile.
     func isSame(as other: AlbumFinding) -> Bool {
-        kind == other.kind && clip?.id == other.clip?.id && (clip != nil || path == other.path)
+        guard kind == other.kind, clip?.id == other.clip?.id else { return false }
+        return clip != nil || (kind == .originalMissing ? self.other == other.other : path == other.path)
     }
+
+    /// Whether the clip is not in the album.
+    public var isOfAbsentClip: Bool { kind == .clipPending || kind == .clipFailed }
 }
 
 /// A tape compared with its album.
 public struct AlbumCheck: Sendable, Equatable {
     /// The tape.
     public var tape: TapeRecord
+    /// Whether the tape has an album in this library.
+    public var hasAlbum: Bool
     /// The differences; empty when the album shows the tape.
     public var findings: [AlbumFinding]
+
+    /// Whether `repair` can do something about a finding.
+    public func isRepairable(_ finding: AlbumFinding) -> Bool {
+        switch finding.kind {
+        case .albumUnreadable, .albumUnknown, .playlistForeign: false
+        case .originalMissing: finding.clip == nil
+        // Albums are created by reconciling, a limited number at a time (rule R13).
+        case .clipPending, .clipFailed: hasAlbum
+        default: true
+        }
+    }
 }
 
 /// The result of repairing the album of one tape.
 public struct AlbumRepair: Sendable, Equatable {
     /// The tape.
     public var tape: TapeRecord
+    /// Whether the tape has an album in this library.
+    public var hasAlbum: Bool
     /// Confirmed by a check afterwards.
     public var repaired: [AlbumFinding]
     /// Found by that check.

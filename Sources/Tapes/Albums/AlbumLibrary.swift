@@ -3,7 +3,7 @@ public import MediaStore
 
 /// A back end for albums (tapes contract 4.1): a folder of links, a photo server, the double of the tests.
 ///
-/// Safe for concurrent tasks. Every operation may be cancelled, and then throws `.cancelled` without undoing anything.
+/// Safe for concurrent tasks. Every operation may be canceled, and then throws `.cancelled` without undoing anything.
 /// Empty lists return at once without a call. An id that this library cannot have made is an error of the caller and
 /// throws `.rejected`, never `.albumMissing`.
 public protocol AlbumLibrary: Sendable {
@@ -11,6 +11,9 @@ public protocol AlbumLibrary: Sendable {
     var kind: String { get }
     /// Path of the root, or base address: the key of `AlbumLibraryRecord`.
     var address: String { get }
+
+    /// Whether albums need the originals on this machine, as links do; false for a library with its own copies.
+    var linksToOriginals: Bool { get }
 
     /// Instance and account. Throws `.libraryChanged` when the address cannot be distinguished from another library
     /// (contract 4.2), `.unauthorized` when there is nothing yet.
@@ -73,8 +76,11 @@ public protocol AlbumLibrary: Sendable {
     func removeLeftovers(_ leftovers: [AlbumFinding]) async throws(AlbumError)
 }
 
-// A library whose albums have neither order nor names of their own has nothing to compare.
+// A library whose albums have neither an order nor own names has nothing to compare.
 extension AlbumLibrary {
+    /// False.
+    public var linksToOriginals: Bool { false }
+
     /// Finds nothing.
     public func check(
         _ albumID: String,

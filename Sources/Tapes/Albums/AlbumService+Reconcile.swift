@@ -47,7 +47,7 @@ extension AlbumService {
             guard !isLibraryWide else { return outcome.stopped(by: album.reason, album.detail) }
         }
         for stone in plan.tombstones {
-            switch try await workOff(stone, hint: nil) {
+            switch try await process(stone, hint: nil) {
             case .gone: outcome.deletedAlbums += 1
             case .spared: break
             case .owed(let failure):
@@ -102,7 +102,7 @@ extension AlbumService {
         case .missing:
             try await confirm(opened)
             try store.settleTape(link.tapeID, .pending, .albumMissing)
-            report(.pending, link.tapeID, album: link.albumID, "album is gone")
+            report(.pending, link.tapeID, album: link.albumID, "album no longer exists")
         case .found(_, let hint):
             var current = current
             current.hint = hint ?? current.hint

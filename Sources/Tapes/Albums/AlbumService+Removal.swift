@@ -10,7 +10,7 @@ extension AlbumService {
     /// The album keeps its link even when empty. What the library does not remove stays there, without its clip. With the
     /// flag off nothing is locked and the library is not called: ``rearrange(_:)`` updates the album.
     ///
-    /// Cancelling ends the wait for another task that changes the album; nothing is removed then. It does not end the
+    /// Canceling ends the wait for another task that changes the album; nothing is removed then. It does not end the
     /// removal, after which the album would have assets without clips.
     ///
     /// - Parameters:
@@ -30,13 +30,13 @@ extension AlbumService {
         }
     }
 
-    /// As `locked`, but cancelling ends only the wait for the lock.
+    /// As `locked`, but canceling ends only the wait for the lock.
     private func lockedToTheEnd<Value: Sendable>(
         _ tapeID: String,
         _ work: @escaping @Sendable () async throws(TapesError) -> Value
     ) async throws(TapesError) -> Value {
         try await locked(tapeID) { () async throws(TapesError) in
-            // A task of its own is not canceled.
+            // A separate task is not canceled.
             try await Task { await Result(awaiting: work) }.value.get()
         }
     }
@@ -93,7 +93,7 @@ extension AlbumService {
                 let results = try await library.remove(assets, from: link.albumID, hint: link.hint)
                 let kept = results.count { $0 != .removed }
                 report(.remove, link.tapeID, album: link.albumID, "\(results.count - kept) of \(results.count)")
-                if kept > 0 { throw AlbumFailure(.accessLimited, detail: "\(kept) stay in the album") }
+                if kept > 0 { throw AlbumFailure(.accessLimited, detail: "\(kept) not removed from the album") }
             }
         } catch {
             let failure = try AlbumFailure(caught: error)
@@ -119,7 +119,7 @@ extension AlbumService {
 extension AlbumService {
     /// Deletes a tape; with the flag on also its album, unless it is to be kept.
     ///
-    /// With the flag off the library is not called at all. Cancelling ends the wait for another task that changes the album;
+    /// With the flag off the library is not called at all. Canceling ends the wait for another task that changes the album;
     /// nothing is deleted then. It does not end the deletion.
     ///
     /// - Parameters:
@@ -133,8 +133,8 @@ extension AlbumService {
                 throw TapesError(.tapeNotFound, value: tapeID)
             }
             let links = try stored(store.albumLinks(of: tapeID))
-            let isOwed = mayDelete && !keepingAlbum
-            let stones = try stored(store.deleteTape(tapeID, owing: isOwed))
+            let isPending = mayDelete && !keepingAlbum
+            let stones = try stored(store.deleteTape(tapeID, owing: isPending))
             guard let stones else { throw TapesError(.tapeNotFound, value: tapeID) }
             TapeFailpoint.tapeDeleted.reach()
             var albums: [TapeDeletion.Album] = []
@@ -144,13 +144,13 @@ extension AlbumService {
                     albums.append(.kept(link))
                     continue
                 }
-                albums.append(TapeDeletion.Album(link, try await workOff(stone, hint: link.hint, tapeID: tapeID)))
+                albums.append(TapeDeletion.Album(link, try await process(stone, hint: link.hint, tapeID: tapeID)))
             }
             return TapeDeletion(tape: tape, albums: albums)
         }
     }
 
-    enum WorkedOff {
+    enum Processing {
         case gone(AlbumDeletion)
         /// Another tape has the album now, or the flag is off: the library was not called.
         case spared
@@ -158,7 +158,7 @@ extension AlbumService {
     }
 
     /// Tries to delete one album. The flag is checked here, below everything that deletes.
-    func workOff(_ stone: AlbumTombstone, hint: [UInt8]?, tapeID: String = "") async throws(TapesError) -> WorkedOff {
+    func process(_ stone: AlbumTombstone, hint: [UInt8]?, tapeID: String = "") async throws(TapesError) -> Processing {
         guard mayDelete else { return .spared }
         let links = try stored(store.albumLinks(in: stone.libraryID))
         guard !links.contains(where: { $0.albumID == stone.albumID }) else {
@@ -201,7 +201,7 @@ extension AlbumService {
 }
 
 extension TapeDeletion.Album {
-    init(_ link: AlbumLink, _ end: AlbumService.WorkedOff) {
+    init(_ link: AlbumLink, _ end: AlbumService.Processing) {
         self =
             switch end {
             case .gone(.keptForeign(let count)): .keptForeign(link, count)
@@ -222,7 +222,7 @@ public struct TapeDeletion: Sendable, Equatable {
         case deleted(AlbumLink)
         /// Emptied of our links, but kept for this number of foreign entries.
         case keptForeign(AlbumLink, Int)
-        /// Pending: `reconcile --apply` tries again.
+        /// Pending: `reconcile --apply` retries.
         case owed(AlbumLink, AssociationReason, detail: String)
     }
 

@@ -21,28 +21,42 @@ extension AlbumService {
         }
     }
 
-    /// Compares a tape with its album; changes nothing. Needs `.readWrite`. A tape without an album in this library has
-    /// no differences: creating it is the task of `reconcile`.
+    /// Compares a tape with its album and with its originals; changes nothing. Needs `.readWrite`, and no access to the
+    /// library for a tape without an album in it: its clips are all pending.
     ///
     /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func verify(_ tapeID: String) async throws(TapesError) -> AlbumCheck {
         guard policy.isEnabled else { throw TapesError(.albumsOff) }
-        let opened = try await usable { try await open(.readWrite) }
+        let opened = try await openIfLinked(tapeID)
         return try await locked(tapeID) { () async throws(TapesError) in
             try await usable { try await check(tapeID, opened).check }
         }
     }
 
+    /// - Returns: nil for a tape without an album in this library.
+    private func openIfLinked(_ tapeID: String) async throws(TapesError) -> OpenLibrary? {
+        guard try knownLink(of: tapeID) != nil else { return nil }
+        return try await usable { try await open(.readWrite) }
+    }
+
     private func check(
         _ tapeID: String,
-        _ opened: OpenLibrary
+        _ opened: OpenLibrary?
     ) async throws -> (check: AlbumCheck, clips: [ClipRecord], link: AlbumLink?) {
         guard let tape = try store.tape(tapeID) else { throw TapesError(.tapeNotFound, value: tapeID) }
         let clips = try store.clips(of: tapeID)
-        guard let link = try store.albumLinks(of: tapeID).first(where: { $0.libraryID == opened.id }) else {
-            return (AlbumCheck(tape: tape, findings: []), clips, nil)
+        let link = try store.albumLinks(of: tapeID).first { $0.libraryID == opened?.id }
+        var findings = clips.compactMap { clip -> AlbumFinding? in
+            switch clip.association {
+            case .failed: AlbumFinding(.clipFailed, clip: clip)
+            case .linked where link != nil: nil
+            case .pending, .unlinkable, .linked: AlbumFinding(.clipPending, clip: clip)
+            }
         }
-        var findings = clips.filter { $0.association == .failed }.map { AlbumFinding(.clipFailed, clip: $0) }
+        findings += try await missingOriginals(of: clips, hasAlbum: link != nil)
+        guard let link, let opened else {
+            return (AlbumCheck(tape: tape, hasAlbum: false, findings: findings), clips, nil)
+        }
         do throws(AlbumError) {
             switch try await library.album(link.albumID, hint: link.hint) {
             case .found(_, let hint):
@@ -68,22 +82,38 @@ extension AlbumService {
             default: throw error
             }
         }
-        return (AlbumCheck(tape: tape, findings: findings), clips, link)
+        return (AlbumCheck(tape: tape, hasAlbum: true, findings: findings), clips, link)
     }
 
-    /// Repairs the album of a tape, and confirms it by a second check: restores links, numbers and playlist, retries
-    /// clips that failed, recreates an album that is gone. Needs `.readWrite`.
+    /// Originals that are gone. A clip in an album with its own copies does not need them.
+    private func missingOriginals(
+        of clips: [ClipRecord],
+        hasAlbum: Bool
+    ) async throws(TapesError) -> [AlbumFinding] {
+        let needed = clips.filter { library.linksToOriginals || !hasAlbum || $0.association != .linked }
+        let missing = try await OriginalReading.missing(
+            among: needed.flatMap { [$0.source, $0.pairedSource].compactMap(\.self) }
+        )
+        return needed.flatMap { clip in
+            [clip.source, clip.pairedSource].compactMap(\.self).filter(missing.contains).map {
+                AlbumFinding(.originalMissing, clip: clip, path: $0)
+            }
+        }
+    }
+
+    /// Repairs the album of a tape, and confirms it by a second check: restores links, numbers and playlist, adds clips
+    /// that are pending or failed, removes links that have neither clip nor original, recreates an album that is gone.
+    /// Needs `.readWrite`. No album is created for a tape that has none: that is the task of `reconcile`.
     ///
     /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func repair(_ tapeID: String) async throws(TapesError) -> AlbumRepair {
         guard policy.isEnabled else { throw TapesError(.albumsOff) }
-        let opened = try await usable { try await open(.readWrite) }
+        let opened = try await openIfLinked(tapeID)
         let (before, failure) = try await locked(tapeID) { () async throws(TapesError) in
             try await usable { try await mend(tapeID, opened) }
         }
         var reason = failure
-        let kinds = Set(before.findings.map(\.kind))
-        if kinds.contains(.clipFailed) || kinds.contains(.albumMissing) {
+        if before.hasAlbum, before.findings.contains(where: { $0.isOfAbsentClip || $0.kind == .albumMissing }) {
             let outcome = try await attempt(tapeID, isAsked: true).outcome
             if outcome.state != .associated, let why = outcome.reason {
                 reason = AlbumFailure(why, detail: outcome.detail)
@@ -93,6 +123,7 @@ extension AlbumService {
         let repaired = before.findings.filter { old in !after.findings.contains { old.isSame(as: $0) } }
         return AlbumRepair(
             tape: after.tape,
+            hasAlbum: after.hasAlbum,
             repaired: repaired,
             remaining: after.findings,
             reason: after.findings.isEmpty ? nil : reason?.reason,
@@ -101,15 +132,18 @@ extension AlbumService {
     }
 
     /// - Returns: What was found before, and why not all of it could be repaired.
-    private func mend(_ tapeID: String, _ opened: OpenLibrary) async throws -> (AlbumCheck, AlbumFailure?) {
+    private func mend(_ tapeID: String, _ opened: OpenLibrary?) async throws -> (AlbumCheck, AlbumFailure?) {
         let (check, clips, link) = try await check(tapeID, opened)
+        guard let link, let opened else { return (check, nil) }
         let failed = check.findings.compactMap { $0.kind == .clipFailed ? $0.clip : nil }
         try store.settle(failed.map { ClipSettlement(clipID: $0.id, association: .pending) }, in: opened.id, at: now())
         let isPresent = !check.findings.contains { [.albumMissing, .albumUnreadable, .albumUnknown].contains($0.kind) }
-        guard isPresent, let link, check.findings.contains(where: { $0.kind != .clipFailed }) else {
+        let dead = check.findings.compactMap { $0.kind == .originalMissing && $0.clip == nil ? $0.other : nil }
+        guard isPresent, check.findings.contains(where: { !$0.isOfAbsentClip && check.isRepairable($0) }) else {
             return (check, nil)
         }
         do {
+            _ = try await library.remove(dead, from: link.albumID, hint: link.hint)
             try await library.mend(link.albumID, hint: link.hint, tape: check.tape, clips: clips)
             report(.reuse, tapeID, album: link.albumID, "repaired")
             return (check, nil)

@@ -125,7 +125,7 @@ extension AlbumService {
     public func status() async throws(TapesError) -> LibraryStatus {
         var status = LibraryStatus(kind: library.kind, address: library.address)
         guard policy.isEnabled else {
-            status.detail = "albums are off"
+            status.detail = "albums are disabled"
             return status
         }
         do throws(AlbumError) {
@@ -181,7 +181,7 @@ extension AlbumService {
     /// Ensures that a tape has its album with every pending clip: steps 3 to 8 of rule R2, after the clips were
     /// committed.
     ///
-    /// Cancelling ends it with `.cancelled`; what the library has confirmed is stored.
+    /// Canceling ends it with `.cancelled`; what the library has confirmed is stored.
     ///
     /// - Parameters:
     ///   - tapeID: A tape; one that is gone or empty is skipped.
@@ -314,7 +314,7 @@ extension AlbumService {
             )
         case .missing: throw TapesError(.albumNotFound, value: albumID)
         case .damaged(let detail): throw TapesError(.libraryUnusable, detail: detail, value: albumID)
-        case .unknown: throw TapesError(.libraryUnusable, detail: "looking at albums is not allowed", value: albumID)
+        case .unknown: throw TapesError(.libraryUnusable, detail: "reading albums is not permitted", value: albumID)
         }
     }
 

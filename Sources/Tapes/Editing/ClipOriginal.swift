@@ -23,17 +23,17 @@ struct ClipOriginal: Sendable {
     let digests: FileDigests?
 
     /// Opens an original, and computes its digests if requested. Gives up on a file system that does not respond.
-    /// `path` is absolute; `patience` limits one step: opening the file, reading a block.
+    /// `path` is absolute; `stepLimit` limits one step: opening the file, reading a block.
     ///
     /// - Throws: `Failure`, also when the file changes while it is read.
     init(
         _ path: [UInt8],
-        patience: Duration = OriginalReading.patience,
+        stepLimit: Duration = OriginalReading.stepLimit,
         wantsDigests: @escaping @Sendable (FileIdentity) -> Bool = { _ in false }
     ) async throws(Failure) {
         let read: Result<(SourceFile, FileDigests?), Failure>
         do {
-            read = try await BoundedWork.run(stallLimit: patience) { steps in
+            read = try await BoundedWork.run(stallLimit: stepLimit) { steps in
                 Result { () throws(Failure) in try Self.read(path, wantsDigests, steps) }
             }
         } catch {
@@ -83,7 +83,7 @@ struct ClipOriginal: Sendable {
 extension ClipOriginal.Failure {
     init(_ error: SourceFileError) {
         switch error.kind {
-        case .notFound: self = .away("the file is not there")
+        case .notFound: self = .away("no such file")
         case .permissionDenied: self = .away("permission denied")
         case .io(let errno): self = .away(SystemError.words(errno))
         case .isDirectory: self = .unfit("it is a directory")
@@ -119,7 +119,7 @@ enum OriginalReading {
     }
 
     /// Maximum duration of reading one block.
-    static let patience = Duration.seconds(30)
+    static let stepLimit = Duration.seconds(30)
 
     /// Opens a file and computes its digests in one read, unless they are known for its status. nil when it cannot
     /// be read completely, or changes meanwhile.
@@ -146,6 +146,23 @@ enum OriginalReading {
         try await bounded { _ in FileIdentity(ofRegularFile: path) != nil }
     }
 
+    /// Which of these paths have no regular file. One whose file system does not respond counts as present; other paths
+    /// in its directory are not waited for.
+    ///
+    /// - Throws: `.cancelled`.
+    static func missing(among paths: [[UInt8]]) async throws(TapesError) -> Set<[UInt8]> {
+        var missing: Set<[UInt8]> = []
+        var silent: Set<[UInt8]> = []
+        for path in Set(paths) where !silent.contains(path.directoryOfPath) {
+            switch try await isPresent(path) {
+            case true?: break
+            case false?: missing.insert(path)
+            case nil: silent.insert(path.directoryOfPath)
+            }
+        }
+        return missing
+    }
+
     /// Runs work on a file system; nil when that does not respond.
     ///
     /// - Throws: `.cancelled`.
@@ -153,7 +170,7 @@ enum OriginalReading {
         _ work: @escaping @Sendable (WorkSteps) throws(AlbumError) -> Value
     ) async throws(TapesError) -> Value? {
         do {
-            return try await BoundedWork.run(stallLimit: patience, work)
+            return try await BoundedWork.run(stallLimit: stepLimit, work)
         } catch {
             guard error.kind != .cancelled else { throw TapesError(.cancelled) }
             return nil

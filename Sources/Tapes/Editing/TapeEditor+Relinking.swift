@@ -30,7 +30,7 @@ extension TapeEditor {
     ///
     /// The video of a live picture is searched under its own name beside the still.
     ///
-    /// Cancelling ends it with `.cancelled` without changes.
+    /// Canceling ends it with `.cancelled` without changes.
     ///
     /// - Parameters:
     ///   - tapes: Only clips of these tapes; of all tapes if empty.
@@ -104,19 +104,10 @@ private struct OriginalSearch {
         }
     }
 
-    /// Ids of the clips whose original is missing. A directory that does not respond is skipped afterwards.
+    /// Ids of the clips whose original is missing.
     private func missingClips() async throws(TapesError) -> Set<String> {
-        var missing: Set<String> = []
-        var silent: Set<[UInt8]> = []
-        for clip in clips {
-            guard let source = clip.source, !silent.contains(source.directoryOfPath) else { continue }
-            switch try await OriginalReading.isPresent(source) {
-            case true?: break
-            case false?: missing.insert(clip.id)
-            case nil: silent.insert(source.directoryOfPath)
-            }
-        }
-        return missing
+        let missing = try await OriginalReading.missing(among: clips.compactMap(\.source))
+        return Set(clips.filter { clip in clip.source.map(missing.contains) ?? false }.map(\.id))
     }
 
     /// Absolute paths of all files of these lengths, by length.

@@ -223,7 +223,7 @@ extension TapeEditor {
     /// - Throws: `TapesError` `.outOfRange`, `.tapeNotFound`, `.storeUnusable`.
     public func set(_ change: TapeChange, on tape: TapeRecord) throws(TapesError) -> TapeRecord {
         if let milliseconds = change.transitionMilliseconds, !(100...2000).contains(milliseconds) {
-            throw TapesError(.outOfRange, detail: "a transition takes 100 to 2000 ms", value: "\(milliseconds)")
+            throw TapesError(.outOfRange, detail: "a transition must be 100 to 2000 ms long", value: "\(milliseconds)")
         }
         return try self.change(tape) { tape in
             tape.orientation = change.orientation ?? tape.orientation
@@ -254,19 +254,23 @@ extension ClipChange {
         var clip = clip
         try setTrims(of: &clip)
         if let turns = rotateQuarterTurns {
-            try Self.check((0...3).contains(turns), "0 to 3 quarter turns", turns)
+            try Self.check((0...3).contains(turns), "rotation must be 0 to 3 quarter turns", turns)
             clip.rotateQuarterTurns = turns
         }
         if let scaleOverride { clip.scaleOverride = scaleOverride }
         if let volume {
-            try Self.check(clip.kind != .image, .notForThisKind, "a still has no sound")
+            try Self.check(clip.kind != .image, .notForThisKind, "a picture has no sound")
             // NaN is in no range.
-            if let volume { try Self.check((0...1).contains(volume), "a volume of 0 to 1", volume) }
+            if let volume { try Self.check((0...1).contains(volume), "volume must be 0 to 1", volume) }
             clip.volume = volume
         }
         if let milliseconds = imageMilliseconds {
-            try Self.check(clip.kind == .image, .notForThisKind, "only a still is shown for a time")
-            try Self.check((1...3_600_000).contains(milliseconds), "a still is shown for 1 to 3600000 ms", milliseconds)
+            try Self.check(clip.kind == .image, .notForThisKind, "only a picture has a display time")
+            try Self.check(
+                (1...3_600_000).contains(milliseconds),
+                "the display time must be 1 to 3600000 ms",
+                milliseconds
+            )
             clip.imageMilliseconds = milliseconds
         }
         return clip
@@ -276,14 +280,19 @@ extension ClipChange {
     private func setTrims(of clip: inout ClipRecord) throws(TapesError) {
         let trims = [trimStartMilliseconds, trimEndMilliseconds].compactMap { $0 }
         guard !trims.isEmpty else { return }
-        try Self.check(clip.kind == .video, .notForThisKind, "only a video is trimmed")
-        for trim in trims { try Self.check(trim >= 0, "a trim is 0 or more", trim) }
+        try Self.check(clip.kind == .video, .notForThisKind, "only a video can be trimmed")
+        for trim in trims { try Self.check(trim >= 0, "a trim must not be negative", trim) }
         clip.trimStartMilliseconds = trimStartMilliseconds ?? clip.trimStartMilliseconds
         clip.trimEndMilliseconds = trimEndMilliseconds ?? clip.trimEndMilliseconds
         let (sum, overflow) = clip.trimStartMilliseconds.addingReportingOverflow(clip.trimEndMilliseconds)
-        try Self.check(!overflow, "a trim of such length", trims[0])
+        try Self.check(!overflow, "the trim is too long", trims[0])
         guard let duration = clip.durationMilliseconds else { return }
-        try Self.check(sum < duration, .trimTooLong, "the trims take \(sum) of \(duration) ms", "\(sum)")
+        try Self.check(
+            sum < duration,
+            .trimTooLong,
+            "the trims of \(sum) ms exceed the length of \(duration) ms",
+            "\(sum)"
+        )
     }
 
     private static func check(_ isInRange: Bool, _ detail: String, _ value: some Numeric) throws(TapesError) {
@@ -304,7 +313,7 @@ extension TapeEditor {
     /// Computes missing or outdated checksums of a clip: SHA-1 and SHA-256 in one read.
     ///
     /// A file that changes while it is read gets none, nor does one whose file system does not respond for 30 seconds
-    /// (rule R14). Cancelling ends it with `.cancelled`.
+    /// (rule R14). Canceling ends it with `.cancelled`.
     ///
     /// - Parameter clip: A clip from the store.
     /// - Returns: The stored clip; unchanged when its original cannot be read.

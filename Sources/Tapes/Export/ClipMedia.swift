@@ -47,7 +47,7 @@ public struct ClipMedia: Sendable, Equatable {
     }
 
     /// Reads the headers of the videos of clips with ffprobe, several at once. Files that are missing, or that ffprobe cannot
-    /// read, are omitted. Cancelling ends it with `.cancelled`.
+    /// read, are omitted. Canceling ends it with `.cancelled`.
     ///
     /// - Parameters:
     ///   - clips: Clips; a live picture plays its video, and stills are omitted.

@@ -213,7 +213,7 @@ public enum ExportTarget {
         originals: [[UInt8]]
     ) throws(TapesError) {
         var named = stat()
-        guard !path.contains(0) else { throw TapesError(.targetUnusable, detail: "no name has a NUL", path: path) }
+        guard !path.contains(0) else { throw TapesError(.targetUnusable, detail: "the name contains NUL", path: path) }
         // Other problems are detected when it is written.
         guard lstat(path.map(CChar.init(bitPattern:)) + [0], &named) == 0 else { return }
         if let file = FileIdentity(ofRegularFile: path), originals.contains(where: { file.isFile(at: $0) }) {
@@ -233,8 +233,8 @@ extension FileIdentity {
     }
 }
 
-/// A playlist in extended M3U: UTF-8, LF, one entry per medium. Names are escaped, so that none can start a line of its
-/// own; locations are bytes that the system can open, in any encoding.
+/// A playlist in extended M3U: UTF-8, LF, one entry per medium. Names are escaped, so that none can start a new
+/// line; locations are bytes that the system can open, in any encoding.
 struct M3UPlaylist {
     struct Entry {
         var milliseconds: Int64?

@@ -88,7 +88,7 @@ struct AlbumAddition {
             }
             if let name = strays[asset.id], let target = try album.directory.target(ofLink: name) {
                 append(asset, sequence: sequence(ofStray: name), link: name, target: target)
-                return .alreadyThere
+                return .alreadyInAlbum
             }
             try link(asset)
             return .added
@@ -106,7 +106,7 @@ struct AlbumAddition {
         for asset: AlbumAsset
     ) throws(FileWriteError) -> AddResult {
         if let target = try album.directory.target(ofLink: entry.link), targets.source(of: target) == asset.id {
-            return .alreadyThere
+            return .alreadyInAlbum
         }
         do throws(FileWriteError) {
             try album.directory.makeLink(entry.link, to: targets.target(of: asset.id))

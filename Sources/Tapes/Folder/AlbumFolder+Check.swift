@@ -44,6 +44,15 @@ extension AlbumFolder {
         return findings + (try temporaryFiles().map { AlbumFinding(.temporaryFile, path: directory.path(of: $0)) })
     }
 
+    /// The links of clips that left the tape, and of rendered videos.
+    func linksWithoutClip(_ clips: [ClipRecord]) throws(FileWriteError) -> [(path: [UInt8], original: [UInt8])] {
+        let sources = Set(clips.compactMap(\.source))
+        return try links().compactMap { link in
+            guard let name = link.name, let source = link.source, !sources.contains(source) else { return nil }
+            return (directory.path(of: name), source)
+        }
+    }
+
     private func finding(
         _ clip: ClipRecord,
         _ entry: AlbumManifest.Entry?,
@@ -169,12 +178,22 @@ extension FolderLibrary {
                 return try AlbumError.needing(.addOnly, album.check(tape, clips, isThorough: false))
             }
         }
-        return try await alone(needing: .readWrite) { root, _ throws(AlbumError) in
+        let (findings, others) = try await alone(needing: .readWrite) { root, _ throws(AlbumError) in
             guard let album = try root.album(albumID, hint: hint, needing: .readWrite) else {
                 throw AlbumError(.albumMissing)
             }
-            return try AlbumError.needing(.readWrite, album.check(tape, clips, isThorough: true))
+            let findings = try AlbumError.needing(.readWrite, album.check(tape, clips, isThorough: true))
+            return (findings, try AlbumError.needing(.readWrite, album.linksWithoutClip(clips)))
         }
+        let missing: Set<[UInt8]>
+        do throws(TapesError) {
+            missing = try await OriginalReading.missing(among: others.map(\.original))
+        } catch {
+            throw AlbumError(.cancelled)
+        }
+        return findings
+            + others.filter { missing.contains($0.original) }
+            .map { AlbumFinding(.originalMissing, path: $0.path, other: $0.original) }
     }
 
     /// Restores links, numbers and playlist.

@@ -68,7 +68,7 @@ struct AlbumFolder {
     /// Refuses to change what a newer version has written.
     func checkIsOurs() throws(AlbumError) {
         guard !manifest.isNewer, !root.marker.isNewer else {
-            throw AlbumError(.insufficient(["write"]), detail: "a newer version of this program keeps this album")
+            throw AlbumError(.insufficient(["write"]), detail: "the album was written by a newer version of mediactl")
         }
     }
 

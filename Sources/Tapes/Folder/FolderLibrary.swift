@@ -57,6 +57,9 @@ public struct FolderLibrary: AlbumLibrary {
     /// `folder`.
     public var kind: String { "folder" }
 
+    /// True.
+    public var linksToOriginals: Bool { true }
+
     /// Path of the root; invalid UTF-8 and `%` are percent-encoded, so that addresses are unique.
     public var address: String { Self.address(of: path) }
 
@@ -111,7 +114,7 @@ public struct FolderLibrary: AlbumLibrary {
         guard try await mayMakeRoot() else {
             // Denied by the user's response; undetermined without a prompt.
             guard confirm != nil else { return access }
-            return AlbumAccess(.denied, fingerprint: access.fingerprint, detail: "the folder was not wanted")
+            return AlbumAccess(.denied, fingerprint: access.fingerprint, detail: "the folder was declined")
         }
         return try await makeRoot(level, insteadOf: access)
     }
@@ -125,7 +128,7 @@ extension FolderLibrary {
         case place(AlbumAccess, wasLibrary: Bool)
     }
 
-    static let isGone = AlbumError(.libraryChanged, detail: "the library that was here is gone; is its disk mounted?")
+    static let isGone = AlbumError(.libraryChanged, detail: "the library is missing; is its disk mounted?")
 
     /// Runs blocking work on the file system.
     func run<Value: Sendable>(
@@ -152,7 +155,7 @@ extension FolderLibrary {
     func open(needing level: AccessLevel) throws(AlbumError) -> OpenRoot {
         let known = try knownID()
         if let root = try openLibrary(known: known, needing: level) { return root }
-        throw known == nil ? AlbumError(.unauthorized(level), detail: "there is no library yet") : Self.isGone
+        throw known == nil ? AlbumError(.unauthorized(level), detail: "the library does not exist yet") : Self.isGone
     }
 
     /// - Returns: nil where there is no library.
@@ -267,7 +270,10 @@ extension FolderLibrary {
     public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
         try await alone(needing: .addOnly) { root, _ throws(AlbumError) in
             guard !root.marker.isNewer else {
-                throw AlbumError(.insufficient(["write"]), detail: "a newer version of this program keeps this library")
+                throw AlbumError(
+                    .insufficient(["write"]),
+                    detail: "the library was written by a newer version of mediactl"
+                )
             }
             return Self.made(try AlbumFolder.make(title: title, tapeID: tapeID, in: root, at: now()))
         }
@@ -282,7 +288,7 @@ extension FolderLibrary {
         return clips.map { clip in
             guard let source = clip.source else { return .unidentified }
             guard source.first == UInt8(ascii: "/"), !source.contains(0), source.count < Self.longestPath else {
-                return .rejected("no link can hold this path")
+                return .rejected("the path is too long or invalid for a link")
             }
             return .asset(source)
         }
@@ -351,7 +357,7 @@ extension FolderLibrary {
 
     static func check(_ id: String) throws(AlbumError) {
         guard UUID(uuidString: id) != nil else {
-            throw AlbumError(.rejected(status: nil), detail: "not the identifier of an album of this library")
+            throw AlbumError(.rejected(status: nil), detail: "not an album ID of this library")
         }
     }
 
@@ -398,14 +404,14 @@ enum FolderAccess {
             return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "the file system is read-only")
         }
         if root.marker.isNewer {
-            return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "kept by a newer version of this program")
+            return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "written by a newer version of mediactl")
         }
         guard rights.isSearchable else {
-            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "the root may not be entered")
+            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "no permission to enter the root")
         }
         let missing = missing(rights, level)
         guard missing.isEmpty else {
-            let detail = "not allowed in the root: \(missing.joined(separator: ", "))"
+            let detail = "not permitted in the root: \(missing.joined(separator: ", "))"
             return AlbumAccess(.limited(missing: missing), fingerprint: fingerprint, detail: detail)
         }
         return AlbumAccess(.authorized, fingerprint: fingerprint)
@@ -442,9 +448,9 @@ enum FolderAccess {
             return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "the file system is read-only")
         }
         guard rights.isSearchable, rights.isWritable else {
-            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "the root cannot be made there")
+            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "the root cannot be created there")
         }
-        return AlbumAccess(.notDetermined, fingerprint: fingerprint, detail: "there is no library yet")
+        return AlbumAccess(.notDetermined, fingerprint: fingerprint, detail: "the library does not exist yet")
     }
 
     /// Changes with the permissions.

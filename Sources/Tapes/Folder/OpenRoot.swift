@@ -26,7 +26,7 @@ struct OpenRoot {
         }
         if let album = try scan(needing: level, doubt: &doubt, where: { $0.id == id }) { return album }
         if let doubt { throw doubt }
-        guard isExpected else { throw AlbumError(.libraryChanged, detail: "another library is at this place") }
+        guard isExpected else { throw AlbumError(.libraryChanged, detail: "another library is in its place") }
         return nil
     }
 
@@ -44,8 +44,8 @@ struct OpenRoot {
     private static func isDamaged(_ name: [UInt8]) -> AlbumError {
         AlbumError(
             .albumDamaged,
-            detail: "the manifest in \(TerminalText.escaped(name)) is damaged; put its .mediactl-album.json back from "
-                + "a backup, or remove that file: then the next try makes a new album beside the folder"
+            detail: "the manifest in \(TerminalText.escaped(name)) is damaged; restore its .mediactl-album.json from "
+                + "a backup, or remove it: the next attempt then creates a new album in another folder"
         )
     }
 
@@ -69,7 +69,7 @@ struct OpenRoot {
             try directory.forEachName { names.append($0) }
         } catch {
             guard error.kind == .denied else { throw AlbumError(error, needing: level) }
-            throw AlbumError(.insufficient(["read"]), detail: "the root may not be listed")
+            throw AlbumError(.insufficient(["read"]), detail: "no permission to list the root")
         }
         for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             switch look(into: name, needing: level) {

@@ -12,7 +12,7 @@ struct ImmichClient: Sendable {
     /// Version 2 may list the assets of an album in it.
     private static let longestAnswer = 64 << 20
     /// A longer `Retry-After` is passed on instead of waited for.
-    private static let patience = Duration.seconds(5)
+    private static let longestWait = Duration.seconds(5)
 
     let base: ServerURL
     let http: HTTPClient
@@ -54,14 +54,14 @@ struct ImmichClient: Sendable {
         if response.body.isEmpty { return .null }
         guard let value = JSONReader.value(of: response.body[...]) else {
             let type = response.head.mediaType.map(ServerText.sentence) ?? "of no type"
-            throw AlbumError(.unreachable(retryAfter: nil), detail: "the answer is \(type), not JSON")
+            throw AlbumError(.unreachable(retryAfter: nil), detail: "the response is \(type), not JSON")
         }
         return value
     }
 
     /// Within a command a retry is worth seconds, not minutes.
     private static func verdict(_ response: HTTPResponse) -> AnswerVerdict {
-        (response.head.retryAfter ?? .zero) > patience ? .final : .byStatus
+        (response.head.retryAfter ?? .zero) > longestWait ? .final : .byStatus
     }
 }
 
@@ -75,7 +75,7 @@ extension AlbumError {
 
     /// An id that no Immich server creates: an error of the caller.
     static func malformed(_ id: String) -> AlbumError {
-        AlbumError(.rejected(status: nil), detail: "no id of an album or asset: \(ServerText.sentence(id))")
+        AlbumError(.rejected(status: nil), detail: "not the ID of an album or asset: \(ServerText.sentence(id))")
     }
 }
 
@@ -236,7 +236,7 @@ struct ImmichRefusal {
         var text =
             sentence.isEmpty ? "status \(status), \(mediaType ?? "without content")" : KnownSecrets.masked(sentence)
         if (300..<400).contains(status), let place { text += ": redirected to \(place)" }
-        if status == 404 { text += ": wrong address, or too old" }
-        return correlation.map { "\(text) (correlation id \($0))" } ?? text
+        if status == 404 { text += ": wrong address, or an outdated server" }
+        return correlation.map { "\(text) (correlation ID \($0))" } ?? text
     }
 }

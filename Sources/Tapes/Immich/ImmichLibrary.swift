@@ -89,7 +89,10 @@ public struct ImmichLibrary: AlbumLibrary {
             identity.libraryID = known
             identity.accountID = identity.accountID ?? record.accountID
         } else if identity.accountID == nil {
-            throw AlbumError(.libraryChanged, detail: "another API key, which may not say whose it is (user.read)")
+            throw AlbumError(
+                .libraryChanged,
+                detail: "another API key, without the permission to read its account (user.read)"
+            )
         }
         return identity
     }
@@ -135,7 +138,7 @@ public struct ImmichLibrary: AlbumLibrary {
         return access
     }
 
-    private static let whereKeysAreMade = "keys are made in the server's web page: Account Settings, API Keys"
+    private static let whereKeysAreMade = "create keys on the server's web page: Account Settings, API Keys"
 
     // MARK: Assets
 
@@ -167,11 +170,11 @@ extension ImmichLibrary {
     /// The key's permissions; queried once.
     func grant() async throws(AlbumError) -> ImmichGrant {
         if let grant = session.known.grant { return grant }
-        guard hasKey else { throw AlbumError(.unauthorized(.addOnly), detail: "no API key is known") }
+        guard hasKey else { throw AlbumError(.unauthorized(.addOnly), detail: "no API key is stored") }
         _ = try await majorVersion()
         let answer = try await client.json(client.request(.get, "/api-keys/me"), needing: .addOnly)
         guard var grant = ImmichGrant(key: answer) else {
-            throw AlbumError(.unreachable(retryAfter: nil), detail: "the answer describes no API key")
+            throw AlbumError(.unreachable(retryAfter: nil), detail: "the response has no API key")
         }
         if grant.allows(.readUser) {
             do {
@@ -222,7 +225,7 @@ extension ImmichLibrary {
         do {
             return try store.albumLibrary(kind: kind, address: address)
         } catch {
-            throw AlbumError(.libraryChanged, detail: "what was here before cannot be read: \(error)")
+            throw AlbumError(.libraryChanged, detail: "the stored record of the library cannot be read: \(error)")
         }
     }
 
@@ -306,13 +309,13 @@ extension ImmichLibrary {
         return ids.map { id in
             let isFirst = seen.insert(id).inserted
             return switch answers[id] {
-            case .done?: isFirst ? .added : .alreadyThere
-            case .refused("duplicate")?: .alreadyThere
+            case .done?: isFirst ? .added : .alreadyInAlbum
+            case .refused("duplicate")?: .alreadyInAlbum
             case .refused("no_permission")?: .notAllowed
             case .refused("not_found")?: .notFound
             case .refused(let reason)?: .failed(reason)
             case .notNow(let error)?: .notNow(error)
-            case nil: .failed("the server said nothing of it")
+            case nil: .failed("no result in the response")
             }
         }
     }
@@ -331,7 +334,7 @@ extension ImmichLibrary {
             case .refused("no_permission")?: .notAllowed
             case .refused(let reason)?: .failed(reason)
             case .notNow(let error)?: .failed(error.detail)
-            case nil: .failed("the server said nothing of it")
+            case nil: .failed("no result in the response")
             }
         }
     }
@@ -417,7 +420,7 @@ extension ImmichLibrary {
     static func mark(of tapeID: String) -> String { "mediactl tape \(tapeID)" }
 
     /// The result on the server is unknown: the next attempt searches the mark.
-    private static let noAlbum = AlbumError(.unreachable(retryAfter: nil), detail: "the answer describes no album")
+    private static let noAlbum = AlbumError(.unreachable(retryAfter: nil), detail: "the response has no album")
 }
 
 // The server's ids of files (tapes contract 6.3).
@@ -542,5 +545,5 @@ extension ImmichLibrary {
         return .asset(Array(id.utf8))
     }
 
-    private static let noAnswer = AlbumError(.unreachable(retryAfter: nil), detail: "the server said nothing of it")
+    private static let noAnswer = AlbumError(.unreachable(retryAfter: nil), detail: "no result in the response")
 }

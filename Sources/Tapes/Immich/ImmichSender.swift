@@ -93,7 +93,7 @@ final class ImmichSender: Sendable {
     }
 
     private func send(_ file: File, _ types: Set<String>?) async throws(AlbumError) -> AssetResolution {
-        guard let source = file.clip.source else { return .unavailable("no file is known") }
+        guard let source = file.clip.source else { return .unavailable("the clip has no file") }
         if let id = sentID(file.checksum) { return .asset(id) }
         var videoID: [UInt8]?
         if let video = videos[file.clip.id] {
@@ -113,7 +113,7 @@ final class ImmichSender: Sendable {
         case .failure(let failure): return try AssetResolution(failure)
         case .success(let video):
             if let id = video.assetID ?? sentID(video.checksum) { return .asset(id) }
-            guard let source = clip.pairedSource else { return .unavailable("no file is known") }
+            guard let source = clip.pairedSource else { return .unavailable("the clip has no file") }
             return try await send(source, video.checksum, as: ImmichLibrary.videoID(of: clip), videoID: nil, types)
         }
     }
@@ -161,7 +161,7 @@ final class ImmichSender: Sendable {
             return .failed(error)
         case .asset(let id):
             // The uploaded bytes may be of neither version; the next attempt finds out.
-            guard original.isUnchanged else { return .unavailable("the file changed while it was being sent") }
+            guard original.isUnchanged else { return .unavailable("the file changed while it was uploaded") }
             state.withLock { $0.sent[checksum] = id }
             return .asset(id)
         }

@@ -74,7 +74,10 @@ extension ImmichLibrary {
             return try outcome(of: ImmichRefusal(response), byteCount: upload.content.byteCount)
         }
         if let id = Self.assetID(in: response.body) { return .asset(id) }
-        return try await confirmed(upload, or: AlbumError(.unreachable(retryAfter: nil), detail: "no id in the answer"))
+        return try await confirmed(
+            upload,
+            or: AlbumError(.unreachable(retryAfter: nil), detail: "no ID in the response")
+        )
     }
 
     /// Only the server's own refusal of the file is permanent: any other may be a setting of a proxy.
@@ -237,7 +240,7 @@ struct ClipChecksums {
     }
 
     mutating func checksum(of clip: ClipRecord) async throws(ClipOriginal.Failure) -> ImmichChecksum {
-        guard let source = clip.source else { throw .away("no file is known") }
+        guard let source = clip.source else { throw .away("the clip has no file") }
         let directory = source.directoryOfPath
         guard !silent.contains(directory) else { throw .silent }
         let candidates = [clip, known[source]].compactMap { $0 }
@@ -252,7 +255,7 @@ struct ClipChecksums {
         }
         guard let digests = original.digests else {
             guard let known = candidates.lazy.compactMap({ $0.checksum(of: original.file.status) }).first else {
-                throw .away("no checksum was made")
+                throw .away("the checksum could not be computed")
             }
             return known
         }

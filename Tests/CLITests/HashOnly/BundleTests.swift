@@ -79,6 +79,20 @@ import Testing
         let key = try #require(script.output.split(separator: "\n").last).split(separator: " ").last
         #expect(result.last["key_sha256"] as? String == key.map { String($0) })
 
+        // What anyone could have changed is listed, by both.
+        let unsigned = result.last["unsigned_members"] as? [String] ?? []
+        let names = [
+            "capture_id", "created_at", "device_id", "level", "observed", "server", "server_capture_id", "submitted_at",
+        ]
+        #expect(unsigned.sorted() == names)
+        let line = "not covered by the signature: \(names.joined(separator: ", "))\n"
+        #expect(script.output.contains(line))
+        let text = try await evidence.machine.run(["hash-only", "verify", "--bundle", evidence.directory])
+        #expect(text.output.hasSuffix(line), "\(text.output)")
+        try evidence.replace("\"level\":", "\"note\":\"added\",\"level\":")
+        let extended = try await evidence.verify(["--bundle", evidence.directory])
+        #expect((extended.last["unsigned_members"] as? [String] ?? []).contains("note"))
+
         // What only the server can confirm is not repeated from the file.
         try evidence.set("level", "tpm2")
         let forged = try await evidence.verify(["--bundle", evidence.directory])
@@ -94,6 +108,47 @@ import Testing
         #expect(named.result.exitCode == 0 && named.items.first?["status"] as? String == "passed")
         let none = try await evidence.verify(["--bundle", evidence.directory])
         #expect(none.result.exitCode == 0 && none.items.first?["status"] as? String == "skipped")
+    }
+
+    // Contract M9: the reference server signs nothing about a video.
+    @Test func videoMembersOfTheReferenceProfileAreNotSigned() async throws {
+        let keys = try TemporaryDirectory()
+        let made = try await ChildProcess.run(
+            "/bin/sh",
+            [
+                "-c",
+                "umask 077; cd \"$0\" && openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out key.pem && "
+                    + "openssl pkey -in key.pem -pubout -out public.pem", keys.path,
+            ],
+            environment: ["PATH": "/usr/bin:/bin"]
+        )
+        try #require(made.exitCode == 0, "\(made.errors)")
+        let device = UUID().uuidString.lowercased()
+        var stage = try await HashOnlyStage(arguments: [
+            "--capture-profile", "reference", "--capture-device", "\(device):secure_enclave:\(keys.file("public.pem"))",
+        ])
+        stage.runner.environment["MEDIACTL_CAPTURE_PROFILE"] = "reference"
+        let registered = try await stage.run(["register", "--device-id", device, "--key", keys.file("key.pem")])
+        try #require(registered.exitCode == 0, "\(registered.errors)")
+        let sent = try await stage.json([
+            "send", "--digest", "sha256:" + String(repeating: "cd", count: 32), "--media-type", "video", "--no-depth",
+            "--hash-chain", String(repeating: "ab", count: 32) + ":2", "--frame-count", "2", "--duration-ms", "80",
+        ])
+        let id = try #require(sent.items.first?["capture_id"] as? String, "\(sent.result.errors)")
+        let directory = keys.file("evidence")
+        #expect(try await stage.run(["export", id, "--bundle", directory + "/"]).exitCode == 0)
+        let evidence = Evidence(directory: directory, machine: try BinaryRunner())
+        func unsigned() async throws -> Set<String> {
+            let report = try await evidence.verify(["--bundle", evidence.bundle])
+            #expect(report.result.exitCode == 0, "\(report.result.output)")
+            return Set(report.last["unsigned_members"] as? [String] ?? [])
+        }
+        #expect(try await unsigned().isSuperset(of: ["hash_chain", "frame_count", "duration_ms"]))
+        // The claim is true: another number of frames has the same signature.
+        let body = try #require((try evidence.members()["body"] as? String).flatMap { Data(base64Encoded: $0) })
+        let forged = String(decoding: body, as: UTF8.self).replacing("\"frame_count\":2", with: "\"frame_count\":9")
+        try evidence.set("body", Data(forged.utf8).base64EncodedString())
+        #expect(try await unsigned().contains("frame_count"))
     }
 
     /// What a forger may change, and the first check that fails.

@@ -113,8 +113,8 @@ import Testing
 
     @Test(
         arguments: [
-            CaptureNotice.noDepth, .depthUnavailable, .recordedAsSuspicious, .labelledByServer,
-            .capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4), .coarseLocationLeftOut,
+            CaptureNotice.noDepth, .depthUnavailable, .sceneNotReal, .recordedAsSuspicious, .labeledByServer,
+            .capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4), .coarseLocationOmitted,
             .captureTimeUnknown, .timeWithoutZone, .optionsNotSent(CaptureNotice.Option.allCases),
             .placeUnknown, .nearBorder([]),
             .nearBorder([

@@ -63,7 +63,7 @@ import Testing
     @Test(arguments: [
         ("albums: 3\n", "albums"), ("albums:\n  enabled: 3\n", "albums.enabled"),
         ("albums:\n  enabled: true\nalbums.enabled: true\n", "albums.enabled"),
-        ("albums:\n  library: nas\n", "folder nor"),
+        ("albums:\n  library: nas\n", "folder, immich"),
         ("albums:\n  uplaod: true\n", "albums.upload"), ("albums:\n  path_map: [a]\n", "albums.path_map"),
         ("albums:\n  path_map:\n    a: /b\n", "absolute"), ("features:\n  deleteAssociatedAlbums: true\n", "features."),
     ])

@@ -19,7 +19,7 @@ import Testing
             text: "profiles:\n  work:\n    profiles: {}",
             line: 3,
             key: "profiles.work.profiles",
-            says: "may have been meant to protect"
+            says: "misspelled security setting"
         ),
         Refusal(text: "retries: many", line: 1, key: "retries", value: "many", says: "whole number"),
         Refusal(text: "retries: -1", line: 1, key: "retries", value: "-1", says: "whole number"),
@@ -27,11 +27,11 @@ import Testing
         Refusal(text: "limit_rate: 5 MB", line: 1, key: "limit_rate", value: "5 MB", says: "bytes"),
         Refusal(text: "max_bytes: 0", line: 1, key: "max_bytes", value: "0", says: "above 0"),
         Refusal(text: "insecure: 1", line: 1, key: "insecure", value: "1", says: "true or false"),
-        Refusal(text: "user: yes", line: 1, key: "user", value: "yes", says: "quotes"),
+        Refusal(text: "user: yes", line: 1, key: "user", value: "yes", says: "quote"),
         Refusal(text: "user:", line: 1, key: "user", says: "no value"),
         Refusal(text: "user: ''", line: 1, key: "user", value: "", says: "empty"),
         Refusal(text: "user: [a, b]", line: 1, key: "user", says: "single value"),
-        Refusal(text: "color: blue", line: 1, key: "color", value: "blue", says: "auto, always and never"),
+        Refusal(text: "color: blue", line: 1, key: "color", value: "blue", says: "auto, always, never"),
         Refusal(text: "pinned_key: abc", line: 1, key: "pinned_key", value: "abc", says: "sha256//"),
         Refusal(text: "server: ftp://a", line: 1, key: "server", value: "ftp://a", says: "neither http nor https"),
         // Servers of photos may live below a path, those of uploads not.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// Names that are no settings: passed over with a warning, unless they may have been meant to protect.
+/// Names that are no settings: passed over with a warning, unless they misspelled security setting.
 @Suite struct UnknownSettingTests {
     @Test(arguments: [
         ("retrys: 3", 1, "retrys", "did you mean: retries"),

@@ -36,6 +36,12 @@ import Testing
         let report = try await stage.json("add", "T", try stage.original("a.jpg"), extra: off)
         #expect(report.result.exitCode == 0 && report.last["album"] as? String == "skipped")
         #expect(report.result.errors.isEmpty && stage.albums().isEmpty)
+        // A tape without an album is not one without problems.
+        let verified = try await stage.json("verify")
+        #expect(verified.result.exitCode == 1 && verified.count("albums") == 0 && verified.count("pending_clips") == 1)
+        #expect(verified.result.errors.contains("1 tape has no album yet; to create: mediactl tapes reconcile --apply"))
+        #expect(try await stage.json("repair").states == ["failed"])
+        #expect(stage.albums().isEmpty)
         let status = try await stage.json("library", "status", extra: off)
         #expect(status.last["albums_enabled"] as? Bool == false)
         #expect(try await stage.run("reconcile", "--apply").exitCode == 0)
@@ -55,17 +61,35 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: stage.runner.home.file("albums/.mediactl-library.json")))
     }
 
+    @Test(arguments: ["--yes", "-y"])
+    func yesCreatesTheRootWithoutAPrompt(flag: String) async throws {
+        // Neither a terminal nor a directory of pictures.
+        let stage = try TapeStage(hasPictures: false)
+        #expect(try await stage.run("library", "init").exitCode == 4)
+        let created = try await stage.json("library", "init", flag)
+        #expect(created.result.exitCode == 0, "\(created.result)")
+        #expect(FileManager.default.fileExists(atPath: stage.pictures + "/Tapes/.mediactl-library.json"))
+        let terminal = try TapeStage()
+        let child = try terminal.runner.start(["tapes", "library", "init", flag], streams: .terminal(columns: 200))
+        let result = try await child.finish()
+        #expect(result.exitCode == 0 && !result.output.contains("[y/N]"), "\(result)")
+        // Trap 1: a library that is gone may be on a disk that is not mounted.
+        try FileManager.default.removeItem(atPath: stage.pictures)
+        #expect(try await stage.run("library", "init", flag).exitCode == 10)
+        #expect(!FileManager.default.fileExists(atPath: stage.pictures))
+    }
+
     @Test func terminalIsAskedBeforeTheRootIsMade() async throws {
         let stage = try await TapeStage.withTape("T")
         let path = try stage.original("a.jpg")
         let no = try stage.runner.start(["tapes", "add", "T", path], streams: .terminal(columns: 200))
-        try await no.wait(for: "Keep albums of links to your files in")
+        try await no.wait(for: "Create albums (folders of symbolic links) in")
         no.write("no\n")
         #expect(try await no.finish().exitCode == 0)
         #expect(stage.albums().isEmpty && !FileManager.default.fileExists(atPath: stage.pictures + "/Tapes"))
         #expect(try await stage.names("T") == ["a.jpg"])
         let yes = try stage.runner.start(["tapes", "library", "grant"], streams: .terminal(columns: 200))
-        try await yes.wait(for: "Keep albums of links to your files in")
+        try await yes.wait(for: "Create albums (folders of symbolic links) in")
         yes.write("yes\n")
         #expect(try await yes.finish().exitCode == 0)
         #expect(stage.albums() == ["Tapes – T"])
@@ -199,7 +223,7 @@ import Testing
         _ = try await stage.run("add", "T", try stage.original("a.jpg"))
         let elsewhere = ["MEDIACTL_ALBUMS_FOLDER_ROOT": stage.runner.home.file("albums")]
         let noted = try await stage.json("add", "T", try stage.original("b.jpg"), extra: elsewhere)
-        let note = "note: the album \"Tapes – T\" in \(stage.pictures)/Tapes stays; a new one was made in "
+        let note = "note: the album \"Tapes – T\" in \(stage.pictures)/Tapes is kept; a new one was created in "
         #expect(noted.result.exitCode == 0 && noted.result.errors.contains(note), "\(noted.result)")
         let second = try await stage.json("add", "T", try stage.original("c.jpg"), extra: elsewhere)
         #expect(!second.result.errors.contains("stays"))

@@ -121,6 +121,32 @@ import Testing
         #expect(first.items.first?["album_id"] as? String != second.items.first?["album_id"] as? String)
     }
 
+    @Test func anotherTapeOfTheSameTitleIsNoted() async throws {
+        let stage = try TapeStage()
+        let first = try await stage.json("create", "T")
+        #expect(first.result.errors.isEmpty)
+        let planned = try await stage.run("create", "T", "--dry-run")
+        let ids = try [first, try await stage.json("create", "T")].map { try #require($0.last["tape_id"] as? String) }
+        #expect(planned.errors == "mediactl: note: 1 tape already has the title \"T\": \(ids[0])\n")
+        let third = try await stage.json("create", "T")
+        let all = ids + [try #require(third.last["tape_id"] as? String)]
+        #expect(all.allSatisfy { third.result.errors.contains($0) }, "\(third.result.errors)")
+        #expect(third.result.errors.hasPrefix("mediactl: note: 3 tapes have the title \"T\"; specify their IDs: "))
+    }
+
+    @Test func anUnknownTapeIsReportedBeforeAnythingElse() async throws {
+        let stage = try await TapeStage.withTape("T")
+        // Neither --yes nor a terminal; the albums would require a key.
+        let extra = [
+            "MEDIACTL_LIBRARY_URL": "http://127.0.0.1:1", "MEDIACTL_ALBUMS_LIBRARY": "immich",
+            "MEDIACTL_FEATURE_DELETE_ALBUM": "1",
+        ]
+        let result = try await stage.json("delete", "T", "Unknown", extra: extra)
+        #expect(result.result.exitCode == 5 && result.error["code"] as? String == "tape_not_found", "\(result.result)")
+        #expect(!result.result.errors.contains("confirmation"))
+        #expect(try await stage.json("list").items.count == 1)
+    }
+
     // R14.
     @Test func movedOriginalsAreFoundByTheirChecksum() async throws {
         let stage = try await TapeStage.withTape("T")
@@ -136,10 +162,29 @@ import Testing
         let relinked = try await stage.json("relink", "T", "--in", archive)
         #expect(relinked.states == ["present", "relinked"] && relinked.result.exitCode == 0)
         #expect(try await stage.names("T") == ["other.jpg", "b.jpg"])
-        // The album follows with what is owed.
-        #expect(try await stage.run("reconcile", "--apply").exitCode == 0)
-        #expect(try stage.links("Tapes – T") == ["0001-other.jpg", "0002-b.jpg", "0003-a.jpg"])
+        // The album lacks the clip until it is updated, and nothing claims otherwise.
+        let shown = try await stage.json("show", "T")
+        #expect(shown.count("pending_clips") == 1)
+        #expect(shown.result.errors.contains("1 clip is not in the album yet; to add: mediactl tapes repair "))
+        let verified = try await stage.json("verify")
+        #expect(verified.result.exitCode == 1 && verified.count("pending_clips") == 1)
+        #expect(verified.items.map { $0["finding"] as? String } == ["clip_pending", "original_missing"])
+        #expect(try await stage.json("repair", "-n").count("pending_clips") == 1)
+        let repaired = try await stage.json("repair")
+        #expect(repaired.result.exitCode == 0 && repaired.count("pending_clips") == 0)
+        #expect(repaired.states == ["repaired", "repaired"])
+        #expect(try stage.links("Tapes – T") == ["0001-other.jpg", "0002-b.jpg"])
+        #expect(try await stage.json("verify").result.exitCode == 0)
+
         try FileManager.default.removeItem(atPath: archive + "/other.jpg")
+        let gone = try await stage.run("verify")
+        #expect(gone.exitCode == 1 && gone.output.contains("\"T\": original of clip 1 is missing: "), "\(gone)")
+        #expect(gone.errors.contains("1 original is missing; to search: mediactl tapes relink --in DIR"))
+        #expect(try await stage.run("show", "T").errors.contains("the original of 1 clip is missing"))
+        let planned = try await stage.json("repair", "-n")
+        #expect(planned.states == ["failed"] && planned.result.exitCode == 1)
+        let left = try await stage.run("repair")
+        #expect(left.exitCode == 1 && left.output.hasPrefix("not repaired \"T\": original of clip 1 is missing: "))
         #expect(try await stage.json("relink", "--in", archive).result.exitCode == 5)
     }
 

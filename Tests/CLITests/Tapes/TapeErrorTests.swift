@@ -84,7 +84,7 @@ import Testing
             ),
             (
                 AlbumOutcome(state: .partly, link: link, reason: .assetRejected, pendingClips: 1), 2,
-                "2 clips saved; 1 clip is not in the album (the library refuses the original)"
+                "2 clips saved; 1 clip is not in the album (the library refused the original)"
             ),
             (
                 AlbumOutcome(

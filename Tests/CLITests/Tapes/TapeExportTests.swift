@@ -161,7 +161,7 @@ import Testing
         #expect(try stage.links("Tapes – T").count == 1)
         let words = plain + ["--force", "--add-to-album"]
         let text = try await stage.runner.run(["tapes"] + words)
-        #expect(text.exitCode == 0 && text.output.contains("album \"Tapes – T\": the video is in it"))
+        #expect(text.exitCode == 0 && text.output.contains("album \"Tapes – T\": video added"))
         #expect(try stage.links("Tapes – T").count == 2)
         let json = try await stage.runner.run(["tapes"] + words + ["--json"])
         #expect(try SyncStage.report(of: json).count("added_to_album") == 1)

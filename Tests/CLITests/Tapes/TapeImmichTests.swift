@@ -67,7 +67,7 @@ import Testing
         for words in [["list"], ["show", "T"], ["album", "show", "T"], ["reconcile"]] {
             #expect(try await stage.runner.run(["tapes"] + words).exitCode == 0, "\(words)")
         }
-        #expect(try await stage.run("delete", "T", "--yes", extra: environment).output.contains("its album stays"))
+        #expect(try await stage.run("delete", "T", "--yes", extra: environment).output.contains("its album is kept"))
         #expect(try await server.report().requests.isEmpty)
     }
 

@@ -51,7 +51,7 @@ struct CaptureBench: Sendable {
         return CaptureSession(
             client: CaptureClient(server: try ServerURL(address), http: http),
             profile: profile,
-            surroundings: CaptureSession.Surroundings(
+            dependencies: CaptureSession.Dependencies(
                 directory: directory,
                 library: library,
                 vaultKey: .file,

@@ -198,6 +198,22 @@ import Testing
         #expect(try await bench.session.capture(request).notices.isEmpty)
     }
 
+    @Test("a depth map of a flat scene is noticed; another one, and none, are not") func flatScene() async throws {
+        let bench = try await CaptureBench()
+        let photo = try bench.photo()
+        let flat = [Float](repeating: 2, count: 192).flatMap { sample in
+            withUnsafeBytes(of: sample.bitPattern.littleEndian) { Array($0) }
+        }
+        let map = CaptureRequest.Depth.map(path: try bench.write("flat.bin", flat), layout: CaptureBench.depthLayout)
+        func preview(_ depth: CaptureRequest.Depth) async throws -> CapturePreview {
+            try await bench.session.preview(bench.request(photo, depth: depth))
+        }
+        #expect(try await preview(map).notices.contains(.sceneNotReal))
+        let scene = try await preview(try bench.depthMap())
+        #expect(scene.payload.depthAnalysis.isLikelyRealScene && !scene.notices.contains(.sceneNotReal))
+        #expect(try await !preview(.declined).notices.contains(.sceneNotReal))
+    }
+
     @Test func theReferenceServerNeedsAWordAboutDepth() async throws {
         let bench = try await CaptureBench.atReference()
         var request = try bench.request()
@@ -207,7 +223,7 @@ import Testing
         #expect(try bench.library.captures().isEmpty)
         let outcome = try await bench.session.capture(bench.request(try bench.photo(), depth: bench.depthMap()))
         #expect(outcome.record.state == .accepted && outcome.record.keyLevel == "enrolled_elsewhere")
-        #expect(outcome.notices.contains(.labelledByServer))
+        #expect(outcome.notices.contains(.labeledByServer))
         #expect(try await bench.session.preview(try bench.request()).notices.contains(.recordedAsSuspicious))
         #expect(try await bench.session.verify(file: request.subject.path ?? [], isOffline: false).isGood)
     }

@@ -248,9 +248,9 @@ import Testing
         try await bench.register()
         let log = bench.machine.file("log")
         let key = String(repeating: "0a", count: 32)
-        var surroundings = bench.session.surroundings
-        surroundings.vaultKey = .command(["sh", "-c", "echo x >> '\(log)'; echo \(key)"])
-        let session = CaptureSession(client: bench.session.client, profile: .mediactl1, surroundings: surroundings)
+        var dependencies = bench.session.dependencies
+        dependencies.vaultKey = .command(["sh", "-c", "echo x >> '\(log)'; echo \(key)"])
+        let session = CaptureSession(client: bench.session.client, profile: .mediactl1, dependencies: dependencies)
         let path = try bench.photo("a.jpg")
         let first = try await session.capture(bench.request(path)).record
         #expect(try await session.capture(try bench.request("b.jpg")).record.state == .accepted)

@@ -72,7 +72,7 @@ struct DepthMapFileTests {
         // A length for which others assume 256×192.
         let detail = Self.complaint([UInt8](repeating: 63, count: 196_608), layout)
 
-        #expect(detail.contains("needs its size"))
+        #expect(detail.contains("requires --depth-size"))
     }
 
     @Test("a raw map of another length says both", arguments: [79, 81, 84, 4])
@@ -121,8 +121,8 @@ struct DepthMapFileTests {
         let shape = size.replacing(" ", with: ", ")
         let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (\(shape)), }\n"
 
-        #expect(Self.complaint(Array("Pf\n\(size)\n-1.0\n".utf8)).contains("samples are not read"))
-        #expect(Self.complaint(Self.numPy(header)).contains("samples are not read"))
+        #expect(Self.complaint(Array("Pf\n\(size)\n-1.0\n".utf8)).contains("samples are supported"))
+        #expect(Self.complaint(Self.numPy(header)).contains("samples are supported"))
     }
 
     @Test("the largest size that is read is asked for its bytes")
@@ -133,7 +133,7 @@ struct DepthMapFileTests {
     @Test(
         "PFM headers that are none",
         arguments: [
-            ("PF\n5 4\n-1\n", "three colours"), ("Pf\n5\n", "no end"), ("Pf\n5 4\n-1", "no end"), ("Pf 0 4 -1 ", "0x4"),
+            ("PF\n5 4\n-1\n", "a color PFM"), ("Pf\n5\n", "no end"), ("Pf\n5 4\n-1", "no end"), ("Pf 0 4 -1 ", "0x4"),
             ("Pf\n-5 -4\n-1\n", "-5x-4"), ("Pf\nfive 4\n-1\n", "three numbers"), ("Pf\n5 4\n0\n", "scale"),
             ("Pf\n5 4\nnan\n", "scale"), ("Pf\n5 4\n-0.001\n", "scale"),
             ("Pf\n99999999999999999999 4\n-1\n", "numbers"),
@@ -147,7 +147,7 @@ struct DepthMapFileTests {
     @Test(
         "arrays that are no map",
         arguments: [
-            ("integers.npy", "type"), ("flat.npy", "shape"), ("structured.npy", "not what numpy writes"),
+            ("integers.npy", "type"), ("flat.npy", "shape"), ("structured.npy", "invalid NPY header"),
         ]
     )
     func otherArrays(name: String, complaint: String) throws {

@@ -60,17 +60,17 @@ enum PlainDepthAnalysis {
             guard before.isFinite, before > 0.1, after.isFinite, after > 0.1 else { return 0 }
             return (Double(after) - Double(before)) / 2
         }
-        var centres = 0
+        var centers = 0
         var edges = 0
         for y in 1..<map.height - 1 {
             for x in 1..<map.width - 1 where isValid(at(x, y)) {
-                centres += 1
+                centers += 1
                 let gx = slope(at(x - 1, y), at(x + 1, y))
                 let gy = slope(at(x, y - 1), at(x, y + 1))
                 if (gx * gx + gy * gy).squareRoot() > 0.1 { edges += 1 }
             }
         }
-        let r = centres == 0 ? 0 : Double(edges) / Double(centres)
+        let r = centers == 0 ? 0 : Double(edges) / Double(centers)
         return min(max(1 - exp(-30 * r), 0), 1)
     }
 }

@@ -31,7 +31,55 @@ import Testing
         plan.replacesEarlier = true
         let second = try await bench.register(plan)
         #expect(second.keySource != device.keySource && second.deviceID != device.deviceID)
-        // The earlier key stays.
+        // Nothing has the earlier key any more.
+        #expect(!FileManager.default.fileExists(atPath: path))
+        let keys = try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/capture-keys")
+        #expect(keys == [try #require(second.keySource.fileName)])
+    }
+
+    @Test func aReplacedKeyOfAnotherRegistrationStays() async throws {
+        let bench = try await CaptureBench()
+        var device = try await bench.register()
+        let name = try #require(device.keySource.fileName)
+        device.server = "https://other.test"
+        try bench.library.keep(device)
+        var plan = CaptureBench.plan
+        plan.replacesEarlier = true
+        try await bench.register(plan)
+        #expect(FileManager.default.fileExists(atPath: bench.directory.path + "/capture-keys/" + name))
+    }
+
+    @Test func aReplacedKeyOfTheUserStays() async throws {
+        let bench = try await CaptureBench()
+        let path = bench.machine.file("mine.pem")
+        try Data(try SigningKey.generate().pem()).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        var plan = CaptureBench.plan
+        plan.key = .existing(.file(path))
+        try await bench.register(plan)
+        plan = CaptureBench.plan
+        plan.replacesEarlier = true
+        try await bench.register(plan)
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+
+    /// The server refuses, before and after it has the key: no key is left, and an earlier one stays.
+    @Test(arguments: ["challenge:status=429,times=1", "register:status=500,times=1"])
+    func theKeyOfAFailedRegistrationIsRemoved(_ fault: String) async throws {
+        let bench = try await CaptureBench(["--fault", fault])
+        let keys = bench.directory.path + "/capture-keys"
+        await #expect(throws: CaptureError.self) { try await bench.register() }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
+        let device = try await bench.register()
+        let name = try #require(device.keySource.fileName)
+        let path = bench.machine.file("other.pem")
+        try Data("no key".utf8).write(to: URL(fileURLWithPath: path))
+        var plan = CaptureBench.plan
+        plan.replacesEarlier = true
+        plan.key = .existing(.file(path))
+        let other = plan
+        await #expect(throws: CaptureError.self) { try await bench.register(other) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: keys) == [name])
         #expect(FileManager.default.fileExists(atPath: path))
     }
 

@@ -122,7 +122,7 @@ import Testing
         #expect(failure(fifo)?.detail == "it is not a regular file")
         let link = directory.file("link")
         #expect(symlink(directory.file("nowhere"), link) == 0)
-        #expect(failure(link)?.detail == "it is a symbolic link that leads nowhere")
+        #expect(failure(link)?.detail == "it is a dangling symbolic link")
         #expect(throws: CaptureError.self) { try PrivacySettings().write(to: link) }
         let loop = directory.file("loop")
         #expect(symlink(loop, loop) == 0)

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(
-        "R11: a deletion that fails is owed, and the tape is gone all the same",
+        "R11: a deletion that fails is owed, and the tape no longer exists all the same",
         arguments: [
             (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason.unreachable),
             (.insufficient(["album.delete"]), .accessLimited), (.rejected(status: 400), .internalError),
@@ -142,7 +142,7 @@ import Testing
         bench.library.meddle { $0.albums["album-1"] = .init(title: "", tapeID: "") }
         let stone = AlbumTombstone(libraryID: "test:one", albumID: "album-1", tapeTitle: "")
         for policy in [AlbumService.Policy(), AlbumService.Policy(isEnabled: false, deletesAlbums: true)] {
-            _ = try await bench.service(policy).workOff(stone, hint: nil)
+            _ = try await bench.service(policy).process(stone, hint: nil)
         }
         #expect(bench.library.calls.isEmpty && bench.library.albums.count == 1)
     }

@@ -68,7 +68,7 @@ import Testing
     func partial() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b", "c", "d"])
-        bench.library.tell { $0.results = ["/b": [.failed("busy")], "/d": [.alreadyThere]] }
+        bench.library.tell { $0.results = ["/b": [.failed("busy")], "/d": [.alreadyInAlbum]] }
         let outcome = try await bench.service().associate(id)
         #expect(outcome.state == .partly && outcome.addedClips == 3 && outcome.pendingClips == 1)
         #expect(outcome.reason == .internalError && outcome.detail == "busy")

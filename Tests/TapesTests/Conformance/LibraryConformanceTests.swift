@@ -86,9 +86,9 @@ import Testing
         #expect(assets.count == 4 && assets[1].id == assets[3].id && Set(assets.map(\.id)).count == 3)
         #expect(try await bench.assets(clips, try bench.open()) == assets)
         #expect(
-            try await library.add(assets, to: album.id, hint: album.hint) == [.added, .added, .added, .alreadyThere]
+            try await library.add(assets, to: album.id, hint: album.hint) == [.added, .added, .added, .alreadyInAlbum]
         )
-        #expect(try await bench.open().add(assets, to: album.id, hint: nil).allSatisfy { $0 == .alreadyThere })
+        #expect(try await bench.open().add(assets, to: album.id, hint: nil).allSatisfy { $0 == .alreadyInAlbum })
         #expect(try await library.add([assets[0]], to: other.id, hint: other.hint) == [.added])
         #expect(try await bench.albums() == [album.id: ["a.jpg", "b.jpg", "c.jpg"], other.id: ["c.jpg"]])
         try witness.check()
@@ -269,7 +269,7 @@ import Testing
         let assets = try await bench.assets(clips, library)
         #expect(try await library.add(assets, to: album.id, hint: album.hint) == names.map { _ in AddResult.added })
         #expect(
-            try await library.add(assets, to: album.id, hint: album.hint) == names.map { _ in AddResult.alreadyThere }
+            try await library.add(assets, to: album.id, hint: album.hint) == names.map { _ in AddResult.alreadyInAlbum }
         )
         #expect(try await bench.albums()[album.id]?.count == names.count)
         try witness.check()

@@ -39,7 +39,10 @@ struct SettingsTests {
         #expect(changed.transitionMilliseconds == 2000)
     }
 
-    @Test("1.1: a transition takes 100 to 2000 ms", arguments: [(99, false), (100, true), (2000, true), (2001, false)])
+    @Test(
+        "1.1: a transition must be 100 to 2000 ms long",
+        arguments: [(99, false), (100, true), (2000, true), (2001, false)]
+    )
     func transition(milliseconds: Int, isAllowed: Bool) throws {
         let editor = try bench.get().editor
         let tape = try editor.create(title: "x")

@@ -91,9 +91,9 @@ import Testing
 
     @Test(
         arguments: [
-            ("film.avi", "the name of a video ends in .mp4, .mov or .mkv"),
-            ("film", "the name of a video ends in .mp4, .mov or .mkv"),
-            ("gone/film.mp4", "there is no such directory"), ("", "the name of a video ends in .mp4, .mov or .mkv"),
+            ("film.avi", "the extension must be .mp4, .mov or .mkv"),
+            ("film", "the extension must be .mp4, .mov or .mkv"),
+            ("gone/film.mp4", "no such directory"), ("", "the extension must be .mp4, .mov or .mkv"),
         ]
     )
     func placesThatCannotBe(_ target: String, _ detail: String) async throws {

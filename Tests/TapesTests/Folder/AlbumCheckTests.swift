@@ -228,6 +228,61 @@ import Testing
         #expect(try bench.fixture.store.clips(of: bench.tape).allSatisfy { $0.association == .linked })
     }
 
+    @Test("a clip whose original moved is pending, and its old link is dead; both are repaired") func relinked()
+        async throws
+    {
+        let bench = try await Bench()
+        let moved = Array((bench.fixture.originals + "/moved.jpg").utf8)
+        try FileManager.default.moveItem(
+            atPath: bench.fixture.originals + "/b.jpg",
+            toPath: bench.fixture.originals + "/moved.jpg"
+        )
+        let clip = try bench.fixture.store.clips(of: bench.tape)[1]
+        _ = try bench.fixture.store.changeClips([clip.id], at: Date()) { $0.source = moved }
+        #expect(try await bench.service.rearrange(bench.tape).state == .associated)
+        #expect(try await bench.findings() == ["clip_pending", "original_missing 0004-b.jpg b.jpg"])
+        let repair = try await bench.service.repair(bench.tape)
+        #expect(repair.repaired.map(\.kind) == [.clipPending, .originalMissing] && repair.remaining.isEmpty)
+        let links = ["0001-a.jpg", "0002-moved.jpg", "0003-c.jpg"]
+        #expect(try bench.fixture.names().filter { $0.hasPrefix("0") } == links)
+        #expect(try await bench.findings().isEmpty)
+    }
+
+    @Test("a missing original is reported, and its clip and link stay") func missingOriginal() async throws {
+        let bench = try await Bench()
+        try FileManager.default.removeItem(atPath: bench.fixture.originals + "/c.jpg")
+        #expect(try await bench.findings() == ["original_missing c.jpg"])
+        let repair = try await bench.service.repair(bench.tape)
+        #expect(repair.repaired.isEmpty && repair.remaining.map(\.kind) == [.originalMissing])
+        #expect(try bench.fixture.target("0003-c.jpg") == "../../2024/c.jpg")
+        #expect(try bench.fixture.store.clips(of: bench.tape).count == 3)
+    }
+
+    @Test("R13: the clips of a tape without an album are pending; a repair creates no album") func withoutAlbum()
+        async throws
+    {
+        let bench = try AlbumBench()
+        let tape = try bench.tape("Summer", ["a", "b"])
+        let check = try await bench.service().verify(tape)
+        #expect(!check.hasAlbum && check.findings.filter { $0.kind == .clipPending }.count == 2)
+        #expect(check.findings.allSatisfy { !check.isRepairable($0) })
+        let repair = try await bench.service().repair(tape)
+        #expect(repair.repaired.isEmpty && repair.remaining == check.findings)
+        #expect(bench.library.calls.isEmpty && bench.library.albums.isEmpty)
+    }
+
+    @Test("a server has its own copies: only clips that are not in the album need their originals")
+    func serverCopies() async throws {
+        let bench = try AlbumBench()
+        let tape = try await bench.associated("Summer", ["a"])
+        #expect(try await bench.service().verify(tape).findings.isEmpty)
+        try bench.add(["b"], to: tape)
+        let kinds = try await bench.service().verify(tape).findings.map {
+            "\($0.kind.rawValue) \(($0.clip?.position ?? -1) + 1)"
+        }
+        #expect(kinds == ["clip_pending 2", "original_missing 2"])
+    }
+
     /// Creates a tape and its album in a process of its own, until it is killed before the manifest.
     private func killCreation(_ title: String, _ bench: Bench) async throws {
         let id = UUID().uuidString.lowercased()

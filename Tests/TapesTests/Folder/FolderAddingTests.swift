@@ -56,10 +56,10 @@ import Testing
         #expect(entries.map { $0["link"] as? String } == ["0001-IMG_2041.jpg", "0002-clip.mov"])
         #expect(entries[0]["target"] as? String == "../../2024/IMG_2041.jpg")
         let manifest = try Data(contentsOf: URL(fileURLWithPath: fixture.path(Self.manifest)))
-        #expect(try await fixture.add(paths, to: album) == [.alreadyThere, .alreadyThere])
+        #expect(try await fixture.add(paths, to: album) == [.alreadyInAlbum, .alreadyInAlbum])
         #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path(Self.manifest))) == manifest)
         // Twice in one request, as two clips of one original.
-        #expect(try await fixture.add([third, third], to: album) == [.added, .alreadyThere])
+        #expect(try await fixture.add([third, third], to: album) == [.added, .alreadyInAlbum])
         let found = try await fixture.library.album(album.id, hint: album.hint)
         #expect(found == .found(title: "Tapes – Summer", hint: album.hint))
         try witness.check()
@@ -129,7 +129,7 @@ import Testing
         #expect(entries[0]["target"] == nil)
         #expect((entries[0]["targetBase64"] as? String).flatMap { Data(base64Encoded: $0) } == raw)
         // Known again by its bytes.
-        #expect(try await fixture.add(paths, to: album) == [.alreadyThere, .alreadyThere, .alreadyThere])
+        #expect(try await fixture.add(paths, to: album) == [.alreadyInAlbum, .alreadyInAlbum, .alreadyInAlbum])
         try witness.check()
     }
 
@@ -153,7 +153,7 @@ import Testing
         let tooLong = Array(("/" + String(repeating: "a/", count: 2048)).utf8)
         let clips = [fixture.clip([0x61]), fixture.clip([0x2f, 0]), fixture.clip(tooLong)]
         for resolution in try await fixture.library.resolveAssets(clips, mayUpload: true) {
-            #expect(resolution == .rejected("no link can hold this path"))
+            #expect(resolution == .rejected("the path is too long or invalid for a link"))
         }
         let none = ClipRecord(id: "x", tapeID: "y", kind: .image, source: nil)
         #expect(try await fixture.library.resolveAssets([none], mayUpload: true) == [.unidentified])
@@ -201,14 +201,14 @@ import Testing
         let album = try await fixture.album()
         _ = try await fixture.add(paths, to: album)
         try FileManager.default.removeItem(atPath: fixture.path("0001-a.jpg"))
-        #expect(try await fixture.add(paths, to: album) == [.added, .alreadyThere])
+        #expect(try await fixture.add(paths, to: album) == [.added, .alreadyInAlbum])
         #expect(try fixture.names() == [Self.manifest, "0001-a.jpg", "0002-b.jpg"])
         // Something else in its place stays; the original gets a new number.
         try FileManager.default.removeItem(atPath: fixture.path("0001-a.jpg"))
         try fixture.write("mine", to: fixture.path("0001-a.jpg"))
-        #expect(try await fixture.add(paths, to: album) == [.added, .alreadyThere])
+        #expect(try await fixture.add(paths, to: album) == [.added, .alreadyInAlbum])
         #expect(try fixture.names() == [Self.manifest, "0001-a.jpg", "0002-b.jpg", "0003-a.jpg"])
-        #expect(try await fixture.add(paths, to: album) == [.alreadyThere, .alreadyThere])
+        #expect(try await fixture.add(paths, to: album) == [.alreadyInAlbum, .alreadyInAlbum])
         let entries = try #require(try fixture.manifest()["entries"] as? [[String: Any]])
         #expect(entries.map { $0["seq"] as? Int } == [2, 3])
     }

@@ -24,7 +24,7 @@ import Testing
         let found = try await fixture.library.album(album.id, hint: hint ? album.hint : nil)
         let place = Array((fixture.root + "/Italy \u{1F1EE}\u{1F1F9}").utf8)
         #expect(found == .found(title: "Tapes – Summer", hint: place))
-        #expect(try await fixture.add([path], to: album) == [.alreadyThere])
+        #expect(try await fixture.add([path], to: album) == [.alreadyInAlbum])
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID)?.hint == place)
     }
 

@@ -127,7 +127,7 @@ struct ImmichAlbumTests {
         let asked = [own[0], own[1], foreign[0], SampleID.asset, own[1]].map(AlbumAsset.init)
         let results = try await library.add(asked, to: made.id, hint: nil)
         // R7: what is there already is success.
-        #expect(results == [.alreadyThere, .added, .notAllowed, .notAllowed, .alreadyThere])
+        #expect(results == [.alreadyInAlbum, .added, .notAllowed, .notAllowed, .alreadyInAlbum])
         #expect(try await bench.report().albums.first?.assets == own)
     }
 
@@ -142,10 +142,10 @@ struct ImmichAlbumTests {
         let body = "[" + elements.reversed().joined(separator: ",") + "]"
         try await bench.server.add(faults: ["method": "PUT", "body": body], ["method": "DELETE", "body": body])
         let added = try await library.add(ids.map(AlbumAsset.init), to: SampleID.album, hint: nil)
-        let silence = "the server said nothing of it"
+        let silence = "no result in the response"
         #expect(
             added == [
-                .alreadyThere, .notAllowed, .notFound, .failed("unknown"), .failed("validation"), .added,
+                .alreadyInAlbum, .notAllowed, .notFound, .failed("unknown"), .failed("validation"), .added,
                 .failed(silence),
             ]
         )
@@ -169,7 +169,7 @@ struct ImmichAlbumTests {
         #expect(results[..<250].allSatisfy { $0 == .added })
         #expect(results[250...].allSatisfy { $0.isUnreachable })
         let again = try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil)
-        #expect(again[..<250].allSatisfy { $0 == .alreadyThere })
+        #expect(again[..<250].allSatisfy { $0 == .alreadyInAlbum })
         #expect(again[250...].allSatisfy { $0 == .added })
         let report = try await bench.report()
         #expect(report.albums.first?.assets == ids)
@@ -197,7 +197,7 @@ struct ImmichAlbumTests {
         let ids = try await bench.server.add(assets: [[:], [:]])
         try await bench.server.add(faults: ["method": "PUT", "phase": "after", "drop": true])
         let results = try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil)
-        #expect(results == [.alreadyThere, .alreadyThere])
+        #expect(results == [.alreadyInAlbum, .alreadyInAlbum])
         #expect(try await bench.report().albums.first?.assets == ids)
     }
 

@@ -133,10 +133,10 @@ struct ImmichAssetTests {
         nameless.source = nil
         let clips = [lost, empty, directory, nameless, try bench.clip("a.jpg", "abc")]
         let found = try await bench.library().resolveAssets(clips, mayUpload: true)
-        #expect(found[0] == .unavailable("the file is not there"))
+        #expect(found[0] == .unavailable("no such file"))
         #expect(found[1] == .rejected("the file is empty"))
         #expect(found[2] == .rejected("it is a directory"))
-        #expect(found[3] == .unavailable("no file is known"))
+        #expect(found[3] == .unavailable("the clip has no file"))
         #expect(found[4].assetID == ids[0])
         #expect(try await bench.lines() == ["POST /assets/bulk-upload-check"])
     }
@@ -149,7 +149,7 @@ struct ImmichAssetTests {
         defer { gate.open() }
         let isSilent: Bool
         do throws(ClipOriginal.Failure) {
-            _ = try await ClipOriginal(source, patience: .milliseconds(20)) { _ in gate.wait() }
+            _ = try await ClipOriginal(source, stepLimit: .milliseconds(20)) { _ in gate.wait() }
             isSilent = false
         } catch {
             if case .silent = error { isSilent = true } else { isSilent = false }

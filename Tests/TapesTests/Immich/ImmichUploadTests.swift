@@ -97,7 +97,7 @@ struct ImmichUploadTests {
         var clip = try bench.clip("a.heic", "still", kind: .live)
         clip.pairedSource = Array(bench.directory.file("gone.mov").utf8)
         let found = try await bench.library().resolveAssets([clip], mayUpload: true)
-        #expect(found == [.unavailable("the file is not there")])
+        #expect(found == [.unavailable("no such file")])
         #expect(try await bench.report().assets.isEmpty)
     }
 
@@ -232,7 +232,7 @@ struct ImmichUploadTests {
             try? handle?.write(contentsOf: Data("more".utf8))
         }
         let found = try await library.resolveAssets([clip], mayUpload: true)
-        #expect(found == [.unavailable("the file changed while it was being sent")])
+        #expect(found == [.unavailable("the file changed while it was uploaded")])
     }
 
     @Test(

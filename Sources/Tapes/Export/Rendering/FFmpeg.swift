@@ -28,7 +28,7 @@ struct FFmpeg: Sendable {
         guard ProgramRun([name], searchPath: searchPath).isFound else { throw Self.missing(name) }
     }
 
-    /// Runs ffmpeg to its end. Cancelling kills it: its output is useless then, and a graceful end may take long.
+    /// Runs ffmpeg to its end. Canceling kills it: its output is useless then, and a graceful end may take long.
     /// `progress` gets the number of frames done, on another thread.
     ///
     /// - Throws: `TapesError` `.programMissing`, `.diskFull`, `.renderFailed`, `.cancelled`.
@@ -135,7 +135,7 @@ final class FFmpegReport: Sendable {
     }
 }
 
-/// A filter graph of ffmpeg. It consists of our own numbers and words, without file names and titles, so nothing needs
+/// A filter graph of ffmpeg. It consists of fixed words and numbers, without file names and titles, so nothing needs
 /// to be escaped.
 struct FilterGraph: Equatable {
     struct Filter: Equatable {

@@ -200,7 +200,7 @@ extension RenderWorkplace {
         let path = Array(NSTemporaryDirectory().utf8)
         let directory = try TapesError.writing(TargetDirectory.open(path, creating: false))
         guard let directory else {
-            throw TapesError(.targetUnusable, detail: "there is no such directory", path: path)
+            throw TapesError(.targetUnusable, detail: "no such directory", path: path)
         }
         return try TapesError.writing(RenderWorkplace(beside: directory, marking: data))
     }

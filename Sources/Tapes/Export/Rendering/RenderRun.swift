@@ -21,7 +21,9 @@ struct RenderRun: Sendable {
         )
         let rendered = try await reader.read(clips)
         let plan = RenderPlan(tape: tape, lengths: rendered.map(\.length), format: format)
-        guard plan.frameCount > 0 else { throw TapesError(.nothingToExport, detail: "nothing is left of the clips") }
+        guard plan.frameCount > 0 else {
+            throw TapesError(.nothingToExport, detail: "the clips are empty after trimming")
+        }
         let total = milliseconds(plan.frameCount)
         progress?(0, total)
         for (index, segment) in plan.segments.enumerated() {
@@ -54,7 +56,7 @@ struct RenderRun: Sendable {
                 progress?(milliseconds(segment.begin + min(frames, segment.count)), total)
             }
             guard figures.frames == segment.count else {
-                throw TapesError(.renderFailed, detail: "there are \(figures.frames) of \(segment.count) frames")
+                throw TapesError(.renderFailed, detail: "\(figures.frames) of \(segment.count) frames were rendered")
             }
         } catch {
             throw error.located(at: clip.source, clip.input)
@@ -160,10 +162,14 @@ struct RenderFormat: Equatable {
     /// - Throws: `.outOfRange` for invalid sizes and rates.
     init(_ orientation: TapeRecord.Orientation, _ options: TapeRendering.Options) throws(TapesError) {
         guard (16...16_384).contains(options.longSide), options.longSide.isMultiple(of: 2) else {
-            throw TapesError(.outOfRange, detail: "the longer side is even, 16 to 16384", value: "\(options.longSide)")
+            throw TapesError(
+                .outOfRange,
+                detail: "the longer side must be an even number from 16 to 16384",
+                value: "\(options.longSide)"
+            )
         }
         guard (1...240).contains(options.frameRate) else {
-            throw TapesError(.outOfRange, detail: "the frame rate is 1 to 240", value: "\(options.frameRate)")
+            throw TapesError(.outOfRange, detail: "the frame rate must be 1 to 240", value: "\(options.frameRate)")
         }
         // 9/16, rounded to an even number.
         let shortSide = (options.longSide * 9 + 16) / 32 * 2
@@ -197,13 +203,13 @@ struct RenderTarget: Sendable {
         self.name = name
         let end = name.lastIndex(of: UInt8(ascii: ".")).map { String(decoding: name[($0 + 1)...], as: UTF8.self) }
         guard let end, let container = Self.containers[end.lowercased()] else {
-            throw TapesError(.targetUnusable, detail: "the name of a video ends in .mp4, .mov or .mkv", path: path)
+            throw TapesError(.targetUnusable, detail: "the extension must be .mp4, .mov or .mkv", path: path)
         }
         self.container = container
         let parent = path.directoryOfPath
         let opened = name.contains(0) ? nil : try TapesError.writing(TargetDirectory.open(parent, creating: false))
         guard let opened else {
-            throw TapesError(.targetUnusable, detail: "there is no such directory", path: parent)
+            throw TapesError(.targetUnusable, detail: "no such directory", path: parent)
         }
         directory = opened
         try ExportTarget.check(self.path, replacing: isReplacing, originals: originals)

@@ -42,7 +42,7 @@ public struct TapeRendering: Sendable {
 
     /// Renders. The video gets its name only when it is complete.
     ///
-    /// Cancelling kills ffmpeg, removes its output, and throws `.cancelled`.
+    /// Canceling kills ffmpeg, removes its output, and throws `.cancelled`.
     ///
     /// - Parameters:
     ///   - tape: The tape.

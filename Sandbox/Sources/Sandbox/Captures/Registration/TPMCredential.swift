@@ -1,4 +1,4 @@
-import COpenSSL
+import CLibcrypto
 
 /// A secret that is encrypted to an endorsement key and bound to the name of another key of the same TPM, as TPM2_MakeCredential
 /// makes it (TPM 2.0 part 1 section 24 and annexes B.10.3, C.6.1). Made with OpenSSL: a server has no TPM.

@@ -1,4 +1,4 @@
-import COpenSSL
+import CLibcrypto
 import NIOCore
 
 /// A running digest over OpenSSL.

@@ -1,4 +1,4 @@
-import COpenSSL
+import CLibcrypto
 import Foundation
 
 /// Standard alphabet with padding.

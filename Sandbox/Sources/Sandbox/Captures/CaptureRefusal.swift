@@ -42,7 +42,7 @@ struct CaptureRefusal: Error {
         "PAYLOAD_TOO_LARGE",
         "Failed to buffer the request body: length limit exceeded"
     )
-    static let wrongContentType = CaptureRefusal(
+    static let wrongMediaType = CaptureRefusal(
         framework: .unsupportedMediaType,
         "UNSUPPORTED_MEDIA_TYPE",
         "Expected request with `Content-Type: application/json`"

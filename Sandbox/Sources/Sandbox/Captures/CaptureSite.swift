@@ -126,7 +126,7 @@ struct CaptureSite: Sendable {
     /// The framework's own checks, in its order.
     private static func json(_ body: [UInt8], _ exchange: Exchange) throws -> ReceivedJSON {
         let type = HeaderParameters(exchange.request.headers[.contentType] ?? "").value.lowercased()
-        guard type.wholeMatch(of: /application\/([^;]+\+)?json/) != nil else { throw CaptureRefusal.wrongContentType }
+        guard type.wholeMatch(of: /application\/([^;]+\+)?json/) != nil else { throw CaptureRefusal.wrongMediaType }
         guard body.count <= frameworkLimit else { throw CaptureRefusal.tooLarge }
         do {
             return try ReceivedJSON(body)

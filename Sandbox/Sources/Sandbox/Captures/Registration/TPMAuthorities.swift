@@ -1,5 +1,5 @@
 import ArgumentParser
-import COpenSSL
+import CLibcrypto
 import Foundation
 
 /// The authorities whose certificates of endorsement keys are trusted: makers of TPMs, or `swtpm_localca`.

@@ -1,4 +1,4 @@
-import COpenSSL
+import CLibcrypto
 import Foundation
 
 /// A public key in OpenSSL's hands.

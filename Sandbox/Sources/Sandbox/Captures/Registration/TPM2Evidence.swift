@@ -1,4 +1,4 @@
-import COpenSSL
+import CLibcrypto
 
 /// What a TPM's attestation key certifies about a signing key (contract 3.4 no. 1), and the proof that it is one of a TPM.
 ///

@@ -1,0 +1,33 @@
+internal import Glibc
+internal import Synchronization
+
+/// Random bits of the system, drawn 256 bytes at a time: a system call for each name takes longer than making it.
+///
+/// For names and boundaries. Bits of a block wait in memory, so keys must not be made of them.
+package struct RandomBlock: RandomNumberGenerator, Sendable {
+    private struct Words {
+        var values = [UInt64](repeating: 0, count: 32)
+        /// Those that are not used yet, from the start.
+        var count = 0
+    }
+
+    private static let words = Mutex(Words())
+
+    package init() {}
+
+    package mutating func next() -> UInt64 {
+        Self.words.withLock { words in
+            if words.count == 0 {
+                // At most 256 bytes per call (getentropy(3)).
+                let code = words.values.withUnsafeMutableBytes { getentropy($0.baseAddress, $0.count) }
+                guard code == 0 else {
+                    var system = SystemRandomNumberGenerator()
+                    return system.next()
+                }
+                words.count = words.values.count
+            }
+            words.count -= 1
+            return words.values[words.count]
+        }
+    }
+}

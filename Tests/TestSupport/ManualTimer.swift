@@ -1,0 +1,26 @@
+internal import Synchronization
+
+/// A timer that a test lets expire.
+public final class ManualTimer: Sendable {
+    private let waiting = Mutex<[@Sendable () -> Void]>([])
+    private let longest = Mutex(Duration.zero)
+
+    /// A timer that was never set.
+    public init() {}
+
+    /// How often it was set.
+    public var count: Int { waiting.withLock { $0.count } }
+    /// The longest time that it was set to.
+    public var longestDelay: Duration { longest.withLock { $0 } }
+
+    /// Keeps `body` until `expire`.
+    public func set(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        longest.withLock { $0 = max($0, delay) }
+        waiting.withLock { $0.append(body) }
+    }
+
+    /// Calls what was given to `set`, counted from 0, on this thread.
+    public func expire(_ index: Int) {
+        waiting.withLock { $0[index] }()
+    }
+}
