@@ -92,10 +92,10 @@ struct TapeDeletionRun: Sendable {
 
     /// - Throws: `Diagnosis` if no prompt is possible; `TapesError`.
     func run(_ tapes: [TapeRecord]) async throws -> ExitCode {
-        console.record(.start, ["items": JSONValue(tapes.count), "dry_run": .bool(isDryRun)])
-        try console.requireOutput()
         let isConfirmed = isDryRun || tapes.isEmpty ? true : try await confirm(tapes)
         return try await console.context.interruption.handling({ _ in }) {
+            console.record(.start, ["items": JSONValue(tapes.count), "dry_run": .bool(isDryRun)])
+            try console.requireOutput()
             var items: [Item] = []
             for tape in tapes {
                 guard console.mayGoOn, let item = try await item(tape, isConfirmed: isConfirmed) else { break }

@@ -14,7 +14,7 @@ import Testing
         let warnings = soft.errors.split(separator: "\n").filter { $0.contains("warning:") }
         #expect(warnings.count == 1)
         #expect(warnings.first?.contains("2 clips saved; their album was not updated (") == true, "\(soft.errors)")
-        #expect(warnings.first?.hasSuffix(" - waits for access") == true, "\(soft.errors)")
+        #expect(warnings.first?.hasSuffix(" - waiting for access") == true, "\(soft.errors)")
         let strict = try await stage.json("add", "T", try stage.original("c.jpg"), "--strict-albums")
         #expect(strict.result.exitCode == 3 && strict.count("added") == 1)
         #expect(strict.items.first?["association"] as? String == "pending")
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Deleting
 
-    // R11 off: the album stays, and is named.
+    // R11 off: the album is kept, and its name is printed.
     @Test func albumsStayWhenTapesGo() async throws {
         let stage = try await TapeStage.withTape("T")
         let path = try stage.original("a.jpg")
@@ -127,7 +127,7 @@ import Testing
         let refused = try await stage.run("delete", "T")
         #expect(refused.exitCode == 2 && refused.errors.contains("--yes"))
         let result = try await stage.run("delete", "T", "--yes")
-        #expect(result.exitCode == 0 && result.output.contains("its album stays: \"Tapes – T\""))
+        #expect(result.exitCode == 0 && result.output.contains("its album is kept: \"Tapes – T\""))
         #expect(try stage.links("Tapes – T") == ["0001-a.jpg"])
         #expect(try await stage.json("list").items.isEmpty)
         #expect(try stage.witness(path) == before)

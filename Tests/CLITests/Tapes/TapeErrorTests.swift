@@ -94,11 +94,11 @@ import Testing
                     pendingClips: 1
                 ),
                 1,
-                "1 clip saved; its album was not updated (access to the library is limited: album.create missing) - waits for access"
+                "1 clip saved; its album was not updated (access to the library is limited: album.create missing) - waiting for access"
             ),
             (
                 AlbumOutcome(state: .pending, reason: .libraryChanged, pendingClips: 1), 1,
-                "1 clip saved; its album was not updated (it is not the library that has the album) - waits for that library"
+                "1 clip saved; its album was not updated (another library is in its place) - waiting for the library of the album"
             ),
             (
                 AlbumOutcome(state: .pending, reason: .internalError, detail: "400", pendingClips: 1), 1,
