@@ -33,12 +33,13 @@ public struct UploadBatch: Sendable {
     }
 
     /// One input.
-    public enum Item: Sendable {
+    ///
+    /// Indirect, so that many of them take little memory, and a copy of them hardly any.
+    public indirect enum Item: Sendable {
         /// May be sent.
         case ready(PreparedUpload)
-        /// Refused before anything was sent; reported in its turn. Indirect, or each of many that may be sent would take as
-        /// much memory.
-        indirect case refused(UploadResult)
+        /// Refused before anything was sent; reported in its turn.
+        case refused(UploadResult)
     }
 
     /// What is happening, always with the item's index in the order given.
@@ -125,7 +126,7 @@ private final class RunFailure: Sendable {
 struct BatchRun: Sendable {
     /// Uploads that wait to send, store their tokens, or are queried, for each one that sends. Until its token is stored, a
     /// response is only in the rescue log, so this limits what a full disk could lose.
-    private static let companions = 8
+    private static let companions = 4
     /// Uploads that query the server for earlier ones, for each one that sends.
     private static let lookups = 3
 

@@ -18,8 +18,14 @@ struct UploadPlan: Sendable {
     struct Entry: Sendable {
         var input: UploadInput
         var item: UploadBatch.Item
+
         /// nil if they are invalid.
-        var details: UploadDetails?
+        var details: UploadDetails? {
+            switch item {
+            case .ready(let upload): upload.details
+            case .refused(let result): result.details
+            }
+        }
 
         var sizeBytes: Int64 {
             switch item {
@@ -62,7 +68,7 @@ struct UploadPlan: Sendable {
             let details = try details.details(of: input)
             checked = details
             let upload = try uploader.prepare(try await source(of: input), details: details)
-            return Entry(input: input, item: .ready(upload), details: details)
+            return Entry(input: input, item: .ready(upload))
         } catch let error as GigHiveError {
             var result = UploadResult(
                 path: input.path,
@@ -72,7 +78,7 @@ struct UploadPlan: Sendable {
             )
             result.details = checked
             result.error = error
-            return Entry(input: input, item: .refused(result), details: checked)
+            return Entry(input: input, item: .refused(result))
         }
     }
 
