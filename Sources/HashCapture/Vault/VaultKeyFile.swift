@@ -85,7 +85,7 @@ struct VaultKeyFile {
         guard let key = VaultKey.parse(String(decoding: line, as: UTF8.self)) else {
             throw CaptureError(
                 .vaultUnusable,
-                detail: "the key file is damaged; put it back from a backup",
+                detail: "the key file is damaged; restore it from a backup",
                 path: path
             )
         }
