@@ -201,15 +201,17 @@ import Testing
     @Test("a depth map of a flat scene is noticed; another one, and none, are not") func flatScene() async throws {
         let bench = try await CaptureBench()
         let photo = try bench.photo()
-        let flat = [Float](repeating: 2, count: 192).flatMap { sample in
-            withUnsafeBytes(of: sample.bitPattern.littleEndian) { Array($0) }
+        func map(_ name: String, _ sample: (Int) -> Float) throws -> CaptureRequest.Depth {
+            let bytes = (0..<192).flatMap { number in
+                withUnsafeBytes(of: sample(number).bitPattern.littleEndian) { Array($0) }
+            }
+            return .map(path: try bench.write(name, bytes), layout: CaptureBench.depthLayout)
         }
-        let map = CaptureRequest.Depth.map(path: try bench.write("flat.bin", flat), layout: CaptureBench.depthLayout)
         func preview(_ depth: CaptureRequest.Depth) async throws -> CapturePreview {
             try await bench.session.preview(bench.request(photo, depth: depth))
         }
-        #expect(try await preview(map).notices.contains(.sceneNotReal))
-        let scene = try await preview(try bench.depthMap())
+        #expect(try await preview(try map("flat.bin") { _ in 2 }).notices.contains(.sceneNotReal))
+        let scene = try await preview(try map("slope.bin") { 1 + Float($0 % 16) / 2 + Float($0 / 16) / 10 })
         #expect(scene.payload.depthAnalysis.isLikelyRealScene && !scene.notices.contains(.sceneNotReal))
         #expect(try await !preview(.declined).notices.contains(.sceneNotReal))
     }

@@ -35,7 +35,7 @@ struct DepthImageTests {
             let error = #expect(throws: CaptureError.self) { try DepthMapFileTests.read(name, .init(scale: 1)) }
 
             #expect(error?.code == .depthMapInvalid)
-            #expect(error?.detail.contains("16 bits") == true)
+            #expect(error?.detail.contains("16-bit") == true)
         }
 
         @Test("a size that contradicts the image")
@@ -44,7 +44,7 @@ struct DepthImageTests {
                 try DepthMapFileTests.read("ffmpeg.png", .init(width: 4, height: 5, scale: 1))
             }
 
-            #expect(error?.detail == "the file says 5x4, expected 4x5")
+            #expect(error?.detail == "the file has 5x4, expected 4x5")
         }
 
         @Test("bytes after the end")
@@ -58,7 +58,7 @@ struct DepthImageTests {
             "a small image that claims a large size costs no memory",
             arguments: [
                 (1_000_000_000, 1_000_000_000, "cannot be read"), (0x7FFF_FFFF, 1, "cannot be read"),
-                (100_000, 100_000, "samples are supported"), (10_000, 10_000, "cannot hold 10000x10000"),
+                (100_000, 100_000, "samples are supported"), (10_000, 10_000, "cannot contain 10000x10000"),
                 (0, 4, "cannot be read"),
             ] as [(UInt32, UInt32, String)]
         )

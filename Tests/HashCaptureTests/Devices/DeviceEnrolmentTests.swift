@@ -63,8 +63,8 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    /// The server refuses, before and after it has the key: no key is left, and an earlier one stays.
-    @Test(arguments: ["challenge:status=429,times=1", "register:status=500,times=1"])
+    /// The server refuses, before and after it has the key: no new key is left, and an earlier one stays.
+    @Test(arguments: ["challenge:status=429,times=1", "register:status=403,times=1"])
     func theKeyOfAFailedRegistrationIsRemoved(_ fault: String) async throws {
         let bench = try await CaptureBench(["--fault", fault])
         let keys = bench.directory.path + "/capture-keys"

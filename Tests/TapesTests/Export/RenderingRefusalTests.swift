@@ -69,13 +69,13 @@ import Testing
         try program("ffmpeg", "echo frame=119")
         let error = try await refusal([clip])
         #expect(error.code == (isRefused ? .clipUndecodable : .renderFailed))
-        #expect(error.detail == (isRefused ? "it is a grid of 2 images" : "there are 119 of 120 frames"))
+        #expect(error.detail == (isRefused ? "it is a grid of 2 images" : "119 of 120 frames were rendered"))
     }
 
     /// An ffmpeg that says what it likes.
     @Test(
         arguments: [
-            ("echo frame=119; exit 0", "there are 119 of 120 frames"),
+            ("echo frame=119; exit 0", "119 of 120 frames were rendered"),
             (
                 "echo frame=120; echo 'a b' >&2; echo 'x: c' >&2; echo >&2; echo 'Conversion failed!' >&2; exit 1",
                 "x: c"
