@@ -13,6 +13,7 @@ struct ControlEndpoint {
     let photos: PhotoControl
     let captures: CaptureControl
     let logins: LoginBook?
+    let tus: any TusService
 
     func reply(to request: Request, from channel: any Channel) async throws -> Reply {
         let host = channel.remoteAddress?.ipAddress ?? ""
@@ -27,6 +28,7 @@ struct ControlEndpoint {
             return .json(.ok, ["added": 0])
         case (.delete, "logins", 1): return .json(.ok, ["changed": .int(logins?.revokeAll() ?? 0)])
         case (.get, "requests", 1): return .json(.ok, .array(log.all.map(Self.json)))
+        case (.get, "uploads", 1): return .json(.ok, .array(try tus.uploads()))
         case (.post, "event-links", 1): return try await addEventLink(request)
         case (.delete, "event-links", 2): return .changed(try guests.revoke(path[1]))
         case (.post, "guest-jobs", 3):

@@ -62,7 +62,8 @@ struct Site: Sendable {
                 guests: guests.book,
                 photos: PhotoControl(catalog: photoSync.catalog, rewriter: photoSync.rewriter),
                 captures: CaptureControl(site: captures),
-                logins: logins
+                logins: logins,
+                tus: tus
             )
             let rendered = renderer.render(try await control.reply(to: request, from: channel))
             try await writer.write(response: rendered.head, body: ResponseBody(byteBuffer: rendered.bytes))

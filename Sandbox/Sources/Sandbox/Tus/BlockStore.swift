@@ -38,6 +38,10 @@ struct BlockStore: Sendable {
 
     func find(_ id: String) throws -> BlockUpload? { try queue.read { try BlockUpload.fetchOne($0, key: id) } }
 
+    func all() throws -> [BlockUpload] {
+        try queue.read { try BlockUpload.order(Column.rowID).fetchAll($0) }
+    }
+
     /// Counts an accepted PATCH; the first one sets the block size.
     func countBlock(ofSize size: Int, in id: String) throws {
         try change("block_size = iif(block_count = 0, ?, block_size), block_count = block_count + 1", [size], id)

@@ -19,6 +19,10 @@ struct BlockTusEndpoint: TusService {
         self.settings = settings
     }
 
+    func uploads() throws -> [JSONValue] {
+        try store.all().map { ["id": .string($0.id), "offset": .int($0.claimedOffset), "length": JSONValue($0.length)] }
+    }
+
     func reply(_ call: TusCall, to exchange: Exchange) async throws -> Reply {
         if case .patch(let id) = call { return try await patch(id, exchange) }
         // A body that comes with a creation is dropped.

@@ -6,6 +6,8 @@ import NIOCore
 /// The program that serves `/files/`: tusd up to D3, PHP in D4.
 protocol TusService: Sendable {
     func reply(_ call: TusCall, to exchange: Exchange) async throws -> Reply
+    /// The uploads that the server knows: id, length, and offset as HEAD reports it.
+    func uploads() throws -> [JSONValue]
 }
 
 enum TusCall: Sendable {
@@ -45,6 +47,10 @@ struct TusEndpoint: TusService {
 
     let store: TusStore
     let settings: UploadArguments
+
+    func uploads() throws -> [JSONValue] {
+        try store.all().map { ["id": .string($0.id), "offset": JSONValue($0.offset), "length": JSONValue($0.length)] }
+    }
 
     func reply(_ call: TusCall, to exchange: Exchange) async throws -> Reply {
         let body = try await body(call, of: exchange)

@@ -28,6 +28,10 @@ final class TusStore: Sendable {
         return upload
     }
 
+    func all() throws -> [TusUpload] {
+        try queue.read { try String.fetchAll($0, sql: "SELECT id FROM tus_upload ORDER BY rowid") }.compactMap(find)
+    }
+
     /// The upload as tusd sees it: not any more when its bytes are gone.
     func upload(_ id: String) throws -> TusUpload {
         guard let upload = try find(id) else { throw TusError.notFound }
