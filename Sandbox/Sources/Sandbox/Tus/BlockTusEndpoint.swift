@@ -20,7 +20,9 @@ struct BlockTusEndpoint: TusService {
     }
 
     func uploads() throws -> [JSONValue] {
-        try store.all().map { ["id": .string($0.id), "offset": .int($0.claimedOffset), "length": JSONValue($0.length)] }
+        try store.all().map {
+            ["id": .string($0.id), "offset": .int($0.claimedOffset), "length": JSONValue($0.length)]
+        }
     }
 
     func reply(_ call: TusCall, to exchange: Exchange) async throws -> Reply {
