@@ -107,9 +107,9 @@ import Testing
         let first = try await fixture.upload(path, fields: ["event_date=2026-01-01"])
         let second = try await fixture.upload(path, fields: ["event_date=2026-01-02"])
         #expect(try second.string("delete_token") == nil)
-        #expect(try await fixture.get("/db/database.php?format=json").text.contains(#""total": 2,"#))
+        #expect(try await fixture.get("/db/database.php?format=json").text.contains(#""total":2,"#))
         let token = try #require(try first.string("delete_token"))
         _ = try await fixture.delete(#"{"asset_id":1,"delete_token":"\#(token)"}"#)
-        #expect(try await fixture.get("/db/database.php?format=json").text.contains(#""total": 0,"#))
+        #expect(try await fixture.get("/db/database.php?format=json").text.contains(#""total":0,"#))
     }
 }

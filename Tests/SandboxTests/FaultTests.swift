@@ -128,7 +128,7 @@ import Testing
         #expect(try spaced.string("delete_token")?.count == 64)
         let page = try await upload("upload:html")
         #expect(page.headers["content-type"] == "text/html; charset=utf-8")
-        #expect(page.text.contains("&quot;delete_token&quot;: &quot;"))
+        #expect(page.text.contains("&quot;delete_token&quot;:&quot;"))
     }
 
     @Test func otherPlacesHaveFaultsToo() async throws {

@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test func ofSeveralFinalizesAtOnceOneWins() async throws {
-        let fixture = try await Fixture(arguments: ["--ingest-delay", "0.5"])
+        let fixture = try await Fixture(arguments: ["--races", "0.5"])
         let id = try await fixture.completeUpload("bytes")
         let replies = try await withThrowingTaskGroup(of: CurlReply.self) { group in
             for _ in 0..<4 { group.addTask { try await fixture.finalize(id) } }

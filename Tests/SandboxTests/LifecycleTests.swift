@@ -60,7 +60,7 @@ import Testing
         ["--user", "nopassword"],
         ["--body-timeout", "0"],
         ["--hook-delay", "-1"],
-        ["--ingest-delay", "soon"],
+        ["--races", "soon"],
         ["--tus-max-size", "-1"],
         ["--event-link-token", "only-a-token"],
         ["--event-link-token", "token=2026-02-30,Org,band"],

@@ -82,7 +82,8 @@ import Testing
         let fixture = try await Fixture(faults: [fault])
         let reply = try await fixture.upload(try fixture.file(size: 2000))
         #expect(reply.status == recording.status)
-        #expect(reply.text == recording.text.trimmingCharacters(in: .whitespacesAndNewlines))
+        #expect(try JSONShape(reply.text) == JSONShape(recording.text))
+        #expect(try reply.object() as NSDictionary == recording.object())
         #expect(try fixture.storedFiles().isEmpty)
         #expect(try await fixture.upload(try fixture.file(size: 100)).status == 201)
     }
@@ -110,6 +111,6 @@ import Testing
         let recording = try Transcript(named: name)
         #expect(reply.status == recording.status)
         #expect(reply.headers["content-type"] == recording.headers["content-type"])
-        #expect(reply.text.trimmingCharacters(in: .newlines) == recording.text.trimmingCharacters(in: .newlines))
+        #expect(TranscriptTests.title(reply.text) == TranscriptTests.title(recording.text))
     }
 }

@@ -6,72 +6,58 @@ import Testing
 @Suite(.prompt) struct RaceTests {
     static let event = ["event_date=2026-05-05", "org_name=RaceRec"]
 
-    /// A recording, the fault that repeats it, and the value that collides, from the rule of gighive contract 3.
+    /// A recording, the contents of the files, and the value that collides, from the rule of gighive contract 3.
     @Test(arguments: [
-        ("d1-race-event", "event", "2026-05-05-RaceRec"), ("d2-race-event", "event", "2026-05-05-racerec"),
-        ("d3-race-event", "event", "1-2026-05-05-RaceRec"), ("d1-race-sequence", "sequence", "1-1"),
-        ("d2-race-sequence", "sequence", "1-1"),
+        ("d1-race-event", ["a", "b", "c"], "2026-05-05-RaceRec"),
+        ("d2-race-event", ["a", "b", "c"], "2026-05-05-racerec"),
+        ("d3-race-event", ["a", "b", "c"], "1-2026-05-05-RaceRec"),
+        ("d1-race-sequence", ["first", "a", "b", "c"], "1-2"),
+        ("d2-race-sequence", ["first", "a", "b", "c"], "1-2"),
         // SHA-256 of "checksum", cut so that the value has 64 characters.
-        ("d3-race-checksum", "checksum", "1-96fa8f226d3801741e807533552bc4b177ac4544d834073b6a5298934d3..."),
+        (
+            "d3-race-checksum", ["first", "checksum", "checksum", "checksum"],
+            "1-96fa8f226d3801741e807533552bc4b177ac4544d834073b6a5298934d3..."
+        ),
     ])
-    func aCollisionReadsLikeTheRecording(name: String, key: String, value: String) async throws {
+    func aCollisionReadsLikeTheRecording(name: String, contents: [String], value: String) async throws {
         let recording = try Transcript(named: name)
-        let fixture = try await Fixture(dialect: String(name.prefix(2)), faults: ["upload:collision=\(key)"])
-        let reply = try await fixture.upload(try fixture.file(content: "checksum"), fields: Self.event)
-        #expect(reply.status == recording.status)
-        #expect(Self.withoutValue(reply.text) == Self.withoutValue(recording.text))
-        #expect(reply.text.contains("Duplicate entry '\(value)' for key"))
-    }
-
-    @Test(arguments: ["d1", "d2", "d3"])
-    func aLostEventStoresNothingAndTheRetryFindsTheEvent(dialect: String) async throws {
-        let fixture = try await Fixture(dialect: dialect, faults: ["upload:collision=event,times=1"])
-        let path = try fixture.file(content: "first")
-        #expect(try await fixture.upload(path, fields: Self.event).status == 500)
-        #expect(try fixture.storedFiles().isEmpty)
-        let retry = try await fixture.upload(path, fields: Self.event)
-        #expect(retry.status == 201)
-        #expect(try retry.string("delete_token")?.count == 64)
-        // The winner created the event; the retry did not make a second one.
-        #expect(try retry.int(dialect == "d3" ? "event_id" : "session_id") == 1)
+        let fixture = try await Fixture(dialect: String(name.prefix(2)), arguments: ["--races", "1.5"])
+        let first = contents.filter { $0 == "first" }
+        #expect(try await fixture.uploadAtOnce(first.map { ($0, $0) }).allSatisfy { $0.status == 201 })
+        let replies = try await fixture.uploadAtOnce(contents.dropFirst(first.count).map { ($0, $0) })
+        let loser = try #require(replies.first { $0.status == 500 })
+        #expect(loser.status == recording.status)
+        #expect(Self.withoutValue(loser.text) == Self.withoutValue(recording.text))
+        #expect(loser.text.contains("Duplicate entry '\(value)' for key"))
     }
 
     @Test(arguments: ["d1", "d2"])
     func aLostSequenceNumberLeavesBytesWithoutARow(dialect: String) async throws {
-        let fixture = try await Fixture(dialect: dialect, faults: ["upload:collision=sequence,times=1"])
-        let path = try fixture.file(content: "orphan")
-        #expect(try await fixture.upload(path, fields: Self.event).status == 500)
-        let url = "/video/" + (try #require(try fixture.storedFiles().first))
-        #expect(try await fixture.get(url).text == "orphan")
-        #expect(try await fixture.listedTitles().isEmpty)
-        let retry = try await fixture.upload(path, fields: Self.event)
-        #expect(retry.status == 201)
-        #expect(try retry.string("delete_token")?.count == 64)
-        #expect(try await fixture.listedTitles() == ["clip"])
-        #expect(try fixture.storedFiles().count == 1)
+        let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "1.5"])
+        #expect(try await fixture.uploadAtOnce([("first", "first")]).map(\.status) == [201])
+        let replies = try await fixture.uploadAtOnce([("a", "a"), ("b", "b")])
+        #expect(replies.map(\.status).sorted() == [201, 500])
+        #expect(try fixture.storedFiles().count == 3)
+        #expect(try await fixture.listedTitles().count == 2)
+        for file in try fixture.storedFiles() { #expect(try await fixture.get("/video/" + file).status == 200) }
+        let retries = try await fixture.uploadAtOnce([("a", "a")]) + fixture.uploadAtOnce([("b", "b")])
+        #expect(try retries.contains { try $0.status == 201 && $0.string("delete_token")?.count == 64 })
+        #expect(try fixture.storedFiles().count == 3)
     }
 
-    @Test(arguments: [("d1", 201, nil), ("d2", 409, 409), ("d3", 500, 201)] as [(String, Int, Int?)])
-    func aLostChecksumBelongsToAnotherEvent(dialect: String, status: Int, retryStatus: Int?) async throws {
-        let fixture = try await Fixture(dialect: dialect, faults: ["upload:collision=checksum,times=1"])
-        let path = try fixture.file(content: "twins")
-        let reply = try await fixture.upload(path, fields: Self.event)
-        #expect(reply.status == status)
-        #expect(try reply.string("delete_token") == nil)
-        guard let retryStatus else { return }
-        #expect(try await fixture.listedOrganizations().filter { $0.lowercased() == "racerec" }.isEmpty)
-        let retry = try await fixture.upload(path, fields: Self.event)
-        #expect(retry.status == retryStatus)
-        #expect(try retry.string("delete_token") == nil)
-    }
-
-    @Test(arguments: [("d2", "event"), ("d3", "event"), ("d1", "sequence"), ("d2", "sequence")])
-    func finalizeKeepsTheDataOnlyWhenTheEventCollides(dialect: String, key: String) async throws {
-        let fixture = try await Fixture(dialect: dialect, faults: ["finalize:collision=\(key),times=1"])
-        let id = try await fixture.completeUpload("by tus")
-        #expect(try await fixture.finalize(id).status == 500)
+    @Test(arguments: [("d2", true), ("d3", true), ("d1", false), ("d2", false)])
+    func finalizeKeepsTheDataOnlyWhenTheEventCollides(dialect: String, isNewEvent: Bool) async throws {
+        let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "1.5"])
+        if !isNewEvent { _ = try await fixture.finalize(try await fixture.completeUpload("first")) }
+        let ids = [try await fixture.completeUpload("by tus"), try await fixture.completeUpload("at the same time")]
+        let replies = try await withThrowingTaskGroup(of: (String, CurlReply).self) { group in
+            for id in ids { group.addTask { (id, try await fixture.finalize(id)) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(replies.map(\.1.status).sorted() == [201, 500])
+        let id = try #require(replies.first { $0.1.status == 500 }?.0)
         let retry = try await fixture.finalize(id)
-        if key == "event" {
+        if isNewEvent {
             #expect(retry.status == 201)
             #expect(try retry.string("delete_token")?.count == 64)
         } else {
@@ -112,16 +98,6 @@ import Testing
         #expect(replies.filter { $0.status == 201 }.count == 1)
         #expect(replies.contains { $0.text.contains("uq_assets_tenant_checksum") })
         #expect(try await fixture.listedTitles().count == 2)
-    }
-
-    @Test func d3HasNoNumberToCollideOn() async throws {
-        let fixture = try await Fixture()
-        await #expect(throws: SandboxProcess.Failure.self) {
-            try await fixture.sandbox.addFaults("upload:collision=sequence")
-        }
-        await #expect(throws: SandboxProcess.Failure.self) {
-            _ = try await Fixture(faults: ["upload:collision=sequence"])
-        }
     }
 
     private static func withoutValue(_ text: String) -> String {

@@ -23,4 +23,9 @@ struct Transcript {
                 line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
         }
     }
+
+    /// The body, which must be a JSON object.
+    func object() throws -> NSDictionary {
+        try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? NSDictionary)
+    }
 }

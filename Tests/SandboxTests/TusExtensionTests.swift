@@ -85,43 +85,4 @@ import Testing
         #expect(refused.status == 413)
         #expect(refused.text == "ERR_MAX_SIZE_EXCEEDED: maximum size exceeded\n")
     }
-
-    @Test(arguments: [[], ["--no-firewall"]])
-    func aChunkWithAWrongChecksumIsDropped(arguments: [String]) async throws {
-        let fixture = try await Fixture(arguments: ["--tus-checksum"] + arguments)
-        let offer = try await fixture.tus("OPTIONS")
-        #expect(offer.headers["tus-checksum-algorithm"] == "sha1,sha256")
-        #expect(offer.headers["tus-extension"]?.hasSuffix(",checksum") == true)
-        let id = try await fixture.createUpload(length: 22)
-        // The example of tus 1.0.0: "hello world" has this SHA-1.
-        let checksum = "Upload-Checksum: sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0="
-        let wrong = try await fixture.patch(id, at: 0, "hello w0rld", headers: [checksum])
-        #expect(wrong.status == 460)
-        #expect(try await fixture.patch(id, at: 0, "hello world", headers: ["Upload-Checksum: md5 AAAA"]).status == 400)
-        #expect(try await fixture.offset(of: id) == 0)
-        #expect(try await fixture.patch(id, at: 0, "hello world", headers: [checksum]).status == 204)
-        // printf 'hello world' | openssl dgst -sha256 -binary | base64
-        let sha256 = "Upload-Checksum: sha256 uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek="
-        #expect(try await fixture.patch(id, at: 11, "hello world", headers: [sha256]).status == 204)
-    }
-
-    @Test func anUploadExpires() async throws {
-        let fixture = try await Fixture(arguments: ["--tus-expires", "3600"])
-        let created = try await fixture.tus("POST", headers: ["Upload-Length: 10"])
-        #expect(created.headers["upload-expires"]?.hasSuffix(" GMT") == true)
-        let id = try created.uploadID()
-        #expect(try await fixture.patch(id, at: 0, "01234").headers["upload-expires"] != nil)
-        let complete = try await fixture.completeUpload("0123456789")
-        // Two hours ago, as far as anybody can tell.
-        for name in [id, complete] {
-            try FileManager.default.setAttributes(
-                [.modificationDate: Date().addingTimeInterval(-7200)],
-                ofItemAtPath: fixture.sandbox.data.file("uploads/\(name)")
-            )
-        }
-        #expect(try await fixture.tus("HEAD", id).status == 410)
-        #expect(try await fixture.patch(id, at: 5, "56789").text == "ERR_UPLOAD_EXPIRED: upload has expired\n")
-        #expect(try await fixture.tus("HEAD", complete).status == 200)
-        #expect(try await fixture.finalize(complete).status == 201)
-    }
 }

@@ -10,18 +10,15 @@ public struct SandboxCommand: AsyncParsableCommand {
         discussion: FaultSyntax.help
     )
 
-    @Option(help: ArgumentHelp("Address to listen on; port 0 takes any free port.", valueName: "host:port"))
+    @Option(help: "HOST:PORT to listen on; port 0 takes any free port.")
     var listen = "127.0.0.1:0"
 
-    @Option(help: ArgumentHelp("Directory for files and database; created when missing.", valueName: "dir"))
+    @Option(help: "Directory for files and database; created when missing.")
     var data: String
 
     @Option(
         name: .customLong("user"),
-        help: ArgumentHelp(
-            "Add a user, or change a default one's password (admin:admin, uploader:uploader, viewer:viewer).",
-            valueName: "name:password"
-        )
+        help: "NAME:PASSWORD of a new user, or of a default one (admin:admin, uploader:uploader, viewer:viewer)."
     )
     var users: [Account] = []
 
@@ -30,23 +27,12 @@ public struct SandboxCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("fault"),
-        help: ArgumentHelp("Something that goes wrong; see above.", valueName: "fault"),
+        help: "Something that goes wrong; see above.",
         transform: { text in try FaultSyntax.parse(text) }
     )
     var faults: [Fault] = []
 
-    @Option(help: ArgumentHelp("Largest request body; tus is not subject to it.", valueName: "bytes"))
-    var maxBody = 1_073_741_824
-
-    @Option(
-        help: ArgumentHelp(
-            """
-            Answer 408 when a body stops coming for so long; about 10 on the real server, never by default (d4: 60, as on \
-            the real server).
-            """,
-            valueName: "seconds"
-        )
-    )
+    @Option(help: "Seconds without a byte of a body until 408; about 10 on the real server, never by default (d4: 60).")
     var bodyTimeout: Double?
 
     @OptionGroup(title: "Logins")
@@ -69,196 +55,61 @@ public struct SandboxCommand: AsyncParsableCommand {
 
     /// Checks the address.
     public func validate() throws {
-        guard let address else { throw ValidationError("--listen needs HOST:PORT, not \"\(listen)\"") }
+        guard let (host, _) = address else { throw ValidationError("--listen needs HOST:PORT, not \"\(listen)\"") }
         guard bodyTimeout.map({ (0.001...86_400).contains($0) }) ?? true else {
             throw ValidationError("--body-timeout is a number of seconds up to a day")
         }
-        if let reason = faults.lazy.compactMap({ $0.refusal(in: dialect) }).first { throw ValidationError(reason) }
-        _ = try logins.settings(users)
+        _ = try logins.book(users)
         if let option = uploads.optionWithoutEffect(in: dialect) {
             throw ValidationError("\(option) has no effect with --dialect \(dialect.rawValue)")
         }
-        guard allowRemote || Self.isLoopback(address.host) else {
-            throw ValidationError("\(address.host) is not loopback; add --allow-remote to listen there")
+        let isLoopback = ["localhost", "::1"].contains(host) || host.wholeMatch(of: /127(\.[0-9]{1,3}){3}/) != nil
+        guard allowRemote || isLoopback else {
+            throw ValidationError("\(host) is not loopback; add --allow-remote to listen there")
         }
     }
 
     /// Serves until SIGTERM or SIGINT.
     public func run() async throws {
-        guard let address else { return }
-        let server = SandboxServer(
-            configuration: SandboxConfiguration(
-                host: address.host,
-                port: address.port,
-                dataPath: data,
-                accounts: accounts,
-                logins: try logins.settings(users),
-                dialect: dialect,
-                faults: faults,
-                maxBody: maxBody,
-                bodyTimeout: bodyTimeout ?? (dialect == .d4 ? 60 : nil),
-                raceWindow: uploads.races,
-                tus: uploads.tus(dialect),
-                finalize: uploads.finalize(dialect),
-                eventLinks: uploads.eventLinks,
-                photoSync: photoSync.settings,
-                captures: captures.settings(basePath: photoSync.basePath)
-            ),
-            onReady: { port in
-                print("listening on http://\(address.urlHost):\(port)")
-                // Standard output is fully buffered when it is a pipe.
-                fflush(nil)
-            }
-        )
-        try await server.run()
+        guard let (host, port) = address else { return }
+        try await SandboxServer(command: self).run(host, port) { port in
+            // IPv6 addresses wear brackets in a URL.
+            print("listening on http://\(host.contains(":") ? "[\(host)]" : host):\(port)")
+            // Standard output is fully buffered when it is a pipe.
+            fflush(nil)
+        }
     }
 
-    private var accounts: [Account] {
+    /// The users that there are by default, unless they are specified otherwise.
+    var accounts: [Account] {
         let named = Set(users.map(\.name))
         return Account.defaults.filter { !named.contains($0.name) } + users
     }
 
-    private struct Address {
-        var host: String
-        var port: Int
-
-        /// IPv6 addresses wear brackets in a URL.
-        var urlHost: String { host.contains(":") ? "[\(host)]" : host }
-    }
-
-    private var address: Address? {
+    private var address: (host: String, port: Int)? {
         guard let colon = listen.lastIndex(of: ":"), let port = UInt16(listen[listen.index(after: colon)...]) else {
             return nil
         }
         let host = listen[..<colon].trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
-        return host.isEmpty ? nil : Address(host: host, port: Int(port))
-    }
-
-    private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.wholeMatch(of: /127(\.[0-9]{1,3}){3}/) != nil
+        return host.isEmpty ? nil : (host, Int(port))
     }
 }
 
-/// The arguments about tus, finalize and guests.
-struct UploadArguments: ParsableArguments {
-    @Flag(help: "Answer 404 below /files/.")
-    var noTus = false
+/// The four eras of the GigHive wire, oldest first (gighive contract 0, gighive-d4 contract 9).
+enum Dialect: String, Sendable, CaseIterable, Comparable, ExpressibleByArgument {
+    case d1, d2, d3
+    /// D3 with tus in PHP.
+    case d4
 
-    @Option(
-        help: ArgumentHelp("Supported tus extensions (Tus-Extension); tusd's by default (not d4).", valueName: "list")
-    )
-    var tusExtensions: String?
+    static func < (left: Dialect, right: Dialect) -> Bool { left.rawValue < right.rawValue }
 
-    @Option(help: ArgumentHelp("Tus-Max-Size; none by default (d4: 6442450944).", valueName: "bytes"))
-    var tusMaxSize: Int?
+    /// D3 and D4 speak of assets, the others of files.
+    private var noun: String { self >= .d3 ? "asset" : "file" }
 
-    @Flag(help: "Offer checksums (sha1, sha256); 460 when one does not match (not d4).")
-    var tusChecksum = false
-
-    @Option(
-        help: ArgumentHelp(
-            "Let unfinished uploads expire after so long without a byte: 410 (not d4).",
-            valueName: "seconds"
-        )
-    )
-    var tusExpires: Double?
-
-    @Option(
-        help: ArgumentHelp(
-            """
-            What Location looks like: absolute (default), relative (default with d4), or under another origin \
-            (https://host).
-            """,
-            valueName: "style"
-        )
-    )
-    var tusLocation: TusSettings.Location?
-
-    @Flag(
-        inversion: .prefixedNo,
-        help: """
-            Buffer a PATCH whole before it counts, as the real web firewall does (d4: up to 20 MiB); else partial ones \
-            count.
-            """
-    )
-    var firewall = true
-
-    @Option(
-        help: ArgumentHelp(
-            "Time between the last byte and the record that finalize needs (default: 0; not d4).",
-            valueName: "seconds"
-        )
-    )
-    var hookDelay: Double?
-
-    @Option(
-        help: ArgumentHelp(
-            "How long finalize waits for that record: 2, or 0 as servers before 2026-04-21 (and d1) do (not d4).",
-            valueName: "seconds"
-        )
-    )
-    var hookWait: Double?
-
-    @Option(help: ArgumentHelp("How long finalize (d4: the last PATCH) takes to store.", valueName: "seconds"))
-    var ingestDelay = 0.0
-
-    @Option(
-        help: ArgumentHelp(
-            "Time between look-up and insert, in which overlapping uploads collide as on the real servers.",
-            valueName: "seconds"
-        )
-    )
-    var races: Double?
-
-    @Option(
-        name: .customLong("event-link-token"),
-        help: ArgumentHelp(
-            "Make an event link for guests (d3, d4); good for 14 days unless told otherwise.",
-            valueName: "token=date,org,type[,days]"
-        )
-    )
-    var eventLinks: [EventLinkRequest] = []
-
-    func validate() throws {
-        guard
-            ([hookDelay ?? 0, hookWait ?? 0, ingestDelay, tusExpires ?? 0, races ?? 0]).allSatisfy({
-                (0...1e9).contains($0)
-            }
-            )
-        else {
-            throw ValidationError("seconds are a number from 0 on")
-        }
-        guard tusMaxSize ?? 0 >= 0 else { throw ValidationError("--tus-max-size is a number from 0 on") }
-    }
-
-    /// The first option that a server of this dialect would ignore; nil when there is none.
-    func optionWithoutEffect(in dialect: Dialect) -> String? {
-        guard dialect == .d4 else { return nil }
-        let options = [
-            ("--tus-extensions", tusExtensions != nil), ("--tus-checksum", tusChecksum),
-            ("--tus-expires", tusExpires != nil), ("--hook-delay", hookDelay != nil), ("--hook-wait", hookWait != nil),
-        ]
-        return options.first { $0.1 }?.0
-    }
-
-    func tus(_ dialect: Dialect) -> TusSettings {
-        var settings = TusSettings()
-        settings.isOffered = !noTus
-        let optional = (tusChecksum ? ["checksum"] : []) + (tusExpires == nil ? [] : ["expiration"])
-        settings.extensions =
-            tusExtensions ?? ([TusSettings.tusdExtensions] + optional).joined(separator: ",")
-        settings.maxSize = tusMaxSize
-        settings.lifetime = tusExpires
-        settings.location = tusLocation ?? (dialect == .d4 ? .relative : .absolute)
-        settings.buffersBodies = firewall
-        return settings
-    }
-
-    func finalize(_ dialect: Dialect) -> FinalizeSettings {
-        FinalizeSettings(
-            hookDelay: hookDelay ?? 0,
-            hookWait: hookWait ?? (dialect == .d1 ? 0 : 2),
-            ingestDelay: ingestDelay
-        )
-    }
+    /// `file_id` or `asset_id`: how delete requests and results name an id.
+    var idKey: String { noun + "_id" }
+    /// `file_ids` or `asset_ids`: an administrator's list.
+    var idListKey: String { noun + "_ids" }
+    /// `existing_file_id` or `existing_asset_id`: the key in a 409.
+    var existingIDKey: String { "existing_" + idKey }
 }

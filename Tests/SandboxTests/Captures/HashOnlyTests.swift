@@ -116,7 +116,7 @@ import Testing
     func judgesMembers(old: String, new: String, status: Int) throws {
         let text = CapturePayload.canonical().replacing(old, with: new).dropLast() + #","assertion":"AA=="}"#
         let refusal = #expect(throws: CaptureRefusal.self) {
-            try HashOnlySubmission(try ReceivedJSON(Array(text.utf8)), .mediactl1).validate()
+            try HashOnlySubmission(try JSONValue(Array(text.utf8)), .mediactl1).validate()
         }
         #expect(refusal?.status.code == status)
     }
@@ -148,8 +148,8 @@ import Testing
     ])
     func believesNoMoreThanTheLevelAllows(level: String, status: String, isReal: Bool, expected: String) throws {
         let text = CapturePayload.canonical(status: status, isReal: isReal).dropLast() + #","assertion":"AA=="}"#
-        let submission = try HashOnlySubmission(try ReceivedJSON(Array(text.utf8)), .mediactl1)
-        let device = CaptureDevice(id: "", platform: "linux", model: "", level: level, key: nil, keyID: "", counter: 0)
+        let submission = try HashOnlySubmission(try JSONValue(Array(text.utf8)), .mediactl1)
+        let device = CaptureDevice(id: "", platform: "linux", model: "", level: level, key: nil, keyId: "", counter: 0)
         let evidence = HashOnlyEvidence(submission: submission, device: device, profile: .mediactl1)
         #expect(evidence.confidence == expected)
     }

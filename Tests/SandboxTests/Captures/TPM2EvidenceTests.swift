@@ -47,7 +47,7 @@ import Testing
             "certification_signature":"\(base64(made.certificationSignature))",\
             "ek_certificates":["\(base64(made.endorsementCertificate))"]}
             """
-        return try TPM2Evidence(try TypedFields(try ReceivedJSON(Array(text.utf8)), "key_attestation"))
+        return try TPM2Evidence(try TypedFields(try JSONValue(Array(text.utf8)), "key_attestation"))
     }
 
     /// Whoever makes all keys in software can make a certification too, so it does not raise the level.

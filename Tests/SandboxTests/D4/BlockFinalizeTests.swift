@@ -19,7 +19,7 @@ import Testing
         )
         let text = """
             {"id":1,"asset_id":1,"file_name":"\(Self.digest).mp4","file_type":"video","size_bytes":5,\
-            "mime_type":"video\\/mp4","checksum_sha256":"\(Self.digest)","duration_seconds":null,"thumbnail_done":false,\
+            "mime_type":"video/mp4","checksum_sha256":"\(Self.digest)","duration_seconds":null,"thumbnail_done":false,\
             "db_done":true}
             """
         for fields in ["", #""label":"x""#, #""event_type":"party""#] {

@@ -63,13 +63,6 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 53 * Self.mebibyte)
     }
 
-    @Test func keepsWhatArrivedWithoutAFirewall() async throws {
-        let bench = try await D4Bench(arguments: ["--no-firewall"])
-        try await bench.create(20 * Self.mebibyte)
-        try await bench.interrupt(at: 0, length: 8 * Self.mebibyte, after: 3 * Self.mebibyte, .fin)
-        #expect(try await bench.offset() == 3 * Self.mebibyte)
-    }
-
     @Test func interruptsByAFault() async throws {
         let bench = try await D4Bench(faults: ["tus-patch:reset,after=22020096,times=1"])
         try await bench.create(100 * Self.mebibyte)

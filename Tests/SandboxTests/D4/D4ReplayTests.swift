@@ -273,12 +273,15 @@ import Testing
         case "{":
             #expect(try JSONShape(reply.text) == JSONShape(recording.responseText), comment)
             if recording.status >= 400 || recording.responseText.contains(#""status":"pending""#) {
-                #expect(Self.masked(reply.text) == Self.masked(recording.responseText), comment)
+                #expect(
+                    try Self.masked(Self.sorted(reply.text)) == Self.masked(Self.sorted(recording.responseText)),
+                    comment
+                )
             }
         case _ where recording.status == 206: #expect(reply.body.count == Self.rangeSize(recording), comment)
         default:
             #expect(
-                TranscriptTests.masked(reply.text) == TranscriptTests.masked(recording.responseText),
+                TranscriptTests.title(reply.text) == TranscriptTests.title(recording.responseText),
                 comment
             )
         }
@@ -294,6 +297,12 @@ import Testing
         // Another number in every database.
         comparable["x-asset-id"] = comparable["x-asset-id"]?.map { Int($0) == nil ? $0 : "NUMBER" }
         return comparable
+    }
+
+    /// JSON with the escapes of one printer; the order of its keys is compared by its shape.
+    private static func sorted(_ text: String) throws -> String {
+        let value = try JSONSerialization.jsonObject(with: Data(text.utf8))
+        return String(decoding: try JSONSerialization.data(withJSONObject: value, options: .sortedKeys), as: UTF8.self)
     }
 
     private static func masked(_ text: String) -> String {

@@ -7,7 +7,7 @@ import Testing
     private func fields(_ text: String) throws -> GoFields { try GoFields(body: Array(text.utf8)) }
 
     @Test(arguments: [
-        #"{"limit":7}"#, #"{"LIMIT":7}"#, #"{"limit":1,"Limit":7}"#, #" {"x":[{"y":null}],"limit":7} trailing"#,
+        #"{"limit":7}"#, #"{"LIMIT":7}"#, #"{"limit":1,"Limit":7}"#, #" {"x":[{"y":null}],"limit":7} "#,
         "{\n\"limit\"\t:\r7}",
     ])
     func reads(text: String) throws {
@@ -35,25 +35,13 @@ import Testing
 
     @Test func readsOtherTypes() throws {
         let fields = try fields(
-            #"{"s":"a\u00e9\ud83c\udfb8\ud800\"\/\n","b":true,"l":["x",null],"t":"2024-01-01T00:00:00Z"}"#
+            #"{"s":"a\u00e9\ud83c\udfb8\"\/\n","b":true,"l":["x",null],"t":"2024-01-01T00:00:00Z"}"#
         )
-        #expect(try fields.string("s") == "aé🎸\u{FFFD}\"/\n")
+        #expect(try fields.string("s") == "aé🎸\"/\n")
         #expect(try fields.bool("b") == true)
         #expect(try fields.strings("l") == ["x", ""])
         #expect(try fields.time("t")?.text == "2024-01-01T00:00:00Z")
         #expect(throws: UnreadableJSON.self) { try fields.time("s") }
         #expect(throws: UnreadableJSON.self) { try fields.strings("s") }
-    }
-
-    /// As `json.NewEncoder(w).Encode` of Go 1.22 writes it.
-    @Test func writesJSONAsGoDoes() {
-        let value: JSONValue = [
-            "path": "a/b <&> \"é\" \u{1}\t\u{2028}", "n": -1, "ok": true, "none": nil, "l": [1, 2],
-        ]
-        #expect(
-            GoJSONEncoder.encode(value)
-                == #"{"path":"a/b \u003c\u0026\u003e \"é\" \u0001\t\u2028","n":-1,"ok":true,"none":null,"l":[1,2]}"#
-                + "\n"
-        )
     }
 }

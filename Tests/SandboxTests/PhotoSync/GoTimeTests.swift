@@ -20,9 +20,9 @@ import Testing
         ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z"),
     ])
     func reads(text: String, fresh: String, stored: String) throws {
-        let time = try #require(GoTime(text))
+        let time = try #require(Timestamp(text, isWallClock: true))
         #expect(time.text == fresh)
-        #expect(GoTime(microseconds: time.microseconds).text == stored)
+        #expect(Timestamp(microseconds: time.microseconds).text == stored)
     }
 
     /// `date -u -d @N` says so.
@@ -31,8 +31,8 @@ import Testing
         (1_709_251_199, "2024-02-29T23:59:59Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),
     ])
     func countsSeconds(seconds: Int, text: String) throws {
-        #expect(GoTime(microseconds: seconds * 1_000_000).text == text)
-        #expect(try #require(GoTime(text)).microseconds == seconds * 1_000_000)
+        #expect(Timestamp(microseconds: seconds * 1_000_000).text == text)
+        #expect(try #require(Timestamp(text, isWallClock: true)).microseconds == seconds * 1_000_000)
     }
 
     @Test(arguments: [
@@ -42,6 +42,6 @@ import Testing
         "2024-01-31T23:59:59Z ", "1700000000",
     ])
     func refuses(text: String) {
-        #expect(GoTime(text) == nil)
+        #expect(Timestamp(text, isWallClock: true) == nil)
     }
 }

@@ -5,91 +5,42 @@ import GRDB
 struct CaptureCatalog: Sendable {
     let queue: DatabaseQueue
     let settings: CaptureSettings
-    let folder: DataFolder
 
     init(folder: DataFolder, settings: CaptureSettings) throws {
-        self.folder = folder
         self.settings = settings
-        queue = try SandboxDatabase.open(folder.captureDatabasePath, Self.migrator)
-        for device in settings.devices where try self.device(device.id) == nil {
-            try add(
-                CaptureDevice(
-                    id: device.id,
-                    platform: settings.profile == .reference ? "ios" : "linux",
-                    model: "sandbox",
-                    level: device.level,
-                    key: device.key,
-                    keyID: device.id,
-                    counter: 0
-                )
-            )
+        queue = try DatabaseQueue.sandbox(folder.path + "/captures.sqlite", Self.schema)
+        for enrolled in settings.devices where try device(enrolled.id) == nil {
+            var device = enrolled
+            device.platform = settings.profile == .reference ? "ios" : "linux"
+            try add(device)
         }
     }
 
-    private static var migrator: DatabaseMigrator {
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("captures") { db in
-            // A hash is unique over all devices and both modes (contract 1.3).
-            try db.execute(
-                sql: """
-                    CREATE TABLE device (
-                        id TEXT PRIMARY KEY,
-                        platform TEXT NOT NULL,
-                        model TEXT NOT NULL,
-                        level TEXT NOT NULL,
-                        key BLOB,
-                        key_id TEXT NOT NULL UNIQUE,
-                        counter INTEGER NOT NULL
-                    );
-                    CREATE TABLE capture (
-                        id TEXT PRIMARY KEY,
-                        device_id TEXT NOT NULL REFERENCES device(id),
-                        mode TEXT NOT NULL,
-                        hash TEXT NOT NULL UNIQUE,
-                        confidence TEXT NOT NULL,
-                        evidence BLOB NOT NULL,
-                        flags BLOB,
-                        media_type TEXT NOT NULL,
-                        location TEXT,
-                        captured_at INTEGER NOT NULL,
-                        uploaded_at INTEGER NOT NULL,
-                        body BLOB NOT NULL
-                    );
-                    """
-            )
-        }
-        return migrator
-    }
+    /// A hash is unique over all devices and both modes (contract 1.3).
+    private static let schema = """
+        CREATE TABLE device (
+            id TEXT PRIMARY KEY, platform TEXT NOT NULL, model TEXT NOT NULL, level TEXT NOT NULL, key BLOB,
+            key_id TEXT NOT NULL UNIQUE, counter INTEGER NOT NULL
+        );
+        CREATE TABLE capture (
+            id TEXT PRIMARY KEY, device_id TEXT NOT NULL REFERENCES device(id), mode TEXT NOT NULL,
+            hash TEXT NOT NULL UNIQUE, confidence TEXT NOT NULL, evidence TEXT NOT NULL, flags TEXT,
+            media_type TEXT NOT NULL, location TEXT, captured_at TEXT NOT NULL, uploaded_at TEXT NOT NULL,
+            body BLOB NOT NULL
+        );
+        """
 
-    // MARK: Devices
+    func device(_ id: String) throws -> CaptureDevice? { try queue.read { try CaptureDevice.fetchOne($0, key: id) } }
 
-    func device(_ id: String) throws -> CaptureDevice? {
-        try queue.read { db in
-            try Row.fetchOne(db, sql: "SELECT * FROM device WHERE id = ?", arguments: [id]).map(CaptureDevice.init)
-        }
-    }
-
-    func devices() throws -> [CaptureDevice] {
-        try queue.read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM device ORDER BY rowid").map(CaptureDevice.init)
-        }
-    }
+    func devices() throws -> [CaptureDevice] { try queue.read { try CaptureDevice.order(sql: "rowid").fetchAll($0) } }
 
     /// Enrols a device; false when its key is known.
     @discardableResult
     func add(_ device: CaptureDevice) throws -> Bool {
         try queue.write { db in
-            try db.execute(
-                sql: """
-                    INSERT INTO device (id, platform, model, level, key, key_id, counter) VALUES (?, ?, ?, ?, ?, ?, ?)
-                    ON CONFLICT (key_id) DO NOTHING
-                    """,
-                arguments: [
-                    device.id, device.platform, device.model, device.level, device.key.map { Data($0.point) },
-                    device.keyID, device.counter,
-                ]
-            )
-            return db.changesCount == 1
+            if try db.exists("device WHERE key_id = ?", [device.keyId]) { return false }
+            try device.insert(db)
+            return true
         }
     }
 
@@ -104,51 +55,33 @@ struct CaptureCatalog: Sendable {
                     UPDATE device SET level = ? WHERE key_id = ? AND platform = 'linux' AND level IN ('software', 'tpm2')
                     RETURNING id
                     """,
-                arguments: [device.level, device.keyID]
+                arguments: [device.level, device.keyId]
             )
         }
     }
 
     /// Raises a device's counter; false when it is there or beyond already, as another request may just have done.
     func advance(_ device: CaptureDevice, to counter: Int) throws -> Bool {
-        try queue.write { db in
-            try db.execute(
-                sql: "UPDATE device SET counter = ? WHERE id = ? AND counter < ?",
-                arguments: [counter, device.id, counter]
-            )
-            return db.changesCount == 1
-        }
+        try queue.change("UPDATE device SET counter = ? WHERE id = ? AND counter < ?", [counter, device.id, counter])
     }
 
-    // MARK: Captures
-
-    func capture(_ id: String) throws -> CaptureRow? { try first("id", id) }
+    func capture(_ id: String) throws -> CaptureRow? { try queue.read { try CaptureRow.fetchOne($0, key: id) } }
 
     /// The hash in lower case.
-    func capture(hash: String) throws -> CaptureRow? { try first("hash", hash) }
-
-    func captures() throws -> [CaptureRow] {
-        try queue.read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM capture ORDER BY rowid").map(CaptureRow.init)
-        }
+    func capture(hash: String) throws -> CaptureRow? {
+        try queue.read { try CaptureRow.fetchOne($0, key: ["hash": hash]) }
     }
+
+    func captures() throws -> [CaptureRow] { try queue.read { try CaptureRow.order(sql: "rowid").fetchAll($0) } }
 
     /// Throws `DatabaseError` when the hash is known.
-    func add(_ capture: CaptureRow) throws {
-        try queue.write { db in try capture.insert(db) }
-    }
-
-    private func first(_ column: String, _ value: String) throws -> CaptureRow? {
-        try queue.read { db in
-            try Row.fetchOne(db, sql: "SELECT * FROM capture WHERE \(column) = ?", arguments: [value])
-                .map(CaptureRow.init)
-        }
-    }
+    func add(_ row: CaptureRow) throws { try queue.write { db in try row.insert(db) } }
 }
 
-/// A row of the device table.
-struct CaptureDevice: Sendable {
-    var id: String
+struct CaptureDevice: Sendable, SnakeCaseRecord {
+    static let databaseTableName = "device"
+
+    var id = newUUID()
     var platform: String
     var model: String
     /// `software`, `tpm2`, `secure_enclave`, …
@@ -156,33 +89,21 @@ struct CaptureDevice: Sendable {
     /// Nil for a device that proved nothing.
     var key: P256PublicKey?
     /// What makes a second registration a second one.
-    var keyID: String
+    var keyId: String
     /// Of the last assertion that was accepted.
-    var counter: Int
+    var counter = 0
 }
 
-extension CaptureDevice {
-    init(_ row: Row) {
-        let point: Data? = row["key"]
-        id = row["id"]
-        platform = row["platform"]
-        model = row["model"]
-        level = row["level"]
-        key = point.flatMap { P256PublicKey(point: Array($0)) }
-        keyID = row["key_id"]
-        counter = row["counter"]
-    }
-}
+struct CaptureRow: Sendable, SnakeCaseRecord {
+    static let databaseTableName = "capture"
 
-/// A row of the capture table.
-struct CaptureRow: Sendable {
-    enum Mode: String, Sendable {
+    enum Mode: String, Sendable, Codable {
         case hashOnly = "hash_only"
         case full
     }
 
-    var id: String
-    var deviceID: String
+    var id = newUUID()
+    var deviceId: String
     var mode: Mode
     /// SHA-256 of the media, in lower-case hex.
     var hash: String
@@ -195,63 +116,35 @@ struct CaptureRow: Sendable {
     var mediaType: String
     /// What the public may know of the place.
     var location: String?
-    var capturedAt: CaptureTime
-    var uploadedAt: CaptureTime
+    var capturedAt: Timestamp
+    var uploadedAt: Timestamp
     /// The request as it came, for tests; the real server does not keep it.
-    var body: [UInt8]
+    var body: Data
 }
 
-extension CaptureRow {
-    init(_ row: Row) throws {
-        let flags: Data? = row["flags"]
-        let decoder = JSONDecoder()
-        id = row["id"]
-        deviceID = row["device_id"]
-        mode = row["mode"] == Mode.full.rawValue ? .full : .hashOnly
-        hash = row["hash"]
-        confidence = row["confidence"]
-        evidence = try decoder.decode(JSONValue.self, from: row["evidence"])
-        self.flags = try flags.map { try decoder.decode(JSONValue.self, from: $0) }
-        mediaType = row["media_type"]
-        location = row["location"]
-        capturedAt = CaptureTime(nanoseconds: row["captured_at"])
-        uploadedAt = CaptureTime(nanoseconds: row["uploaded_at"])
-        body = Array(row["body"] as Data)
-    }
-
-    func insert(_ db: Database) throws {
-        let encoder = JSONEncoder()
-        try db.execute(
-            sql: """
-                INSERT INTO capture (id, device_id, mode, hash, confidence, evidence, flags, media_type, location,
-                    captured_at, uploaded_at, body)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-            arguments: [
-                id, deviceID, mode.rawValue, hash, confidence, try encoder.encode(evidence),
-                try flags.map { try encoder.encode($0) }, mediaType, location, capturedAt.nanoseconds,
-                uploadedAt.nanoseconds, Data(body),
-            ]
-        )
-    }
-}
-
-/// How much a server believes a capture (contract 1.4, 3.4).
-enum CaptureConfidence {
-    private static let ranks = ["low", "medium", "high"]
-
+/// What a server makes of a capture (contract 1.4, 3.4).
+enum CaptureEvidence {
     /// From `pass`, `fail` or `unavailable` of both; `level` is the device's, where it caps the confidence.
-    static func level(hardware: String, depth: String, cappedFor level: String?) -> String {
+    static func confidence(hardware: String, depth: String, cappedFor level: String?) -> String {
         if [hardware, depth].contains("fail") { return "suspicious" }
-        let rank = [hardware, depth].count { $0 == "pass" }
-        let cap =
-            switch level {
-            case nil, "secure_enclave": 2
-            case "software": 0
-            default: 1
-            }
-        return ranks[min(rank, cap)]
+        let cap = level == nil || level == "secure_enclave" ? 2 : level == "software" ? 0 : 1
+        return ["low", "medium", "high"][min([hardware, depth].count { $0 == "pass" }, cap)]
     }
 
-    static let processing: JSONValue = ["processed_by": "mediactl-sandbox"]
+    static func json(
+        _ platform: String,
+        _ device: CaptureDevice,
+        hardware: String,
+        depth: JSONValue,
+        metadata: JSONValue
+    ) -> JSONValue {
+        let attestation: JSONValue = [
+            "status": .string(hardware), "level": .string(device.level), "device_model": .string(device.model),
+            "assertion_verified": .bool(hardware == "pass"), "counter_valid": .bool(hardware == "pass"),
+        ]
+        return [
+            "platform": .string(platform), "hardware_attestation": attestation, "depth_analysis": depth,
+            "metadata": metadata, "processing": ["processed_by": "mediactl-sandbox"],
+        ]
+    }
 }

@@ -1,5 +1,7 @@
 import Foundation
 import HTTPTypes
+import HummingbirdCore
+import NIOCore
 
 /// Captures read back (contract 6).
 struct CaptureReadEndpoint {
@@ -8,33 +10,34 @@ struct CaptureReadEndpoint {
 
     /// `GET /api/v1/captures/{uuid}` (6.2).
     func capture(_ id: String, for device: CaptureDevice) throws -> JSONValue {
-        guard let id = CaptureID.read(id) else { throw CaptureRefusal.invalid("Invalid capture id") }
-        guard let row = try catalog.capture(id) else { throw CaptureRefusal.captureNotFound }
-        guard row.deviceID == device.id else {
+        let row = try row(id)
+        guard row.deviceId == device.id else {
             throw CaptureRefusal(.forbidden, "FORBIDDEN", "Capture belongs to another device")
         }
         return json(row)
     }
 
-    /// `GET /api/v1/captures/by-hash/{hex}` (3.4 no. 6). Another device's capture is as good as none: nobody shall learn
+    /// `GET /api/v1/captures/by-hash/{hex}` (3.4 no. 6). Another device's capture is as good as none: no one shall learn
     /// by asking what others have photographed.
     func capture(hash: String, for device: CaptureDevice) throws -> JSONValue {
         guard hash.wholeMatch(of: /[0-9a-fA-F]{64}/) != nil else { throw CaptureRefusal.invalid("Invalid hash") }
-        guard let row = try catalog.capture(hash: hash.lowercased()), row.deviceID == device.id else {
+        guard let row = try catalog.capture(hash: hash.lowercased()), row.deviceId == device.id else {
             throw CaptureRefusal(.notFound, "HASH_NOT_FOUND", "No capture of this hash")
         }
         return json(row)
     }
 
+    private func row(_ id: String) throws -> CaptureRow {
+        guard let id = CaptureID.read(id) else { throw CaptureRefusal.invalid("Invalid capture id") }
+        guard let row = try catalog.capture(id) else { throw CaptureRefusal.captureNotFound }
+        return row
+    }
+
     private func json(_ row: CaptureRow) -> JSONValue {
-        var object: JSONObject = [
-            "capture_id": .string(row.id),
-            "device_id": .string(row.deviceID),
-            "confidence_level": .string(row.confidence),
-            "status": "complete",
-            "evidence": row.evidence,
-            "captured_at": .string(row.capturedAt.text),
-            "uploaded_at": .string(row.uploadedAt.text),
+        var object: JSONValue = [
+            "capture_id": .string(row.id), "device_id": .string(row.deviceId),
+            "confidence_level": .string(row.confidence), "status": "complete", "evidence": row.evidence,
+            "captured_at": .string(row.capturedAt.captureText), "uploaded_at": .string(row.uploadedAt.captureText),
         ]
         object["location_coarse"] = row.location.map(JSONValue.string)
         object["verification_url"] = .string(links.verification(of: row.id))
@@ -43,64 +46,46 @@ struct CaptureReadEndpoint {
         if row.mode == .hashOnly { object["media_hash"] = .string(row.hash) }
         object["metadata_flags"] = row.flags
         object["detection_available"] = false
-        return .object(object)
+        return object
     }
 
     /// `GET /api/v1/verify/{uuid}` (6.3): no mode, no hash, no flags.
     func publicPage(_ id: String) throws -> JSONValue {
-        guard let id = CaptureID.read(id) else { throw CaptureRefusal.invalid("Invalid capture id") }
-        guard let row = try catalog.capture(id) else { throw CaptureRefusal.captureNotFound }
-        var object: JSONObject = [
-            "capture_id": .string(row.id),
-            "confidence_level": .string(row.confidence),
-            "captured_at": .string(row.capturedAt.text),
-            "uploaded_at": .string(row.uploadedAt.text),
+        let row = try row(id)
+        var object: JSONValue = [
+            "capture_id": .string(row.id), "confidence_level": .string(row.confidence),
+            "captured_at": .string(row.capturedAt.captureText), "uploaded_at": .string(row.uploadedAt.captureText),
         ]
         object["location_coarse"] = row.location.map(JSONValue.string)
         object["evidence"] = row.evidence
-        return .object(object)
+        return object
     }
-}
 
-/// `POST /api/v1/verify-file` (contract 6.1). It takes the media itself, so no client of hash-only captures may call it on
-/// its own (M17); the sandbox has it so that a test can tell.
-struct VerifyFileEndpoint {
-    let catalog: CaptureCatalog
-    let links: CaptureLinks
-
-    func verify(_ body: [UInt8], _ exchange: Exchange) throws -> JSONValue {
-        guard let file = try CaptureForm(body, exchange).parts["file"] else {
+    /// `POST /api/v1/verify-file` (6.1). It takes the media itself, so no client of hash-only captures may call it on its own
+    /// (M17); the sandbox has it so that a test can tell.
+    func verifyFile(_ body: [UInt8], _ exchange: Exchange) throws -> JSONValue {
+        guard let file = try FullCaptureEndpoint.form(body, exchange)["file"] else {
             throw CaptureRefusal.invalid("file is required")
         }
-        let digest = Digest.sha256(file)
+        let digest = Digest.sha256(Array(buffer: file.value))
         guard let row = try catalog.capture(hash: hexString(digest)) else {
             return [
-                "status": "no_record",
-                "file_hash": .string(base64(digest)),
+                "status": "no_record", "file_hash": .string(base64(digest)),
                 "note": "No capture of this file is known",
             ]
         }
         return [
-            "status": "verified",
-            "file_hash": .string(base64(digest)),
-            "capture_id": .string(row.id),
-            "confidence_level": .string(row.confidence),
-            "verification_url": .string(links.verification(of: row.id)),
-            "capture_mode": .string(row.mode.rawValue),
-            "media_stored": .bool(row.mode == .full),
-            "media_hash": .string(row.hash),
-            "evidence": row.evidence,
-            "metadata_flags": row.flags ?? .null,
-            "captured_at": .string(row.capturedAt.text),
-            "media_type": .string(row.mediaType),
+            "status": "verified", "file_hash": .string(base64(digest)), "capture_id": .string(row.id),
+            "confidence_level": .string(row.confidence), "verification_url": .string(links.verification(of: row.id)),
+            "capture_mode": .string(row.mode.rawValue), "media_stored": .bool(row.mode == .full),
+            "media_hash": .string(row.hash), "evidence": row.evidence, "metadata_flags": row.flags ?? .null,
+            "captured_at": .string(row.capturedAt.captureText), "media_type": .string(row.mediaType),
         ]
     }
 }
 
 /// The sandbox's own routes about captures, below `/__sandbox/captures/`; see `FaultSyntax.help`.
 struct CaptureControl {
-    static let prefix = "captures/"
-
     let site: CaptureSite
 
     func reply(_ method: HTTPRequest.Method, _ path: [String]) throws -> Reply {
@@ -109,36 +94,24 @@ struct CaptureControl {
         case "records": .json(.ok, .array(try site.catalog.captures().map(Self.json)))
         case "devices": .json(.ok, .array(try site.catalog.devices().map(Self.json)))
         case "bodies":
-            .json(
-                .ok,
-                .array(site.bodies.all.map { ["path": .string($0.path), "body": .string(base64($0.body))] })
-            )
+            .json(.ok, .array(site.bodies.all.map { ["path": .string($0.path), "body": .string(base64($0.body))] }))
         default: .webServerError(.notFound)
         }
     }
 
     private static func json(_ row: CaptureRow) -> JSONValue {
         [
-            "id": .string(row.id),
-            "device": .string(row.deviceID),
-            "mode": .string(row.mode.rawValue),
-            "mediaHash": .string(row.hash),
-            "confidence": .string(row.confidence),
-            "evidence": row.evidence,
-            "flags": row.flags ?? .null,
-            "location": JSONValue(row.location),
-            "capturedAt": .string(row.capturedAt.text),
-            "body": .string(base64(row.body)),
+            "id": .string(row.id), "device": .string(row.deviceId), "mode": .string(row.mode.rawValue),
+            "mediaHash": .string(row.hash), "confidence": .string(row.confidence), "evidence": row.evidence,
+            "flags": row.flags ?? .null, "location": JSONValue(row.location),
+            "capturedAt": .string(row.capturedAt.captureText), "body": .string(row.body.base64EncodedString()),
         ]
     }
 
     private static func json(_ device: CaptureDevice) -> JSONValue {
         [
-            "id": .string(device.id),
-            "platform": .string(device.platform),
-            "model": .string(device.model),
-            "level": .string(device.level),
-            "publicKey": device.key.map { .string(base64($0.point)) } ?? .null,
+            "id": .string(device.id), "platform": .string(device.platform), "model": .string(device.model),
+            "level": .string(device.level), "publicKey": device.key.map { .string(base64($0.point)) } ?? .null,
             "counter": .int(device.counter),
         ]
     }

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 
-/// What a request asks the capture server for.
 enum CaptureRoute: Sendable, Equatable {
     case challenge, credential, register
     case hashOnly, full
@@ -11,7 +10,6 @@ enum CaptureRoute: Sendable, Equatable {
 
     private static let prefix = "/api/v1/"
 
-    /// Nil when the path is none of the capture server's.
     init?(method: HTTPRequest.Method, path: String, profile: CaptureSettings.Profile) {
         guard path.hasPrefix(Self.prefix) else { return nil }
         let segments = path.dropFirst(Self.prefix.count).split(separator: "/", omittingEmptySubsequences: false)
@@ -43,7 +41,6 @@ enum CaptureRoute: Sendable, Equatable {
         }
     }
 
-    /// Whether it works without a device.
     var isOpen: Bool {
         switch self {
         case .hashOnly, .full, .capture, .captureByHash: false
@@ -51,7 +48,6 @@ enum CaptureRoute: Sendable, Equatable {
         }
     }
 
-    /// Which faults strike it.
     var place: Fault.Place? {
         switch self {
         case .challenge: .challenge
@@ -64,10 +60,7 @@ enum CaptureRoute: Sendable, Equatable {
     }
 }
 
-/// Ids of devices, captures and requests.
 enum CaptureID {
-    static func new() -> String { newUUID() }
-
     /// In lower case; nil for anything but a UUID.
     static func read(_ text: String) -> String? { UUID(uuidString: text)?.uuidString.lowercased() }
 }
@@ -77,7 +70,6 @@ struct DeviceCall {
     var device: CaptureDevice
     let timestamp: String
     let assertion: [UInt8]
-    /// Whether the request's signature held.
     var isVerified = false
     /// On `mediactl-1`: the request's counter, which is stored only when the payload's assertion has been checked, as the
     /// payload was signed with a higher one (contract 3.4 no. 2).
@@ -94,15 +86,18 @@ struct CaptureGate {
     func admit(_ exchange: Exchange) throws -> DeviceCall {
         guard let device = exchange.header("X-Device-Id"), let timestamp = exchange.header("X-Device-Timestamp"),
             let signature = exchange.header("X-Device-Signature")
-        else { throw CaptureRefusal(.unauthorized, "DEVICE_AUTH_REQUIRED", "Device authentication required") }
+        else { throw CaptureRefusal.unauthorized("DEVICE_AUTH_REQUIRED", "Device authentication required") }
         guard let id = CaptureID.read(device) else { throw CaptureRefusal.invalid("X-Device-Id must be a UUID") }
         guard let milliseconds = Int(timestamp) else {
             throw CaptureRefusal.invalid("X-Device-Timestamp must be milliseconds since 1970")
         }
-        guard let assertion = CaptureAssertion.base64(signature), !assertion.isEmpty else {
+        guard let assertion = base64Bytes(signature), !assertion.isEmpty else {
             throw CaptureRefusal.invalid("X-Device-Signature must be base64")
         }
-        try checkWindow(milliseconds)
+        // The limits themselves are let in; numbers that are far from any time would overflow.
+        let age = Double(settings.now.milliseconds) - Double(milliseconds)
+        if age > 300_000 { throw CaptureRefusal.unauthorized("TIMESTAMP_EXPIRED", "Timestamp is too old") }
+        if age < -60_000 { throw CaptureRefusal.unauthorized("TIMESTAMP_INVALID", "Timestamp is in the future") }
         guard let row = try catalog.device(id) else {
             throw CaptureRefusal(.notFound, "DEVICE_NOT_FOUND", "Device not found")
         }
@@ -111,18 +106,6 @@ struct CaptureGate {
             throw CaptureRefusal(.forbidden, "DEVICE_UNVERIFIED", "Device is not verified")
         }
         return DeviceCall(device: row, timestamp: timestamp, assertion: assertion)
-    }
-
-    /// The limits themselves are let in.
-    private func checkWindow(_ milliseconds: Int) throws {
-        let now = settings.now.milliseconds
-        let (age, overflows) = now.subtractingReportingOverflow(milliseconds)
-        if overflows ? milliseconds < 0 : age > 300_000 {
-            throw CaptureRefusal(.unauthorized, "TIMESTAMP_EXPIRED", "Timestamp is too old")
-        }
-        if overflows ? milliseconds > 0 : age < -60_000 {
-            throw CaptureRefusal(.unauthorized, "TIMESTAMP_INVALID", "Timestamp is in the future")
-        }
     }
 
     /// Checks the signature over time and body. The reference server does so for one level only, and minds the outcome
@@ -143,12 +126,12 @@ struct CaptureGate {
         }
         let clientData = "\(call.timestamp)|\(hexString(Digest.sha256(body)))"
         guard let key = call.device.key, assertion.isSigned(by: key, over: clientData.utf8) else {
-            throw CaptureRefusal(.unauthorized, "SIGNATURE_INVALID", "Request signature is invalid")
+            throw CaptureRefusal.unauthorized("SIGNATURE_INVALID", "Request signature is invalid")
         }
         let isNew =
             settings.profile == .mediactl1
             ? assertion.counter > call.device.counter : try catalog.advance(call.device, to: assertion.counter)
-        guard isNew else { throw CaptureRefusal(.unauthorized, "REPLAY_DETECTED", "Counter was used before") }
+        guard isNew else { throw CaptureRefusal.unauthorized("REPLAY_DETECTED", "Counter was used before") }
         var call = call
         call.isVerified = true
         if settings.profile == .mediactl1 {
@@ -160,8 +143,9 @@ struct CaptureGate {
     }
 
     /// Checks a payload's assertion and stores its counter; the cause of a failure is not disclosed.
-    func accept(_ assertion: CaptureAssertion?, over signedBytes: [UInt8], of call: DeviceCall) throws -> Bool {
-        guard let assertion, assertion.relyingPartyHash == Digest.sha256(Array(settings.relyingParty.utf8)),
+    func accept(_ text: String, over signedBytes: [UInt8], of call: DeviceCall) throws -> Bool {
+        guard let assertion = base64Bytes(text).flatMap(CaptureAssertion.init(cbor:)),
+            assertion.relyingPartyHash == Digest.sha256(Array(settings.relyingParty.utf8)),
             assertion.counter > max(call.device.counter, call.pendingCounter ?? 0), let key = call.device.key,
             assertion.isSigned(by: key, over: signedBytes)
         else { return false }
@@ -169,12 +153,10 @@ struct CaptureGate {
     }
 }
 
-/// Addresses that the capture server tells its clients.
+/// Addresses that the capture server gives its clients: a public page; here it is the page's data.
 struct CaptureLinks {
-    /// Of the server as the client calls it.
     let host: String
     let basePath: String
 
-    /// A public page; here it is the page's data.
     func verification(of id: String) -> String { "http://\(host)\(basePath)/api/v1/verify/\(id)" }
 }

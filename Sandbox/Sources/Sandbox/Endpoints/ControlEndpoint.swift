@@ -3,50 +3,40 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// The sandbox's own routes: no login, but only from this machine.
+/// The sandbox's own routes: no login, but only from this machine; see ``FaultSyntax/help``.
 struct ControlEndpoint {
     static let prefix = "/__sandbox/"
 
     let faults: FaultBook
     let log: RequestLog
-    let uploads: any TusService
     let guests: GuestBook
     let photos: PhotoControl
     let captures: CaptureControl
     let logins: LoginBook?
+    let tus: any TusService
 
     func reply(to request: Request, from channel: any Channel) async throws -> Reply {
-        guard channel.remoteAddress.map(Self.isLoopback) ?? false else { return .webServerError(.forbidden) }
-        switch (request.method, request.uri.path.dropFirst(Self.prefix.count)) {
-        case (.post, "faults"): return try await addFaults(request)
-        case (.delete, "faults"):
+        let host = channel.remoteAddress?.ipAddress ?? ""
+        guard host.hasPrefix("127.") || host == "::1" else { return .webServerError(.forbidden) }
+        let path = request.uri.path.dropFirst(Self.prefix.count).split(separator: "/").map(String.init)
+        if path.first == "photosync" { return try await photos.reply(request.method, Array(path.dropFirst()), request) }
+        if path.first == "captures" { return try captures.reply(request.method, Array(path.dropFirst())) }
+        switch (request.method, path.first, path.count) {
+        case (.post, "faults", 1): return try await addFaults(request)
+        case (.delete, "faults", 1):
             faults.clear()
             return .json(.ok, ["added": 0])
-        case (.delete, "logins"): return .json(.ok, ["changed": .int(logins?.revokeAll() ?? 0)])
-        case (.get, "requests"): return .json(.ok, .array(log.all.map(Self.json)))
-        case (.get, "uploads"): return .json(.ok, .array(try uploads.summaries().map(Self.json)))
-        case (.post, "event-links"): return try await addEventLink(request)
-        case (let method, let path) where path.hasPrefix(PhotoControl.prefix):
-            return try await photos.reply(method, path.split(separator: "/").dropFirst().map(String.init), request)
-        case (let method, let path) where path.hasPrefix(CaptureControl.prefix):
-            return try captures.reply(method, path.split(separator: "/").dropFirst().map(String.init))
-        case (let method, let path): return try reply(method, path.split(separator: "/").map(String.init))
-        }
-    }
-
-    /// `DELETE event-links/TOKEN`, `POST guest-jobs/ID/approve` and `…/reject`.
-    private func reply(_ method: HTTPRequest.Method, _ path: [String]) throws -> Reply {
-        let isDone: Bool
-        switch (method, path.first, path.count) {
-        case (.delete, "event-links", 2): isDone = try guests.revoke(path[1])
+        case (.delete, "logins", 1): return .json(.ok, ["changed": .int(logins?.revokeAll() ?? 0)])
+        case (.get, "requests", 1): return .json(.ok, .array(log.all.map(Self.json)))
+        case (.get, "uploads", 1): return .json(.ok, .array(try tus.uploads()))
+        case (.post, "event-links", 1): return try await addEventLink(request)
+        case (.delete, "event-links", 2): return .changed(try guests.revoke(path[1]))
         case (.post, "guest-jobs", 3):
-            guard let id = Int(path[1]),
-                let state = ["approve": .approved, "reject": .rejected][path[2]] as GuestJob.State?
-            else { return .webServerError(.notFound) }
-            isDone = try guests.judge(id, state)
+            let states: [String: GuestJob.State] = ["approve": .approved, "reject": .rejected]
+            guard let id = Int(path[1]), let state = states[path[2]] else { return .webServerError(.notFound) }
+            return .changed(try guests.judge(id, state))
         default: return .webServerError(.notFound)
         }
-        return isDone ? .json(.ok, ["changed": 1]) : .webServerError(.notFound)
     }
 
     private func addEventLink(_ request: Request) async throws -> Reply {
@@ -57,27 +47,15 @@ struct ControlEndpoint {
         do {
             try guests.add(link)
         } catch let refusal as UploadFields.Refusal {
-            return .json(.badRequest, ["error": .string(String(describing: refusal))])
+            return refusal.reply.with { $0.status = .badRequest }
         }
         return .json(.ok, ["token": .string(link.token)])
-    }
-
-    private static func json(_ upload: TusSummary) -> JSONValue {
-        [
-            "id": .string(upload.id),
-            "offset": JSONValue(upload.offset),
-            "length": JSONValue(upload.length),
-            "is_finished": .bool(upload.isFinished),
-        ]
     }
 
     private func addFaults(_ request: Request) async throws -> Reply {
         let text = String(buffer: try await request.body.collect(upTo: 1 << 20))
         do {
             let added = try text.split(whereSeparator: \.isNewline).map { try FaultSyntax.parse(String($0)) }
-            if let reason = added.lazy.compactMap({ $0.refusal(in: guests.catalog.dialect) }).first {
-                return .json(.badRequest, ["error": .string(reason)])
-            }
             faults.add(added)
             return .json(.ok, ["added": .int(added.count)])
         } catch let error as FaultSyntaxError {
@@ -87,17 +65,14 @@ struct ControlEndpoint {
 
     private static func json(_ entry: RequestLog.Entry) -> JSONValue {
         [
-            "method": .string(entry.method),
-            "path": .string(entry.path),
-            "credentials": .array(entry.credentials.map { .string($0) }),
-            "status": JSONValue(entry.status),
-            "body_bytes_read": .int(entry.bodyBytesRead),
-            "is_over": .bool(entry.isOver),
+            "method": .string(entry.method), "path": .string(entry.path),
+            "credentials": .array(entry.credentials.map { .string($0) }), "status": JSONValue(entry.status),
+            "body_bytes_read": .int(entry.bodyBytesRead), "is_over": .bool(entry.isOver),
         ]
     }
+}
 
-    private static func isLoopback(_ address: SocketAddress) -> Bool {
-        guard let host = address.ipAddress else { return false }
-        return host.hasPrefix("127.") || host == "::1"
-    }
+extension Reply {
+    /// What a control route did; 404 when there was nothing to change.
+    static func changed(_ isDone: Bool) -> Reply { isDone ? .json(.ok, ["changed": 1]) : .webServerError(.notFound) }
 }

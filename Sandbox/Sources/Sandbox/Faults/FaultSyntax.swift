@@ -1,8 +1,6 @@
-/// The language of `--fault` and of the control route.
+/// The language of `--fault` and of the control route; see ``help`` for the words.
 ///
 ///     <where>:<what>[=value][,option=value]…
-///
-/// See ``help`` for the words.
 enum FaultSyntax {
     static func parse(_ text: String) throws(FaultSyntaxError) -> Fault {
         guard let colon = text.firstIndex(of: ":") else { throw FaultSyntaxError(text, "no \":\"") }
@@ -10,142 +8,118 @@ enum FaultSyntax {
             throw FaultSyntaxError(text, "unknown place \"\(text[..<colon])\"")
         }
         let settings = text[text.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false)
-            .map(FaultSetting.init)
-        var options = FaultOptions(text: text)
-        for setting in settings.dropFirst() { try options.read(setting) }
-        guard let what = settings.first else { throw FaultSyntaxError(text, "no fault named") }
-        let effect = try effect(what, options)
-        guard isPossible(effect, at: place) else {
+            .map { Setting($0, of: text) }
+        guard let what = settings.first, let kind = Fault.Kind(rawValue: what.name) else {
+            throw FaultSyntaxError(text, "unknown fault \"\(settings.first?.name ?? "")\"")
+        }
+        guard kind.places?.contains(place) ?? true else {
             throw FaultSyntaxError(text, "\(what.name) cannot strike \(place.rawValue)")
         }
-        return Fault(
-            place: place,
-            effect: effect,
-            times: options.times,
-            every: options.every,
-            skip: options.skip,
-            retryAfter: options.retryAfter
-        )
+        var fault = Fault(place: place, kind: kind)
+        try what.read(into: &fault)
+        for option in settings.dropFirst() { try option.readOption(into: &fault) }
+        return fault
     }
 
-    private static func isPossible(_ effect: Fault.Effect, at place: Fault.Place) -> Bool {
-        switch effect {
-        case .forget: [.tusPatch, .tusHead, .tusDelete, .finalize].contains(place)
-        case .expire: [.tusPatch, .tusHead, .tusDelete].contains(place)
-        case .bodyTimeout: place == .photosUpload
-        case .corruptByte, .ignoreRange: place == .photosDownload
-        case .list: place == .photosList
-        case .postLimit, .fileLimit: place == .upload
-        case .collision: place == .upload || place == .finalize
-        default: true
-        }
-    }
+    private struct Setting {
+        let name: String
+        let value: String
+        let text: String
 
-    private static func effect(_ what: FaultSetting, _ options: FaultOptions) throws(FaultSyntaxError) -> Fault.Effect {
-        let text = options.text
-        switch what.name {
-        case "reset": return .reset(options.moment)
-        case "stall": return .stall(options.moment, seconds: options.seconds)
-        case "slow": return .slow(bytesPerSecond: try what.count(in: text, atLeast: 1))
-        case "slow-answer": return .slowAnswer(bytesPerSecond: try what.count(in: text, atLeast: 1))
-        case "early-status": return .earlyStatus(try what.status(in: text))
-        case "status": return .status(try what.status(in: text))
-        case "drop-answer": return .dropAnswer
-        case "delay-answer": return .delayAnswer(seconds: try what.seconds(in: text))
-        case "truncate": return .truncate(bytes: try what.count(in: text))
-        case "wrong-length": return .wrongLength
-        case "html": return .html
-        case "whitespace": return .whitespace(bytes: try what.count(in: text))
-        case "500-after-store": return .errorAfterStore
-        case "1062": return .duplicateEntry
-        case "status-after": return .statusAfter(try what.status(in: text))
-        case "limit": return .limit(bytes: try what.count(in: text))
-        case "post-limit": return .postLimit(bytes: try what.count(in: text))
-        case "file-limit": return .fileLimit(bytes: try what.count(in: text))
-        case "collision":
-            guard let key = CollidingKey(rawValue: what.value) else {
-                throw FaultSyntaxError(text, "collision requires event, sequence or checksum")
-            }
-            return .collision(key)
-        case "forget": return .forget
-        case "expire": return .expire
-        case "body-timeout": return .bodyTimeout(seconds: try what.seconds(in: text))
-        case "redirect": return .redirect(try what.word(in: text))
-        case "content-type": return .contentType(try what.word(in: text))
-        case "endless-json": return .endlessJSON(bytes: try what.count(in: text))
-        case "corrupt-byte": return .corruptByte
-        case "ignore-range": return .ignoreRange
-        default:
-            if let fault = try listFault(what, in: text) { return .list(fault) }
-            guard let alteration = Fault.Alteration(rawValue: what.name) else {
-                throw FaultSyntaxError(text, "unknown fault \"\(what.name)\"")
-            }
-            return .alter(alteration)
+        init(_ setting: Substring, of text: String) {
+            let pieces = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            name = pieces.first ?? ""
+            value = pieces.count > 1 ? pieces[1] : ""
+            self.text = text
         }
+
+        /// The value that a fault's kind needs.
+        func read(into fault: inout Fault) throws(FaultSyntaxError) {
+            switch fault.kind {
+            case .slow: fault.number = try count(atLeast: 1)
+            case .truncate, .whitespace, .limit, .fileLimit, .postLimit, .endlessJSON, .total:
+                fault.number = try count()
+            case .delayAnswer, .bodyTimeout: fault.seconds = try seconds()
+            case .status, .earlyStatus, .statusAfter:
+                guard let code = Int(value), (200...599).contains(code) else { throw error("a status from 200 to 599") }
+                fault.number = code
+            case .redirect, .contentType:
+                guard !value.isEmpty else { throw error("a value") }
+                fault.word = value
+            default: break
+            }
+        }
+
+        func readOption(into fault: inout Fault) throws(FaultSyntaxError) {
+            switch name {
+            case "times": fault.times = try count(atLeast: 1)
+            case "every": fault.every = try count(atLeast: 1)
+            case "skip": fault.skip = try count()
+            case "for": fault.seconds = try seconds()
+            case "retry-after": fault.retryAfter = try count()
+            case "after": fault.moment = try moment()
+            default: throw FaultSyntaxError(text, "unknown option \"\(name)\"")
+            }
+        }
+
+        private func moment() throws(FaultSyntaxError) -> Fault.Moment {
+            switch value {
+            case "body": return .wholeBody
+            case "response-headers": return .responseHeaders
+            case _ where value.hasPrefix("response+"):
+                guard let count = Int(value.dropFirst("response+".count)), count > 0 else {
+                    throw error("a number from 1 on")
+                }
+                return .responseBytes(count)
+            default: return .bodyBytes(try count())
+            }
+        }
+
+        private func count(atLeast minimum: Int = 0) throws(FaultSyntaxError) -> Int {
+            guard let number = Int(value), number >= minimum else { throw error("a whole number") }
+            return number
+        }
+
+        private func seconds() throws(FaultSyntaxError) -> Double {
+            guard let number = Double(value), number.isFinite, number >= 0 else { throw error("a number of seconds") }
+            return number
+        }
+
+        private func error(_ need: String) -> FaultSyntaxError { FaultSyntaxError(text, "\(name) needs \(need)") }
     }
 }
 
-extension FaultSyntax {
-    private static func listFault(
-        _ what: FaultSetting,
-        in text: String
-    ) throws(FaultSyntaxError) -> Fault.ListFault? {
-        switch what.name {
-        case "repeated-cursor": .repeatedCursor
-        case "endless": .endless
-        case "empty-page": .emptyPage
-        case "expired-cursor": .expiredCursor
-        case "lost-photo": .lostPhoto
-        case "total": .total(try what.count(in: text))
-        case "hostile-names": .hostileNames
-        default: nil
-        }
-    }
-}
-
-/// A fault that cannot be understood.
 struct FaultSyntaxError: Error, Equatable, CustomStringConvertible {
     var description: String
 
-    init(_ text: String, _ reason: String) {
-        description = "cannot read fault \"\(text)\": \(reason)"
-    }
+    init(_ text: String, _ reason: String) { description = "cannot read fault \"\(text)\": \(reason)" }
 }
 
 extension FaultSyntax {
-    /// For `--help`.
     static let help = """
         Faults: WHERE:WHAT[=VALUE][,OPTION]…
-          WHERE  upload, asset, delete, listing, media, health,
-                 tus-options, tus-create, tus-patch, tus-head, tus-delete, finalize,
-                 token, guest-status, guest-delete,
-                 php (all of these but tus; d4: tus and media too),
-                 tus (all below /files/),
-                 photos-health, photos-status, photos-list, photos-check,
-                 photos-upload, photos-download, photos-thumbnail,
-                 photos-legacy, photos-claim, photos-browse, photos-delete,
-                 devices, login,
-                 challenge, register, capture, capture-full, capture-read
-          WHAT   reset                 TCP reset at MOMENT
-                 stall                 silence at MOMENT, for SECONDS or for ever
+          WHERE  upload, asset, delete, listing, media, health, finalize, token,
+                 guest-status, guest-delete, devices, login, challenge, register,
+                 capture, capture-full, capture-read,
+                 tus-options, tus-create, tus-patch, tus-head, tus-delete, tus (all),
+                 photos-health, -status, -list, -check, -upload, -download,
+                 -thumbnail, -legacy, -claim, -browse, -delete,
+                 php (GigHive without tus; d4: tus and media too)
+          WHAT   reset, stall          TCP reset, or silence (for ever), at MOMENT
                  slow=BYTES            read the body at BYTES a second
-                 slow-answer=BYTES     send the answer at BYTES a second
                  early-status=CODE     answer before the body is read
                  status=CODE           answer after the whole body, do nothing
                  limit=BYTES           answer 413 to larger bodies, as a proxy does
                  file-limit=BYTES      PHP's 500 for larger files (upload)
                  post-limit=BYTES      PHP's 413 for larger forms (upload)
-                 collision=KEY         lose a race: 500 "1062 Duplicate entry"
-                                       (upload; finalize up to d3); KEY is
-                                       event, sequence (d1, d2) or checksum
                  forget                the upload is gone: 404 (tus, finalize)
                  expire                the upload has expired: 410 (tus); d4: it is
                                        24 h old, and does not count as pending
                  drop-answer           do the work, close without an answer
                  delay-answer=SECONDS  do the work, answer late
-                 status-after=CODE     do the work, answer CODE
-                 500-after-store       do the work, answer 500
-                 1062                  do the work, answer 500 "1062 Duplicate entry"
+                 status-after=CODE, 500-after-store, 1062
+                                       do the work, answer CODE, 500, or 500
+                                       "1062 Duplicate entry"
                  truncate=BYTES        close after BYTES of the answer's body
                  wrong-length          promise more bytes than are sent
                  html                  answer in the HTML page
@@ -154,24 +128,20 @@ extension FaultSyntax {
                                        change the fields of a 2xx answer
                  body-timeout=SECONDS  a body not complete by then: 400, closed
                                        (photos-upload)
-                 redirect=URL          answer 307
-                 content-type=TYPE     name another type
-                 endless-json=BYTES    JSON that does not end
-                 corrupt-byte          a wrong byte in a file (photos-download)
-                 ignore-range          200 for a range (photos-download)
+                 redirect=URL, content-type=TYPE, endless-json=BYTES
+                                       answer 307, another type, JSON without end
+                 corrupt-byte, ignore-range
+                                       a wrong byte, 200 for a range (photos-download)
                  repeated-cursor, endless, empty-page, expired-cursor,
                  lost-photo, total=N, hostile-names
                                        faults of a page (photos-list)
-          OPTION after=MOMENT          a number of body bytes (default 0),
-                                       body (all of it), response-headers,
-                                       response+N (bytes of the answer's body)
+          OPTION after=MOMENT          a number of body bytes (default 0), body,
+                                       response-headers, response+N (bytes)
                  for=SECONDS           how long a stall lasts
                  retry-after=SECONDS   Retry-After of a status
-                 times=N               strike N requests only
-                 every=N               strike each Nth request of that place only
-                 skip=N                let N requests by before counting
-        "tus-patch:status=503,every=100" and "tus-patch:reset,every=100,skip=50"
-        cause 2 % of faults.
+                 times=N, every=N, skip=N
+                                       strike N requests only, each Nth, or let N
+                                       by before counting
 
         Control, from loopback, below /__sandbox/:
           POST faults                  add one fault a line
@@ -179,7 +149,6 @@ extension FaultSyntax {
           GET requests                 the requests seen: method, path, schemes
                                        of their credentials, bytes
           DELETE logins                make every login invalid (--auth bearer)
-          GET uploads                  the tus uploads
           POST event-links             [TOKEN=]DATE,ORG,TYPE[,DAYS]: an event link
           DELETE event-links/TOKEN     revoke it
           POST guest-jobs/ID/approve   let an upload of a guest be seen
@@ -203,7 +172,6 @@ extension FaultSyntax {
                                        "replace" with "base64":BYTES
           POST photosync/photos/ID/thumbnail  store its thumbnail:
                                        {"base64":BYTES}
-          POST photosync/purge         remove up to 100 photos without an owner
           POST photosync/settle        rewrite now what waits to be rewritten
           POST photosync/outage        the database is down: 500 to every request,
                                        with {"text":TEXT} or {"json":ERROR}

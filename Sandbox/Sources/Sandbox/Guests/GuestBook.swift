@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import GRDB
 import HTTPTypes
@@ -8,59 +9,36 @@ struct GuestBook: Sendable {
     let catalog: Catalog
     private var queue: DatabaseQueue { catalog.queue }
 
-    // MARK: Links
+    /// The link of a guest; nil for a request without its token, of a user with a password.
+    /// Throws ``GuestRefusal`` for a token that is unknown, expired or revoked.
+    func link(of exchange: Exchange) throws -> EventLink? { try exchange.uploadToken.map(validLink) }
 
-    enum Check: Sendable {
-        case malformed
-        /// Unknown, expired or revoked.
-        case unusable
-        case valid(EventLink)
-    }
-
-    func check(_ token: String) throws -> Check {
-        guard token.count <= 128 else { return .malformed }
-        guard let link = try link(token, evenRevoked: false), !link.isExpired else { return .unusable }
-        return .valid(link)
-    }
-
-    /// Who finalizes an upload.
-    enum Admission: Sendable {
-        /// A user with a password, without the token of a link.
-        case user
-        case guest(EventLink)
-        case refused(Reply)
-    }
-
-    func admission(_ token: String?) throws -> Admission {
-        guard let token else { return .user }
-        return switch try check(token) {
-        case .malformed: .refused(.json(.badRequest, ["error": "invalid token"]))
-        case .unusable: .refused(.json(.notFound, ["error": "invalid or expired"]))
-        case .valid(let link): .guest(link)
+    func validLink(_ token: String) throws -> EventLink {
+        guard token.count <= 128 else { throw GuestRefusal(reply: .json(.badRequest, ["error": "invalid token"])) }
+        guard let link = try link(token, evenRevoked: false), !link.isExpired else {
+            throw GuestRefusal(reply: .json(.notFound, ["error": "invalid or expired"]))
         }
+        return link
     }
 
     func link(_ token: String, evenRevoked: Bool = true) throws -> EventLink? {
         try queue.read { db in
-            try Row.fetchOne(
+            try EventLink.fetchOne(
                 db,
                 sql: """
-                    SELECT * FROM event_link JOIN event ON event.id = event_id
-                    WHERE token = ? AND (NOT is_revoked OR ?)
+                    SELECT * FROM event_link JOIN event ON event.id = event_id WHERE token = ? AND (NOT is_revoked OR ?)
                     """,
                 arguments: [token, evenRevoked]
             )
         }
-        .map(EventLink.init)
     }
 
     /// Makes a link, and its event when there is none; an older link of that token is replaced.
     func add(_ request: EventLinkRequest) throws {
         let form = [
-            "label": "-", "event_date": request.eventDate, "org_name": request.orgName,
-            "event_type": request.eventType,
+            "label": "-", "event_date": request.eventDate, "org_name": request.orgName, "event_type": request.eventType,
         ]
-        let fields = try UploadFields(form, dialect: catalog.dialect, today: UploadFields.today())
+        let fields = try UploadFields(form, dialect: catalog.dialect)
         try queue.write { db in
             let event = try catalog.ensureEvent(fields, db)
             try db.execute(
@@ -70,55 +48,49 @@ struct GuestBook: Sendable {
         }
     }
 
-    /// False when there is no such link.
     func revoke(_ token: String) throws -> Bool {
-        try changed("UPDATE event_link SET is_revoked = 1 WHERE token = ?", [token])
+        try queue.change("UPDATE event_link SET is_revoked = 1 WHERE token = ?", [token])
     }
 
-    // MARK: Jobs
-
-    /// Throws a constraint violation when the upload has a job already.
+    /// Makes the job of a guest's upload, and adds it to the answer. Throws a constraint violation when the upload has a job already.
     func addJob(
         for link: EventLink,
         asset: Int,
-        label: String,
-        displayName: String?,
-        upload: String
-    ) throws -> (id: Int, nonce: String) {
+        _ label: String,
+        _ request: FinalizeRequest,
+        upload: String,
+        to answer: inout JSONValue
+    ) throws {
         let nonce = urlSafeText(randomBytes(24))
-        return try queue.write { db in
+        let id = try queue.write { db in
             try db.execute(
                 sql: """
-                    INSERT INTO guest_job (nonce, token, asset_id, label, display_name, upload_id)
-                    VALUES (?, ?, ?, ?, ?, ?)
+                    INSERT INTO guest_job (nonce, token, asset_id, label, display_name, upload_id) VALUES (?, ?, ?, ?, ?, ?)
                     """,
-                arguments: [nonce, link.token, asset, label, displayName, upload]
+                arguments: [nonce, link.token, asset, label, request.text("display_name"), upload]
             )
-            return (Int(db.lastInsertedRowID), nonce)
+            return Int(db.lastInsertedRowID)
         }
+        answer["status_nonce"] = .string(nonce)
+        answer["upload_job_id"] = .int(id)
     }
 
-    func job(nonce: String) throws -> GuestJob? {
-        try jobs("nonce = ?", [nonce]).first
-    }
+    func job(nonce: String) throws -> GuestJob? { try jobs("nonce = ?", [nonce]).first }
 
     /// What an event shows to its guests: approved and not hidden.
     func gallery(ofEvent id: Int) throws -> [GuestJob] {
         try jobs(
             """
             state = 'approved' AND hidden_at IS NULL
-            AND token IN (SELECT token FROM event_link WHERE event_id = ?) ORDER BY id
+            AND token IN (SELECT token FROM event_link WHERE event_id = ?)
             """,
             [id]
         )
     }
 
-    /// False when there is no such job.
     func judge(_ id: Int, _ state: GuestJob.State) throws -> Bool {
-        try changed(
-            """
-            UPDATE guest_job SET state = ?, approved_at = iif(? = 'approved', datetime('now'), NULL) WHERE id = ?
-            """,
+        try queue.change(
+            "UPDATE guest_job SET state = ?, approved_at = iif(? = 'approved', datetime('now'), NULL) WHERE id = ?",
             [state.rawValue, state.rawValue, id]
         )
     }
@@ -126,48 +98,73 @@ struct GuestBook: Sendable {
     /// Hides a job; like the server's UPDATE, it changes nothing twice within a second.
     func hide(_ id: Int) throws -> Bool {
         let now = Int(Date().timeIntervalSince1970)
-        return try changed(
+        return try queue.change(
             "UPDATE guest_job SET hidden_at = ? WHERE id = ? AND hidden_at IS NOT ?",
             [now, id, now]
         )
     }
 
     private func jobs(_ condition: String, _ arguments: StatementArguments) throws -> [GuestJob] {
-        try queue.read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM guest_job WHERE \(condition)", arguments: arguments)
-        }
-        .map(GuestJob.init)
-    }
-
-    private func changed(_ sql: String, _ arguments: StatementArguments) throws -> Bool {
-        try queue.write { db in
-            try db.execute(sql: sql, arguments: arguments)
-            return db.changesCount > 0
-        }
+        let jobs = GuestJob.filter(sql: condition, arguments: arguments).order(sql: "id")
+        return try queue.read { try jobs.fetchAll($0) }
     }
 }
 
-/// Apache's disk cache as it treats `/api/upload-token.php`: for a day, a link that was valid stays so (gighive contract 1, 6).
-final class TokenCache: Sendable {
-    private static let lifetime = 86_400.0
+struct GuestRefusal: Refusal {
+    var reply: Reply
+}
 
-    private struct Entry {
-        var reply: Reply
-        var storedAt: Double
+struct GuestJob: Sendable, SnakeCaseRecord {
+    static let databaseTableName = "guest_job"
+
+    enum State: String, Sendable, Codable {
+        case pending, approved, rejected
     }
 
-    private let entries = Mutex<[String: Entry]>([:])
+    var id: Int
+    var token: String
+    var assetId: Int
+    var label: String
+    var displayName: String?
+    var state: State
+    var approvedAt: String?
+}
 
-    /// The answer that was given to this path and query before, with its age; nil when there is none.
-    func reply(to url: String) -> Reply? {
-        let now = Date().timeIntervalSince1970
-        guard let entry = entries.withLock({ $0[url] }), now < entry.storedAt + Self.lifetime else { return nil }
-        var reply = entry.reply
-        reply.headers.append(("Age", String(Int(now - entry.storedAt))))
-        return reply
-    }
+/// A link that lets guests upload to one event (gighive contract 6).
+struct EventLink: Sendable, SnakeCaseRecord {
+    var token: String
+    var eventId: Int
+    var eventDate: String
+    var orgName: String
+    var eventType: String?
+    /// Seconds since 1970.
+    var expiresAt: Double
 
-    func store(_ reply: Reply, for url: String) {
-        entries.withLock { $0[url] = Entry(reply: reply, storedAt: Date().timeIntervalSince1970) }
+    /// The event's fields, as an upload form holds them.
+    var fields: [String: String] { ["event_date": eventDate, "org_name": orgName, "event_type": eventType ?? ""] }
+
+    var daysRemaining: Int { max(0, Int((expiresAt - Date().timeIntervalSince1970) / 86_400)) }
+    var isExpired: Bool { expiresAt <= Date().timeIntervalSince1970 }
+}
+
+/// `TOKEN=DATE,ORG,TYPE[,DAYS]`: a link to be made; without `TOKEN=` the sandbox invents one.
+struct EventLinkRequest: Sendable, Equatable, ExpressibleByArgument {
+    var token: String
+    var eventDate: String
+    var orgName: String
+    var eventType: String
+    var days = 14.0
+
+    init?(argument: String) {
+        let sides = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let event = sides.last else { return nil }
+        // 43 characters, as the server's.
+        token = sides.count == 2 ? sides[0] : urlSafeText(randomBytes(32))
+        let pieces = event.split(separator: ",").map(String.init)
+        guard (3...4).contains(pieces.count), token.wholeMatch(of: /[A-Za-z0-9_\-]{1,128}/) != nil else { return nil }
+        (eventDate, orgName, eventType) = (pieces[0], pieces[1], pieces[2])
+        guard pieces.count == 4 else { return }
+        guard let days = Double(pieces[3]), days.isFinite else { return nil }
+        self.days = days
     }
 }

@@ -3,9 +3,8 @@ import NIOCore
 
 /// A streaming parser of `multipart/form-data` (RFC 7578, RFC 2046 section 5.1).
 ///
-/// It never holds more than one chunk and one delimiter: part data is handed on as slices of the incoming buffers.
+/// It never holds more than one chunk and one delimiter.
 struct MultipartParser {
-    /// What the parser found.
     enum Event {
         case partBegan(PartHeader)
         case data(ByteBuffer)
@@ -13,11 +12,7 @@ struct MultipartParser {
     }
 
     private enum State {
-        case preamble
-        case afterDelimiter
-        case header
-        case data
-        case epilogue
+        case preamble, afterDelimiter, header, data, epilogue
     }
 
     /// More header bytes than this in one part are not a form any more.
@@ -28,7 +23,6 @@ struct MultipartParser {
     private var state = State.preamble
     private var pending: ByteBuffer
 
-    /// Whether the closing delimiter was seen.
     private(set) var isComplete = false
 
     init(boundary: String) {
@@ -36,40 +30,26 @@ struct MultipartParser {
         pending = ByteBuffer(string: "\r\n")
     }
 
-    /// Takes the next bytes of the body.
     mutating func consume(_ chunk: ByteBuffer, _ handle: (Event) throws -> Void) throws {
-        var input = takePending(joinedWith: chunk)
+        var input = chunk
+        if pending.readableBytes > 0 {
+            pending.writeImmutableBuffer(chunk)
+            input = pending
+        }
+        // So that appending to it later does not copy the slices that were handed on.
+        pending = ByteBuffer()
         while try step(&input, handle) {}
         pending = input
-    }
-
-    private mutating func takePending(joinedWith chunk: ByteBuffer) -> ByteBuffer {
-        guard pending.readableBytes > 0 else { return chunk }
-        var joined = pending
-        joined.writeImmutableBuffer(chunk)
-        return joined
     }
 
     /// One state transition; false when more input is needed.
     private mutating func step(_ input: inout ByteBuffer, _ handle: (Event) throws -> Void) throws -> Bool {
         switch state {
-        case .preamble: skipPreamble(&input)
+        case .preamble: try readData(&input, isPart: false, handle)
         case .afterDelimiter: try readDelimiterEnd(&input)
         case .header: try readHeader(&input, handle)
-        case .data: try readData(&input, handle)
-        case .epilogue: skipEpilogue(&input)
-        }
-    }
-
-    private mutating func skipPreamble(_ input: inout ByteBuffer) -> Bool {
-        switch Self.find(delimiter, in: input) {
-        case .at(let offset):
-            input.moveReaderIndex(forwardBy: offset + delimiter.count)
-            state = .afterDelimiter
-            return true
-        case .possiblyFrom(let offset):
-            input.moveReaderIndex(forwardBy: offset)
-            return false
+        case .data: try readData(&input, isPart: true, handle)
+        case .epilogue: input.readSlice(length: input.readableBytes) == nil
         }
     }
 
@@ -89,7 +69,8 @@ struct MultipartParser {
     }
 
     private mutating func readHeader(_ input: inout ByteBuffer, _ handle: (Event) throws -> Void) throws -> Bool {
-        guard case .at(let offset) = Self.find(Array("\r\n\r\n".utf8), in: input) else {
+        let (offset, isFound) = Self.find(Array("\r\n\r\n".utf8), in: input)
+        guard isFound else {
             guard input.readableBytes <= Self.headerLimit else { throw MultipartError.malformed }
             return false
         }
@@ -99,57 +80,42 @@ struct MultipartParser {
         return true
     }
 
-    private mutating func readData(_ input: inout ByteBuffer, _ handle: (Event) throws -> Void) throws -> Bool {
-        switch Self.find(delimiter, in: input) {
-        case .at(let offset):
-            if offset > 0, let data = input.readSlice(length: offset) { try handle(.data(data)) }
-            input.moveReaderIndex(forwardBy: delimiter.count)
-            try handle(.partEnded)
-            state = .afterDelimiter
-            return true
-        case .possiblyFrom(let offset):
-            if offset > 0, let data = input.readSlice(length: offset) { try handle(.data(data)) }
-            return false
-        }
+    /// Up to the next delimiter; what comes before the first one is not data of a part.
+    private mutating func readData(
+        _ input: inout ByteBuffer,
+        isPart: Bool,
+        _ handle: (Event) throws -> Void
+    ) throws -> Bool {
+        let (offset, isFound) = Self.find(delimiter, in: input)
+        if let data = input.readSlice(length: offset), isPart, offset > 0 { try handle(.data(data)) }
+        guard isFound else { return false }
+        input.moveReaderIndex(forwardBy: delimiter.count)
+        if isPart { try handle(.partEnded) }
+        state = .afterDelimiter
+        return true
     }
 
-    private func skipEpilogue(_ input: inout ByteBuffer) -> Bool {
-        input.moveReaderIndex(forwardBy: input.readableBytes)
-        return false
-    }
-
-    // MARK: Search
-
-    private enum Match {
-        case at(Int)
-        /// Not found; the bytes from this offset on may be its beginning.
-        case possiblyFrom(Int)
-    }
-
-    private static func find(_ needle: [UInt8], in buffer: ByteBuffer) -> Match {
+    /// Where the needle is, or else the offset from which the bytes may be its beginning.
+    private static func find(_ needle: [UInt8], in buffer: ByteBuffer) -> (offset: Int, isFound: Bool) {
         buffer.withUnsafeReadableBytes { haystack in
-            guard let start = haystack.baseAddress else { return .possiblyFrom(0) }
+            guard let start = haystack.baseAddress else { return (0, false) }
             var offset = 0
             // Every needle begins with CR: let `memchr` do the running, compare only where it stops.
             while offset < haystack.count, let hit = memchr(start + offset, 0x0D, haystack.count - offset) {
                 offset = start.distance(to: UnsafeRawPointer(hit))
                 let comparable = min(needle.count, haystack.count - offset)
-                if memcmp(start + offset, needle, comparable) == 0 {
-                    return comparable == needle.count ? .at(offset) : .possiblyFrom(offset)
-                }
+                if memcmp(start + offset, needle, comparable) == 0 { return (offset, comparable == needle.count) }
                 offset += 1
             }
-            return .possiblyFrom(haystack.count)
+            return (haystack.count, false)
         }
     }
 }
 
-/// The body is not `multipart/form-data`.
 enum MultipartError: Error {
     case malformed
 }
 
-/// Headers of one form part.
 struct PartHeader: Equatable {
     /// The field's name; empty when the part has none.
     var name = ""
@@ -181,51 +147,18 @@ struct PartHeader: Equatable {
 
 /// A header value of the form `value; name=text; name="quoted text"`.
 struct HeaderParameters {
-    /// The text before the first semicolon.
-    private(set) var value = ""
+    let value: String
     private var parameters: [String: String] = [:]
 
     init(_ text: String) {
-        var pieces = Self.split(text)
-        value = pieces.removeFirst().trimmingCharacters(in: .whitespaces)
-        for piece in pieces {
-            guard let equals = piece.firstIndex(of: "=") else { continue }
-            let name = piece[..<equals].trimmingCharacters(in: .whitespaces).lowercased()
-            parameters[name] = Self.unquoted(piece[piece.index(after: equals)...].trimmingCharacters(in: .whitespaces))
+        value = text.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
+        for match in text.matches(of: /;\s*([^=;"\s]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;"]*))/) {
+            let plain = (match.3 ?? "").trimmingCharacters(in: .whitespaces)
+            // A backslash is an escape only before a quote or a backslash (as in PHP).
+            let quoted = match.2.map { String($0.replacing(/\\(["\\])/) { $0.1 }) }
+            parameters[match.1.lowercased()] = quoted ?? plain
         }
     }
 
     subscript(name: String) -> String? { parameters[name] }
-
-    /// Splits at semicolons outside quotes; never empty.
-    private static func split(_ text: String) -> [String] {
-        var pieces = [""]
-        var isQuoted = false
-        var isEscaped = false
-        for scalar in text.unicodeScalars {
-            if scalar == ";", !isQuoted {
-                pieces.append("")
-                continue
-            }
-            if scalar == "\"", !isEscaped { isQuoted.toggle() }
-            isEscaped = scalar == "\\" && isQuoted && !isEscaped
-            pieces[pieces.count - 1].unicodeScalars.append(scalar)
-        }
-        return pieces
-    }
-
-    /// Removes quotes; a backslash is an escape only before a quote or a backslash (as in PHP).
-    private static func unquoted(_ text: String) -> String {
-        let scalars = Array(text.unicodeScalars)
-        guard scalars.count >= 2, scalars.first == "\"", scalars.last == "\"" else { return text }
-        var result = String.UnicodeScalarView()
-        var index = 1
-        while index < scalars.count - 1 {
-            let next = scalars[index + 1]
-            if scalars[index] == "\\", index + 1 < scalars.count - 1, next == "\"" || next == "\\" { index += 1 }
-            result.append(scalars[index])
-            index += 1
-        }
-        return String(result)
-    }
 }

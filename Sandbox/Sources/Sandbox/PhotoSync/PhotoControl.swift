@@ -3,42 +3,40 @@ import GRDB
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
+import Synchronization
 
 /// The sandbox's own routes about photos, below `/__sandbox/photosync/`; see `FaultSyntax.help`.
 struct PhotoControl {
-    static let prefix = "photosync/"
-
     let catalog: PhotoCatalog
     let rewriter: PhotoRewriter
 
     func reply(_ method: HTTPRequest.Method, _ path: [String], _ request: Request) async throws -> Reply {
         let body = Array(buffer: try await request.body.collect(upTo: 64 << 20))
         do {
+            let fields = try GoFields(body: body.isEmpty ? Array("{}".utf8) : body)
             switch (method, path.first, path.count) {
             case (.get, "photos", 1): return .json(.ok, .array(try allPhotos()))
-            case (.post, "photos", 1): return try add(body)
-            case (.patch, "photos", 2): return try change(path[1], body)
-            case (.post, "photos", 3) where path[2] == "file": return try damage(path[1], body)
-            case (.post, "photos", 3) where path[2] == "thumbnail": return try addThumbnail(path[1], body)
-            case (.delete, "photos", 2): return Self.changed(try catalog.delete(path[1]))
-            case (.post, "purge", 1): return .json(.ok, ["deleted": .int(try catalog.purge())])
+            case (.post, "photos", 1): return .json(.ok, ["ids": .array(try add(fields).map(JSONValue.string))])
+            case (.patch, "photos", 2): return .changed(try change(path[1], fields))
+            case (.post, "photos", 3) where path[2] == "file": return .changed(try damage(path[1], fields))
+            case (.post, "photos", 3) where path[2] == "thumbnail":
+                guard let photo = try catalog.photo(path[1]) else { return .changed(false) }
+                try Self.content(fields).write(
+                    to: URL(fileURLWithPath: catalog.folder.thumbnailPath(photo.id)),
+                    options: .atomic
+                )
+                return .changed(true)
+            case (.delete, "photos", 2): return .changed(try catalog.delete(path[1]))
             case (.post, "outage", 1):
-                let fields = try GoFields(body: body.isEmpty ? Array("{}".utf8) : body)
                 catalog.outage.begin(try fields.string("text"), json: try fields.string("json"))
-                return Self.changed(true)
+                return .changed(true)
             case (.delete, "outage", 1):
                 catalog.outage.end()
-                return Self.changed(true)
+                return .changed(true)
             case (.post, "settle", 1): return .json(.ok, ["rewritten": .int(await rewriter.settle())])
             case (.patch, "users", 2):
-                let fields = try GoFields(body: body)
-                return Self.changed(
-                    try catalog.change(
-                        userOf: path[1],
-                        isActive: try fields.bool("isActive"),
-                        key: try fields.string("apiKey")
-                    )
-                )
+                let (isActive, key) = (try fields.bool("isActive"), try fields.string("apiKey"))
+                return .changed(try catalog.change(userOf: path[1], isActive: isActive, key: key))
             default: return .webServerError(.notFound)
             }
         } catch is UnreadableJSON {
@@ -48,77 +46,53 @@ struct PhotoControl {
         }
     }
 
-    static func changed(_ isDone: Bool) -> Reply {
-        isDone ? .json(.ok, ["changed": 1]) : .webServerError(.notFound)
-    }
-
-    // MARK: Reading
-
     private func allPhotos() throws -> [JSONValue] {
         try catalog.queue.read { db in
             try Row.fetchAll(
                 db,
-                sql: """
-                    SELECT photo.*, email FROM photo LEFT JOIN user ON user.id = user_id ORDER BY uploaded_at, photo.id
-                    """
+                sql:
+                    "SELECT photo.*, email FROM photo LEFT JOIN user ON user.id = user_id ORDER BY uploaded_at, photo.id"
             )
             .map { row in
-                let photo = PhotoRecord(row)
+                let photo = PhotoRecord(row: row)
                 let email: String? = row["email"]
                 return [
-                    "id": .string(photo.id),
-                    "user": JSONValue(email),
-                    "device": JSONValue(photo.deviceID),
-                    "fileHash": .string(photo.hash),
-                    "fileSize": .int(photo.size),
-                    "originalFilename": .string(photo.name),
-                    "storedPath": .string(photo.path),
-                    "dateTaken": .string(photo.takenAt.text),
-                    "uploadedAt": .string(photo.uploadedAt.text),
+                    "id": .string(photo.id), "user": JSONValue(email), "device": JSONValue(photo.deviceID),
+                    "fileHash": .string(photo.hash), "fileSize": .int(photo.size),
+                    "originalFilename": .string(photo.name), "storedPath": .string(photo.path),
+                    "dateTaken": .string(photo.takenAt.text), "uploadedAt": .string(photo.uploadedAt.text),
                 ]
             }
         }
     }
 
-    // MARK: Writing
-
     /// Adds a row, or as many as `count` says; the ids of up to a thousand come back.
-    private func add(_ body: [UInt8]) throws -> Reply {
-        let fields = try GoFields(body: body)
-        let ids = try catalog.queue.write { db in
-            let user = try owner(try fields.string("user") ?? catalog.settings.users.first?.email ?? "", db)
+    private func add(_ fields: GoFields) throws -> [String] {
+        try catalog.queue.write { db in
+            let user = try owner(try fields.string("user") ?? catalog.settings.allUsers.first?.email ?? "", db)
             let device = try fields.string("device").flatMap { $0.isEmpty ? nil : $0 }
-            guard let count = try fields.int("count") else {
-                let photo = try newPhoto(fields, user: user, device: device)
-                try photo.insert(db)
-                return [photo.id]
+            if let count = try fields.int("count") { return try addMany(count, fields, user: user, device: device, db) }
+            let id = newUUID()
+            let content = try fields.string("content")
+            let uploadedAt = try fields.time("uploadedAt") ?? .now()
+            let takenAt = try fields.time("dateTaken") ?? uploadedAt
+            let photo = PhotoRecord(
+                id: id,
+                userID: user,
+                deviceID: device,
+                hash: try fields.string("fileHash") ?? Digest.hex(of: content ?? id),
+                name: try fields.string("originalFilename") ?? "IMG_1.jpg",
+                path: try fields.string("storedPath") ?? "\(takenAt.folder)/\(id).jpg",
+                size: try fields.int("fileSize") ?? (content ?? id).utf8.count,
+                takenAt: takenAt,
+                uploadedAt: uploadedAt
+            )
+            if let content, PhotoName.isSafe(photo.path) {
+                try Data(content.utf8).write(to: URL(fileURLWithPath: try catalog.folder.makePhotoPath(photo.path)))
             }
-            return try addMany(count, fields, user: user, device: device, db)
+            try photo.insert(db)
+            return [id]
         }
-        return .json(.ok, ["ids": .array(ids.map(JSONValue.string))])
-    }
-
-    private func newPhoto(_ fields: GoFields, user: String?, device: String?) throws -> PhotoRecord {
-        let id = PhotoCatalog.newID()
-        let content = try fields.string("content")
-        let uploadedAt = try fields.time("uploadedAt") ?? .now()
-        let takenAt = try fields.time("dateTaken") ?? uploadedAt
-        let photo = PhotoRecord(
-            id: id,
-            userID: user,
-            deviceID: device,
-            hash: try fields.string("fileHash") ?? Digest.hex(of: content ?? id),
-            name: try fields.string("originalFilename") ?? "IMG_1.jpg",
-            path: try fields.string("storedPath") ?? "\(takenAt.folder)/\(id).jpg",
-            size: try fields.int("fileSize") ?? (content ?? id).utf8.count,
-            takenAt: takenAt,
-            uploadedAt: uploadedAt,
-            pixels: nil
-        )
-        if let content, PhotoName.isSafe(photo.path) {
-            try Data(content.utf8).write(to: URL(fileURLWithPath: try catalog.folder.makePhotoPath(photo.path)))
-        }
-        return photo
     }
 
     /// Rows without files, made by SQLite: a hundred thousand in a second.
@@ -134,8 +108,8 @@ struct PhotoControl {
             throw UnreadableJSON()
         }
         let step = try fields.int("step") ?? 1000
-        let uploadedAt =
-            try fields.time("uploadedAt") ?? GoTime.now().advanced(byMicroseconds: -step * max(0, count - 1))
+        let start = Timestamp.now().microseconds - step * max(0, count - 1)
+        let uploadedAt = try fields.time("uploadedAt") ?? Timestamp(microseconds: start)
         let takenAt = try fields.time("dateTaken") ?? uploadedAt
         let last = try Int.fetchOne(db, sql: "SELECT max(rowid) FROM photo") ?? 0
         try db.execute(
@@ -153,16 +127,12 @@ struct PhotoControl {
                 count, count, user, device, takenAt.folder, takenAt.microseconds, step, uploadedAt.microseconds, step,
             ]
         )
-        return try String.fetchAll(
-            db,
-            sql: "SELECT id FROM photo WHERE rowid > ? ORDER BY rowid LIMIT 1000",
-            arguments: [last]
-        )
+        let ids = "SELECT id FROM photo WHERE rowid > ? ORDER BY rowid LIMIT 1000"
+        return try String.fetchAll(db, sql: ids, arguments: [last])
     }
 
-    private func change(_ id: String, _ body: [UInt8]) throws -> Reply {
-        let fields = try GoFields(body: body)
-        guard var photo = try catalog.photo(id) else { return .webServerError(.notFound) }
+    private func change(_ id: String, _ fields: GoFields) throws -> Bool {
+        guard var photo = try catalog.photo(id) else { return false }
         photo.name = try fields.string("originalFilename") ?? photo.name
         photo.path = try fields.string("storedPath") ?? photo.path
         photo.hash = try fields.string("fileHash") ?? photo.hash
@@ -176,10 +146,9 @@ struct PhotoControl {
             try db.execute(sql: "DELETE FROM photo WHERE id = ?", arguments: [id])
             try photo.insert(db)
         }
-        return Self.changed(true)
+        return true
     }
 
-    /// Nobody for an empty address.
     private func owner(_ email: String, _ db: Database) throws -> String? {
         guard !email.isEmpty else { return nil }
         guard let id = try String.fetchOne(db, sql: "SELECT id FROM user WHERE email = ?", arguments: [email]) else {
@@ -187,4 +156,53 @@ struct PhotoControl {
         }
         return id
     }
+
+    /// What happens to files on a server's disk while their rows stay (photosync contract, new fact 2).
+    private func damage(_ id: String, _ fields: GoFields) throws -> Bool {
+        guard let file = try url(id) else { return false }
+        switch try fields.string("action") {
+        case "remove": return unlink(file.path) == 0
+        case "empty": try Data().write(to: file, options: .atomic)
+        case "truncate":
+            let count = max(0, try fields.int("bytes") ?? 0)
+            try Data(contentsOf: file).prefix(count).write(to: file, options: .atomic)
+        case "replace": try Self.content(fields).write(to: file, options: .atomic)
+        case "swap":
+            guard let other = try url(try fields.string("with") ?? "") else { return false }
+            let content = try Data(contentsOf: file)
+            try Data(contentsOf: other).write(to: file, options: .atomic)
+            try content.write(to: other, options: .atomic)
+        default: throw UnreadableJSON()
+        }
+        return true
+    }
+
+    private func url(_ id: String) throws -> URL? {
+        guard let photo = try catalog.photo(id), PhotoName.isSafe(photo.path) else { return nil }
+        return URL(fileURLWithPath: catalog.folder.photoPath(photo.path))
+    }
+
+    private static func content(_ fields: GoFields) throws -> Data {
+        guard let bytes = base64Bytes(try fields.string("base64") ?? "") else { throw UnreadableJSON() }
+        return Data(bytes)
+    }
+}
+
+/// Whether PhotoSync's database is down: every route then returns 500, with plain text unless a test sets JSON, until it is up
+/// again (photosync contract, new facts 5, and 1.1 for the check of keys).
+final class PhotoOutage: Sendable {
+    private let current = Mutex<Reply?>(nil)
+
+    /// What a request is answered with instead of work; nil while the database is up.
+    var reply: Reply? { current.withLock { $0 } }
+
+    /// The plain text, or the `error` of the JSON, of all responses.
+    func begin(_ text: String?, json: String?) {
+        let reply =
+            json.map { Reply.photoSyncError(.internalServerError, $0) }
+            ?? text.map { Reply.photoSyncText(.internalServerError, $0) } ?? .photoSyncDatabaseError
+        current.withLock { $0 = reply }
+    }
+
+    func end() { current.withLock { $0 = nil } }
 }

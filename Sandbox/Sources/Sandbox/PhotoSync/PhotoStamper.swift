@@ -13,28 +13,16 @@ enum PhotoStamper {
         return nil
     }
 
-    // MARK: JPEG
-
     /// In place of an Exif segment, else after the start of the image and a JFIF segment (ITU-T T.81 annex B).
     private static func jpeg(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
-        let identifier = Array("Exif\0\0".utf8)
-        var place = 2
-        var offset = 2
-        var old: Range<Int>?
-        while offset + 4 <= bytes.count, bytes[offset] == 0xFF, bytes[offset + 1] >= 0xC0, bytes[offset + 1] != 0xDA {
-            let end = offset + 2 + big(bytes, offset + 2, 2)
-            guard end <= bytes.count, end >= offset + 4 else { return nil }
-            if bytes[offset + 1] == 0xE0 { place = end }
-            if bytes[offset + 1] == 0xE1, bytes[(offset + 4)..<end].starts(with: identifier) { old = offset..<end }
-            offset = end
-        }
-        let oldTIFF = old.map { Array(bytes[($0.lowerBound + 10)..<$0.upperBound]) }
-        guard let tiff = StampedTIFF.bytes(of: oldTIFF, with: id), tiff.count + 8 < 65_536 else { return nil }
-        let segment = join([0xFF, 0xE1], big(tiff.count + 8, 2), identifier, tiff)
-        return replacing(old ?? place..<place, of: bytes, with: segment)
+        guard let segments = JPEG.segments(bytes) else { return nil }
+        let old = segments.last(where: { JPEG.isExif($0, bytes) })?.content
+        let place: Int = segments.last(where: { $0.marker == 0xE0 })?.content.upperBound ?? 2
+        let oldTIFF = old.map { Array(bytes[($0.lowerBound + 6)..<$0.upperBound]) }
+        guard let tiff = TIFF.stamped(oldTIFF, with: id), tiff.count + 8 < 65_536 else { return nil }
+        let segment = join([0xFF, 0xE1], big(tiff.count + 8, 2), JPEG.exif, tiff)
+        return replacing(old.map { $0.lowerBound - 4..<$0.upperBound } ?? place..<place, of: bytes, with: segment)
     }
-
-    // MARK: PNG
 
     private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
@@ -51,7 +39,7 @@ enum PhotoStamper {
             offset = end
         }
         let oldTIFF = old.map { Array(bytes[($0.lowerBound + 8)..<($0.upperBound - 4)]) }
-        guard let place, let tiff = StampedTIFF.bytes(of: oldTIFF, with: id) else { return nil }
+        guard let place, let tiff = TIFF.stamped(oldTIFF, with: id) else { return nil }
         let content = Array("eXIf".utf8) + tiff
         let chunk = join(big(tiff.count, 4), content, big(Int(checksum(content)), 4))
         return replacing(old ?? place..<place, of: bytes, with: chunk)
@@ -70,8 +58,6 @@ enum PhotoStamper {
         }
         return ~value
     }
-
-    // MARK: GIF
 
     /// An application extension behind the table of colors, in place of that of an earlier stamp: the packet as it is, then a
     /// trailer that ends it for programs that read it as sub-blocks (XMP specification, part 3, section 1.1.2).
@@ -94,8 +80,6 @@ enum PhotoStamper {
         return replacing(place..<(place + (isStamped ? block.count : 0)), of: bytes, with: block)
     }
 
-    // MARK: WebP
-
     /// An `EXIF` chunk at the end, announced in `VP8X` (RFC 9649 section 2.7).
     private static func webP(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
         var chunks: [(type: String, content: [UInt8])] = []
@@ -116,7 +100,7 @@ enum PhotoStamper {
             chunks.insert(("VP8X", extended), at: 0)
         }
         let old = chunks.first { $0.type == "EXIF" }?.content
-        guard let tiff = StampedTIFF.bytes(of: old, with: id) else { return nil }
+        guard let tiff = TIFF.stamped(old, with: id) else { return nil }
         chunks.removeAll { $0.type == "EXIF" }
         chunks.append(("EXIF", tiff))
         let body = chunks.reduce(into: Array("WEBP".utf8)) { body, chunk in
@@ -136,8 +120,6 @@ enum PhotoStamper {
         return ImageFacts.Size(width: little(content, 6, 2) & 0x3FFF, height: little(content, 8, 2) & 0x3FFF)
     }
 
-    // MARK: HEIF
-
     /// An item of type `Exif` (ISO/IEC 23008-12 annex A). Its data and a new `meta` box go to the end of the file, and the old
     /// `meta` becomes a `free` box, so that no other item moves. In a file that was stamped before, the id is replaced. Files
     /// that have another `Exif` item stay as they are.
@@ -149,7 +131,7 @@ enum PhotoStamper {
             let places = children.firstIndex(where: { $0.type == "iloc" }),
             let primary = children.first(where: { $0.type == "pitm" })?.content, primary.count == 6,
             children[list].content.first == 0, children[list].content.count >= 6,
-            let tiff = StampedTIFF.bytes(of: nil, with: id)
+            let tiff = TIFF.stamped(nil, with: id)
         else { return nil }
         let location = children[places].content
         // Versions 0 and 1 with offsets and lengths of 32 bits: what heif-enc writes.
@@ -191,7 +173,7 @@ enum PhotoStamper {
         // Its place is the last one of the list: item, version 1: construction, data reference, base, count, offset, length.
         let size = 6 + (location[0] == 1 ? 2 : 0) + Int(location[5] >> 4) + 8
         guard location.count >= 8 + size, big(location, location.count - size, 2) == item,
-            let plain = StampedTIFF.bytes(of: nil, with: id)
+            let plain = TIFF.stamped(nil, with: id)
         else { return nil }
         let start = big(location, location.count - 8, 4) + 4
         let range = start..<(start + plain.count)
@@ -216,8 +198,6 @@ enum PhotoStamper {
         return offset == range.upperBound ? found : nil
     }
 
-    // MARK: Bytes
-
     private static func replacing(_ range: Range<Int>, of bytes: [UInt8], with new: [UInt8]) -> [UInt8] {
         join(Array(bytes[..<range.lowerBound]), new, Array(bytes[range.upperBound...]))
     }
@@ -241,55 +221,4 @@ enum PhotoStamper {
     }
 
     private static func little(_ value: Int, _ count: Int) -> [UInt8] { big(value, count).reversed() }
-}
-
-/// A TIFF structure with `ImageUniqueID` in its Exif directory (Exif 2.32 section 4.6).
-private enum StampedTIFF {
-    /// Adds it to a structure, or makes one. All that the structure has keeps its place; the changed directories are added at
-    /// its end. Nil for a structure that cannot be read.
-    static func bytes(of old: [UInt8]?, with id: String) -> [UInt8]? {
-        var tiff = old ?? [0x4D, 0x4D, 0, 0x2A, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0]
-        guard tiff.count >= 14, tiff[0] == tiff[1] else { return nil }
-        let isLittle = tiff[0] == UInt8(ascii: "I")
-        func number(_ offset: Int, _ count: Int) -> Int? {
-            guard offset >= 0, offset + count <= tiff.count else { return nil }
-            let digits = Array(tiff[offset..<(offset + count)])
-            return PhotoStamper.big(isLittle ? digits.reversed() : digits, 0, count)
-        }
-        func digits(_ value: Int, _ count: Int) -> [UInt8] {
-            isLittle ? PhotoStamper.big(value, count).reversed() : PhotoStamper.big(value, count)
-        }
-        /// The entries, and what follows them.
-        func directory(_ offset: Int) -> (entries: [[UInt8]], next: [UInt8])? {
-            guard let count = number(offset, 2), offset + 6 + count * 12 <= tiff.count else { return nil }
-            let start = offset + 2
-            let entries = (0..<count).map { Array(tiff[(start + $0 * 12)..<(start + $0 * 12 + 12)]) }
-            return (entries, Array(tiff[(start + count * 12)..<(start + count * 12 + 4)]))
-        }
-        func tag(_ entry: [UInt8]) -> Int { PhotoStamper.big(isLittle ? [entry[1], entry[0]] : entry, 0, 2) }
-        /// Adds a directory at the end, and tells where.
-        func add(_ entry: [UInt8], to directory: (entries: [[UInt8]], next: [UInt8])) -> Int {
-            if tiff.count % 2 == 1 { tiff.append(0) }
-            let place = tiff.count
-            var entries = directory.entries.filter { tag($0) != tag(entry) }
-            entries.append(entry)
-            entries.sort { tag($0) < tag($1) }
-            tiff += PhotoStamper.join(digits(entries.count, 2), Array(entries.joined()), directory.next)
-            return place
-        }
-        guard let start = number(4, 4), let first = directory(start) else { return nil }
-        let exif = first.entries.first { tag($0) == 0x8769 }.flatMap { entry in
-            directory(PhotoStamper.big(isLittle ? entry[8...].reversed() : Array(entry[8...]), 0, 4))
-        }
-        let value = Array(id.utf8) + [0]
-        if tiff.count % 2 == 1 { tiff.append(0) }
-        let place = tiff.count
-        tiff += value
-        let stamp = PhotoStamper.join(digits(0xA420, 2), digits(2, 2), digits(value.count, 4), digits(place, 4))
-        let exifPlace = add(stamp, to: exif ?? ([], [0, 0, 0, 0]))
-        let pointer = PhotoStamper.join(digits(0x8769, 2), digits(4, 2), digits(1, 4), digits(exifPlace, 4))
-        let firstPlace = add(pointer, to: first)
-        tiff.replaceSubrange(4..<8, with: digits(firstPlace, 4))
-        return tiff
-    }
 }

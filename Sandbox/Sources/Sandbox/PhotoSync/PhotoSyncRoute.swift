@@ -1,6 +1,5 @@
 import HTTPTypes
 
-/// What a request asks PhotoSync for.
 enum PhotoSyncRoute: Sendable, Equatable {
     case health, version, info, setupStatus
     case login, refreshKey
@@ -13,12 +12,13 @@ enum PhotoSyncRoute: Sendable, Equatable {
     case cookieOnly
     case notFound, methodNotAllowed
 
-    /// Nil when the path is none of PhotoSync's.
     init?(method: HTTPRequest.Method, path: String) {
         // A doubled slash hides nothing from the sandbox: the path is still PhotoSync's, and still unknown to it.
         let segments = path.split(separator: "/").map(String.init)
         guard Self.belongs(segments) else { return nil }
-        guard path == "/" + segments.joined(separator: "/") || Self.isListRoot(path) else {
+        // Only these may end in a slash.
+        let roots = ["/api/photos/", "/api/devices/", "/api/web/collections/"]
+        guard path == "/" + segments.joined(separator: "/") || roots.contains(path) else {
             self = .notFound
             return
         }
@@ -35,73 +35,47 @@ enum PhotoSyncRoute: Sendable, Equatable {
         return segments.count > 1 && segments[0] == "api" && areas.contains(segments[1])
     }
 
-    /// Only these may end in a slash.
-    private static func isListRoot(_ path: String) -> Bool {
-        ["/api/photos/", "/api/devices/", "/api/web/collections/"].contains(path)
-    }
-
     private static func routes(_ segments: [String]) -> [HTTPRequest.Method: PhotoSyncRoute] {
-        let last = segments.last ?? ""
-        switch (segments.dropFirst().first, segments.count) {
-        case (nil, _), ("health", 2): return [.get: .health]
-        case ("version", 2): return [.get: .version]
-        case ("info", 2): return [.get: .info]
-        case ("setup", 3) where last == "status": return [.get: .setupStatus]
-        case ("mobile", 4) where segments[2] == "auth":
+        let (last, count) = (segments.last ?? "", segments.count)
+        switch (segments.dropFirst().first, count > 2 ? segments[2] : "") {
+        case (nil, _), ("health", ""): return [.get: .health]
+        case ("version", ""): return [.get: .version]
+        case ("info", ""): return [.get: .info]
+        case ("setup", "status") where count == 3: return [.get: .setupStatus]
+        case ("mobile", "auth") where count == 4:
             return ["login": [.post: .login], "refresh-key": [.post: .refreshKey]][last] ?? [:]
-        case ("photos", _): return photoRoutes(segments)
-        case ("sync", 3...): return syncRoutes(segments)
-        case ("devices", 2): return [.get: .devices]
-        case ("devices", 3): return last == "register" ? [.post: .registerDevice] : [.delete: .deleteDevice(last)]
-        case ("users", 3) where last == "me": return [.get: .cookieOnly]
-        case ("web", 3...):
+        case ("photos", ""): return [.get: .browse]
+        case ("photos", let id) where count == 3:
+            let post: [HTTPRequest.Method: PhotoSyncRoute] =
+                ["upload": [.post: .upload], "check": [.post: .check]][id] ?? [:]
+            return post.merging([.get: .photo(id), .delete: .deletePhoto(id)]) { own, _ in own }
+        case ("photos", let id) where count == 4 && last == "download": return [.get: .download(id: id)]
+        case ("photos", let id) where count == 4 && last == "thumbnail": return [.get: .thumbnail(id: id)]
+        case ("sync", "status") where count == 3: return [.get: .status]
+        case ("sync", "photos") where count == 3: return [.post: .list]
+        case ("sync", "legacy-photos") where count == 3: return [.get: .legacyPhotos]
+        case ("sync", "claim-legacy") where count == 3: return [.post: .claim]
+        case ("sync", "download") where count == 4: return [.get: .downloadByHash(last.lowercased())]
+        case ("sync", "thumbnail") where count == 4: return [.get: .thumbnail(id: last)]
+        case ("devices", ""): return [.get: .devices]
+        case ("devices", "register") where count == 3: return [.post: .registerDevice]
+        case ("devices", let id) where count == 3: return [.delete: .deleteDevice(id)]
+        case ("users", "me") where count == 3: return [.get: .cookieOnly]
+        case ("web", _) where count >= 3:
             return [.get: .cookieOnly, .post: .cookieOnly, .put: .cookieOnly, .delete: .cookieOnly]
         default: return [:]
         }
     }
 
-    private static func photoRoutes(_ segments: [String]) -> [HTTPRequest.Method: PhotoSyncRoute] {
-        switch (segments.count, segments.last ?? "") {
-        case (2, _): return [.get: .browse]
-        case (3, "upload"): return [.post: .upload, .get: .photo("upload"), .delete: .deletePhoto("upload")]
-        case (3, "check"): return [.post: .check, .get: .photo("check"), .delete: .deletePhoto("check")]
-        case (3, let id): return [.get: .photo(id), .delete: .deletePhoto(id)]
-        case (4, "download"): return [.get: .download(id: segments[2])]
-        case (4, "thumbnail"): return [.get: .thumbnail(id: segments[2])]
-        default: return [:]
-        }
-    }
-
-    private static func syncRoutes(_ segments: [String]) -> [HTTPRequest.Method: PhotoSyncRoute] {
-        switch (segments.count, segments[2]) {
-        case (3, "status"): return [.get: .status]
-        case (3, "photos"): return [.post: .list]
-        case (3, "legacy-photos"): return [.get: .legacyPhotos]
-        case (3, "claim-legacy"): return [.post: .claim]
-        case (4, "download"): return [.get: .downloadByHash(segments[3].lowercased())]
-        case (4, "thumbnail"): return [.get: .thumbnail(id: segments[3])]
-        default: return [:]
-        }
-    }
-
-    /// Whether it works without a key.
     var isOpen: Bool {
         switch self {
-        case .health, .version, .info, .setupStatus, .login, .refreshKey, .cookieOnly, .notFound, .methodNotAllowed:
-            true
-        default: false
+        case .version, .info, .cookieOnly, .notFound, .methodNotAllowed: true
+        default: isBeforeSetup
         }
     }
 
-    /// Whether it works before the setup is done.
-    var isBeforeSetup: Bool {
-        switch self {
-        case .health, .setupStatus, .login, .refreshKey: true
-        default: false
-        }
-    }
+    var isBeforeSetup: Bool { [.health, .setupStatus, .login, .refreshKey].contains(self) }
 
-    /// Which faults strike it.
     var place: Fault.Place? {
         switch self {
         case .health, .version, .info, .setupStatus: .photosHealth
@@ -122,15 +96,17 @@ enum PhotoSyncRoute: Sendable, Equatable {
     }
 }
 
-/// A handler's way to say that it is done, and how.
-struct PhotoSyncRefusal: Error {
-    var reply: Reply
+/// A request that is refused with 400 and this sentence.
+struct PhotoSyncRefusal: Refusal {
+    let reply: Reply
+
+    init(_ text: String) { reply = .photoSyncText(.badRequest, text) }
 }
 
 extension Reply {
     /// A 2xx answer, or an error of the JSON kind (photosync contract 0).
     static func photoSync(_ status: HTTPResponse.Status = .ok, _ value: JSONValue) -> Reply {
-        Reply(status: status, origin: .photoSync, body: .goJSON(value))
+        Reply(status, .photoSync, .json(value))
     }
 
     /// `{"error":"…"}`: the auth layer, `/api/photos*`, the setup gate.
@@ -140,18 +116,11 @@ extension Reply {
 
     /// A bare sentence, as Go's `http.Error` writes it: sync, download, devices, login.
     static func photoSyncText(_ status: HTTPResponse.Status, _ message: String) -> Reply {
-        Reply(
-            status: status,
-            origin: .photoSync,
-            body: .plainText(message + "\n"),
-            headers: [("X-Content-Type-Options", "nosniff")]
-        )
+        Reply(status, .photoSync, .plainText(message + "\n"), [("X-Content-Type-Options", "nosniff")])
     }
 
-    /// No such path.
     static let photoSyncNotFound = photoSyncText(.notFound, "404 page not found")
-    /// No such method.
-    static let photoSyncMethodNotAllowed = Reply(status: .methodNotAllowed, origin: .photoSync, body: .empty)
+    static let photoNotFound = photoSyncText(.notFound, "Photo not found")
     static let invalidRequestBody = photoSyncText(.badRequest, "Invalid request body")
     static let photoSyncDatabaseError = photoSyncText(.internalServerError, "Database error")
     static let notMultipart = photoSyncError(.badRequest, "Request must be multipart/form-data.")

@@ -1,28 +1,31 @@
-import Foundation
+import GRDB
 import HTTPTypes
 
 /// `/api/sync/*` without its files: status, listing, legacy photos, claims (photosync contract 4, 5 and 7).
 struct SyncEndpoint {
     let catalog: PhotoCatalog
 
-    func status(_ exchange: Exchange, of user: UserRecord) throws -> Reply {
-        let device = exchange.header("X-Device-ID") ?? ""
-        let counts = try catalog.counts(of: user.id, device: device)
-        var status: JSONObject = [
-            "totalPhotos": .int(counts.total),
-            "devicePhotos": .int(counts.device),
-            "otherDevicePhotos": .int(counts.total - counts.device - counts.legacy),
-            "legacyPhotos": .int(counts.legacy),
-        ]
-        if !catalog.settings.isStub, let lastSync = try catalog.lastSync(of: device) {
-            status["lastSyncAt"] = .string(lastSync.text)
-        }
-        status["serverVersion"] = .int(counts.total)
-        status["needsLegacyClaim"] = .bool(counts.legacy > 0)
-        return .photoSync(.ok, .object(status))
-    }
+    private var isStub: Bool { catalog.settings.isStub }
 
-    // MARK: Listing
+    func status(_ exchange: Exchange, of user: UserRecord) throws -> Reply {
+        let id = exchange.header("X-Device-ID") ?? ""
+        let photos = PhotoRecord.filter(sql: "user_id = ?", arguments: [user.id])
+        let (total, own, legacy) = try catalog.queue.read { db in
+            (
+                try photos.fetchCount(db),
+                isStub ? 0 : try photos.filter(sql: "device_id = ?", arguments: [id]).fetchCount(db),
+                isStub ? 0 : try photos.filter(sql: "device_id IS NULL").fetchCount(db)
+            )
+        }
+        var status: JSONValue = [
+            "totalPhotos": .int(total), "devicePhotos": .int(own), "otherDevicePhotos": .int(total - own - legacy),
+            "legacyPhotos": .int(legacy),
+        ]
+        if !isStub { status["lastSyncAt"] = try catalog.device(id)?.lastSyncAt.map { .string($0.text) } }
+        status["serverVersion"] = .int(total)
+        status["needsLegacyClaim"] = .bool(legacy > 0)
+        return .photoSync(.ok, status)
+    }
 
     func list(_ body: [UInt8], of user: UserRecord, _ plan: FaultPlan) throws -> Reply {
         let fields = try GoFields(body: body)
@@ -32,18 +35,12 @@ struct SyncEndpoint {
         let limit = wanted <= 0 ? 100 : min(wanted, 500)
         let showsThumbnails = try fields.bool("includeThumbnailUrls") ?? false
         let since = try fields.time("sinceTimestamp")
-        let page =
-            catalog.settings.isStub
-            ? try catalog.stubPage(of: user.id, limit: limit)
-            : try catalog.page(of: user.id, after: plan.cursor(cursor), since: since, limit: limit)
-        if !catalog.settings.isStub, !device.isEmpty, let last = page.photos.last {
-            try catalog.noteSync(of: device, lastPhoto: last.id)
-        }
+        let page = try catalog.page(of: user.id, after: plan.cursor(cursor), since: since, limit: limit)
+        if !isStub, !device.isEmpty, !page.photos.isEmpty { try catalog.noteSync(of: device) }
         let items = page.photos.map { photo in
-            let origin = photo.deviceID.flatMap { page.devices[$0] }
-            return Self.item(
+            Self.item(
                 photo,
-                origin,
+                photo.deviceID.flatMap { page.devices[$0] },
                 currentDevice: device,
                 showsThumbnail: showsThumbnails && photo.pixels != nil
             )
@@ -51,7 +48,6 @@ struct SyncEndpoint {
         let listing = PhotoListing(
             photos: items,
             cursor: page.hasMore ? page.photos.last?.id : nil,
-            hasMore: page.hasMore,
             totalCount: page.totalCount
         )
         return .photoSync(.ok, plan.changed(listing, askedAfter: cursor).json)
@@ -62,20 +58,15 @@ struct SyncEndpoint {
         _ origin: DeviceRecord?,
         currentDevice: String,
         showsThumbnail: Bool
-    ) -> JSONObject {
-        var item: JSONObject = [
-            "id": .string(photo.id),
-            "fileHash": .string(photo.hash),
-            "originalFilename": .string(photo.name),
-            "fileSize": .int(photo.size),
-            "dateTaken": .string(photo.takenAt.text),
+    ) -> JSONValue {
+        var item: JSONValue = [
+            "id": .string(photo.id), "fileHash": .string(photo.hash), "originalFilename": .string(photo.name),
+            "fileSize": .int(photo.size), "dateTaken": .string(photo.takenAt.text),
             "uploadedAt": .string(photo.uploadedAt.text),
         ]
         if let origin {
             item["originDevice"] = [
-                "id": .string(origin.id),
-                "name": .string(origin.name),
-                "platform": .string(origin.platform),
+                "id": .string(origin.id), "name": .string(origin.name), "platform": .string(origin.platform),
                 "isCurrentDevice": .bool(origin.id == currentDevice),
             ]
         }
@@ -87,23 +78,22 @@ struct SyncEndpoint {
         return item
     }
 
-    // MARK: Legacy photos
-
     func legacyPhotos(_ query: QueryParameters, of user: UserRecord) throws -> Reply {
         let wanted = query["limit"].flatMap { Int($0) } ?? 0
         let limit = (1...500).contains(wanted) ? wanted : 100
-        let (photos, total) =
-            catalog.settings.isStub ? ([], 0) : try catalog.legacyPhotos(of: user.id, limit: limit)
+        let legacy = PhotoRecord.filter(sql: "user_id = ? AND device_id IS NULL", arguments: [user.id])
+        let (photos, total) = try catalog.queue.read { db in
+            isStub
+                ? ([], 0)
+                : (try legacy.order(sql: "taken_at DESC").limit(limit).fetchAll(db), try legacy.fetchCount(db))
+        }
         // The address is given even where there is no thumbnail.
-        let items = photos.map { JSONValue.object(Self.item($0, nil, currentDevice: "", showsThumbnail: true)) }
-        return .photoSync(
-            .ok,
-            [
-                "photos": .array(items),
-                "totalCount": .int(total),
-                "message": "These photos have no device yet. Claim them to assign them to this one.",
-            ]
-        )
+        let items = photos.map { Self.item($0, nil, currentDevice: "", showsThumbnail: true) }
+        let reply: JSONValue = [
+            "photos": .array(items), "totalCount": .int(total),
+            "message": "These photos have no device yet. Claim them to assign them to this one.",
+        ]
+        return .photoSync(.ok, reply)
     }
 
     func claim(_ body: [UInt8], of user: UserRecord) throws -> Reply {
@@ -111,45 +101,29 @@ struct SyncEndpoint {
         let device = try fields.string("deviceId") ?? ""
         let claimsAll = try fields.bool("claimAll") ?? false
         let ids = try fields.strings("photoIds")
-        guard !device.isEmpty else { return .photoSyncText(.badRequest, "Device ID is required") }
-        guard try catalog.device(device)?.userID == user.id else {
-            return .photoSyncText(.badRequest, "Invalid device")
-        }
-        guard claimsAll || !ids.isEmpty else { return .photoSyncText(.badRequest, "No photos specified to claim") }
+        guard !device.isEmpty else { throw PhotoSyncRefusal("Device ID is required") }
+        guard try catalog.device(device)?.userId == user.id else { throw PhotoSyncRefusal("Invalid device") }
+        guard claimsAll || !ids.isEmpty else { throw PhotoSyncRefusal("No photos specified to claim") }
         // PostgreSQL numbers the parameters of a statement with 16 bits, and the device takes one.
         guard claimsAll || ids.count <= 65_534 else { return .photoSyncDatabaseError }
-        let claimed: Int
-        if catalog.settings.isStub {
-            claimed = 0
-        } else if claimsAll {
-            claimed = try catalog.claimAll(of: user.id, for: device)
-        } else {
-            claimed = try catalog.claim(ids, for: device)
-        }
+        let claimed =
+            isStub ? 0 : try claimsAll ? catalog.claimAll(of: user.id, for: device) : catalog.claim(ids, for: device)
         return .photoSync(.ok, ["claimed": .int(claimed), "alreadyClaimed": 0, "failed": 0])
     }
 }
 
-/// The reply to a listing before it is written.
 struct PhotoListing {
-    var photos: [JSONObject]
-    /// Present when there is more.
+    var photos: [JSONValue]
     var cursor: String?
-    var hasMore: Bool
     var totalCount: Int
 
     var json: JSONValue {
-        var pagination: JSONObject = [:]
+        var pagination: JSONValue = [:]
         if let cursor { pagination["cursor"] = .string(cursor) }
-        pagination["hasMore"] = .bool(hasMore)
-        return [
-            "photos": .array(photos.map(JSONValue.object)),
-            "pagination": .object(pagination),
-            "sync": [
-                "totalCount": .int(totalCount),
-                "returnedCount": .int(photos.count),
-                "serverVersion": .int(totalCount),
-            ],
+        pagination["hasMore"] = .bool(cursor != nil)
+        let sync: JSONValue = [
+            "totalCount": .int(totalCount), "returnedCount": .int(photos.count), "serverVersion": .int(totalCount),
         ]
+        return ["photos": .array(photos), "pagination": pagination, "sync": sync]
     }
 }

@@ -8,28 +8,19 @@ final class Exchange {
     let request: Request
     let channel: any Channel
     let plan: FaultPlan
-    /// The signed-in user, if any.
     let user: String?
     private let log: RequestLog
     private let number: Int
-    private var bodyBytesRead = 0
-    /// Whether the body was read to its end.
+    private(set) var bodyBytesRead = 0
     private(set) var isBodyRead = false
 
-    init(
-        request: Request,
-        channel: any Channel,
-        plan: FaultPlan,
-        user: String?,
-        log: RequestLog,
-        number: Int
-    ) {
+    init(request: Request, channel: any Channel, plan: FaultPlan, user: String?, log: RequestLog) {
         self.request = request
         self.channel = channel
         self.plan = plan
         self.user = user
         self.log = log
-        self.number = number
+        number = log.begin(request)
     }
 
     var path: String { request.uri.path }
@@ -38,24 +29,29 @@ final class Exchange {
     /// The client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1).
     var expectsContinue: Bool { request.headers[.expect]?.lowercased() == "100-continue" }
 
-    /// The value of a header, nil when it is missing.
-    func header(_ name: String) -> String? {
-        HTTPField.Name(name).flatMap { request.headers[$0] }
-    }
+    func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
 
     /// The token of an event link, nil when there is none (gighive contract 6).
-    var uploadToken: String? {
-        header("X-Upload-Token").flatMap { $0.isEmpty ? nil : $0 }
-    }
+    var uploadToken: String? { header("X-Upload-Token").flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// A header that is a number from 0 on.
+    func count(_ header: String) -> Int? { self.header(header).flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil } }
 
     var contentLength: Int? { request.headers[.contentLength].flatMap { Int($0) } }
+    var contentType: HeaderParameters { HeaderParameters(request.headers[.contentType] ?? "") }
 
     /// Whether the request has a body, whatever its length.
     var hasBody: Bool { (contentLength ?? 0) > 0 || request.headers[.transferEncoding] != nil }
 
     /// Uploads answer in HTML when asked to, and also when HTML is merely acceptable (gighive contract 2.3).
-    var wantsHTML: Bool {
-        (request.headers[.accept] ?? "").lowercased().contains("text/html") || query["ui"] == "html"
+    var wantsHTML: Bool { (request.headers[.accept] ?? "").lowercased().contains("text/html") || query["ui"] == "html" }
+
+    /// Scheme and host as the client knows them, told by the proxies in front (as tusd asks them).
+    var origin: String {
+        let forwarded = header("Forwarded") ?? ""
+        let scheme = forwarded.firstMatch(of: /proto=(https?)/).map { String($0.1) } ?? header("X-Forwarded-Proto")
+        let host = forwarded.firstMatch(of: /host="?([^;",]+)/).map { String($0.1) } ?? header("X-Forwarded-Host")
+        return "\(scheme == "https" ? "https" : "http")://\(host ?? request.head.authority ?? "localhost")"
     }
 
     // MARK: Body
@@ -63,56 +59,44 @@ final class Exchange {
     /// Reads the body to its end, breaking where the faults say; `100 Continue` is sent when it is due.
     ///
     /// Throws ``ConnectionEnded`` when the client hung up before the end.
-    func readBody(_ consume: (ByteBuffer) throws -> Void) async throws {
+    func readBody(_ consume: (ByteBuffer) throws -> Void = { _ in }) async throws {
         try await receiveBody(consume)
         try await bodyIsComplete()
     }
 
     /// As ``readBody(_:)``, without the faults that strike when all of it is there.
     func receiveBody(_ consume: (ByteBuffer) throws -> Void) async throws {
-        try await setBodyDeadline()
         var breaks = plan.bodyBreaks
-        try await strike(&breaks)
+        try await strike(&breaks, bodyBytesRead)
         if hasBody, expectsContinue {
             try await channel.triggerUserOutboundEvent(SendContinue()).get()
         }
-        let rate = plan.first { if case .slow(let rate) = $0.effect { rate } else { nil } }
         for try await buffer in request.body {
             var rest = buffer
             while rest.readableBytes > 0 {
                 let room = breaks.first.map { $0.offset - bodyBytesRead } ?? Int.max
                 guard let piece = rest.readSlice(length: min(rest.readableBytes, room)) else { break }
-                note(piece.readableBytes)
-                if bodyBytesRead > plan.bodyLimit ?? Int.max { throw BodyTooLarge() }
+                bodyBytesRead += piece.readableBytes
+                log.update(number) { $0.bodyBytesRead = bodyBytesRead }
+                if bodyBytesRead > plan[.limit]?.number ?? Int.max { throw BodyTooLarge() }
                 try consume(piece)
-                try await strike(&breaks)
+                try await strike(&breaks, bodyBytesRead)
             }
-            if let rate { try await Task.sleep(for: .seconds(Double(buffer.readableBytes) / Double(rate))) }
+            if let rate = plan[.slow]?.number {
+                try await Task.sleep(for: .seconds(Double(buffer.readableBytes) / Double(rate)))
+            }
         }
         if let contentLength, bodyBytesRead < contentLength { throw ConnectionEnded() }
         isBodyRead = true
     }
 
-    private func setBodyDeadline() async throws {
-        let limit = plan.first { if case .bodyTimeout(let seconds) = $0.effect { seconds } else { nil } }
-        guard let limit else { return }
-        var reply = ReplyRenderer(dialect: .d3).render(.notMultipart)
-        reply.head.headerFields[.connection] = "close"
-        let status = reply.head.status
-        let (log, number) = (log, number)
-        try await channel.triggerUserOutboundEvent(
-            BodyDeadline(seconds: limit, reply: reply) { log.update(number) { $0.status = status.code } }
-        )
-        .get()
-    }
-
     /// Strikes with what is due after the last byte of the body.
     func bodyIsComplete() async throws {
-        for effect in plan.breaks(at: .wholeBody) { try await enact(effect) }
+        for stop in plan.breaks(at: .wholeBody) { try await enact(stop.fault) }
     }
 
-    /// The whole body, when it is small.
-    func collectBody(upTo limit: Int) async throws -> ByteBuffer {
+    /// The whole body, when it is small; of a longer one, what fits.
+    func collectBody(upTo limit: Int = 1 << 20) async throws -> ByteBuffer {
         var collected = ByteBuffer()
         try await readBody { piece in
             if collected.readableBytes + piece.readableBytes <= limit { collected.writeImmutableBuffer(piece) }
@@ -123,7 +107,7 @@ final class Exchange {
     /// What the faults answer before the body is read; nil when they let it come.
     var answerBeforeBody: Answer? {
         if let reply = plan.earlyReply { return Answer(reply: reply, isEarly: true) }
-        guard let limit = plan.bodyLimit, contentLength ?? 0 > limit else { return nil }
+        guard let limit = plan[.limit]?.number, contentLength ?? 0 > limit else { return nil }
         return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
     }
 
@@ -132,43 +116,28 @@ final class Exchange {
     func refusal(_ reply: Reply) async throws -> Answer {
         guard hasBody else { return Answer(reply: reply) }
         if expectsContinue || contentLength ?? Int.max > 256 * 1024 { return Answer(reply: reply, isEarly: true) }
-        try await readBody { _ in }
+        try await readBody()
         return Answer(reply: reply)
     }
 
-    private func note(_ count: Int) {
-        bodyBytesRead += count
-        log.update(number) { $0.bodyBytesRead = bodyBytesRead }
-    }
-
-    private func strike(_ breaks: inout [(offset: Int, effect: Fault.Effect)]) async throws {
-        while let next = breaks.first, next.offset <= bodyBytesRead {
+    /// Strikes with what is due after so many bytes.
+    func strike(_ breaks: inout [FaultPlan.Break], _ count: Int) async throws {
+        while let next = breaks.first, next.offset <= count {
             breaks.removeFirst()
-            try await enact(next.effect)
+            try await enact(next.fault)
         }
     }
 
     // MARK: Breaking off
 
-    /// Performs a reset or a stall.
-    func enact(_ effect: Fault.Effect) async throws {
-        switch effect {
-        case .reset: try await reset()
-        case .stall(_, let seconds):
-            try await stall(seconds.map { .seconds($0) } ?? .seconds(1 << 30))
-        default: break
-        }
-    }
-
-    /// Keeps silent until the time is up. Throws when the client hung up meanwhile, and when the server stops.
-    private func stall(_ duration: Duration) async throws {
-        let silence = Task { try await Task.sleep(for: duration) }
-        channel.closeFuture.whenComplete { _ in silence.cancel() }
-        try await withTaskCancellationHandler {
-            try await silence.value
-        } onCancel: {
-            silence.cancel()
-        }
+    /// Performs a reset, or a stall: silence until the time is up. Throws when the client hung up meanwhile, and when the server
+    /// stops.
+    func enact(_ fault: Fault) async throws {
+        if fault.kind == .reset { return try await reset() }
+        let silence = Waits()
+        channel.closeFuture.whenComplete { _ in silence.end() }
+        try await silence.wait(seconds: fault.seconds ?? Double(1 << 30))
+        guard channel.isActive else { throw ConnectionEnded() }
     }
 
     /// Ends the connection with a TCP reset: lingering for no time makes `close` send RST.
@@ -181,14 +150,10 @@ final class Exchange {
     }
 
     /// Notes the status of the answer that goes out.
-    func noteAnswer(_ status: HTTPResponse.Status) {
-        log.update(number) { $0.status = status.code }
-    }
+    func noteAnswer(_ status: HTTPResponse.Status) { log.update(number) { $0.status = status.code } }
 
     /// Notes that nothing more is done for the request, whether it was answered or not.
-    func noteEnd() {
-        log.update(number) { $0.isOver = true }
-    }
+    func noteEnd() { log.update(number) { $0.isOver = true } }
 }
 
 /// The connection is over; thrown through the server so that it closes the socket.
@@ -214,13 +179,11 @@ struct Delivery {
     /// Sends the answer. Throws ``ConnectionEnded`` when the connection must not be used again.
     func run(_ writer: consuming ResponseWriter) async throws {
         if plan.has(.dropAnswer) { throw ConnectionEnded() }
-        if let delay = plan.first({ if case .delayAnswer(let seconds) = $0.effect { seconds } else { nil } }) {
-            try await plan.hold.wait(seconds: delay)
-        }
+        if let delay = plan[.delayAnswer]?.seconds { try await plan.hold.wait(seconds: delay) }
         let rendered = rendered()
         exchange.noteAnswer(rendered.head.status)
         var body = FaultyBodyWriter(try await writer.writeHead(rendered.head), exchange)
-        for effect in plan.breaks(at: .responseHeaders) { try await exchange.enact(effect) }
+        for stop in plan.breaks(at: .responseHeaders) { try await exchange.enact(stop.fault) }
         if exchange.request.method != .head { try await write(rendered, to: &body) }
         try await body.finish(nil)
         if leavesBodyUnread {
@@ -232,8 +195,7 @@ struct Delivery {
     }
 
     private func rendered() -> ReplyRenderer.Rendered {
-        let space = plan.first { if case .whitespace(let count) = $0.effect { count } else { nil } } ?? 0
-        var rendered = renderer.render(plan.changed(answer.reply), leadingSpace: space)
+        var rendered = renderer.render(plan.changed(answer.reply), leadingSpace: plan[.whitespace]?.number ?? 0)
         if closes { rendered.head.headerFields[.connection] = "close" }
         if plan.has(.wrongLength) {
             let size = rendered.file?.count ?? rendered.bytes.readableBytes
@@ -243,28 +205,19 @@ struct Delivery {
     }
 
     private func write(_ rendered: ReplyRenderer.Rendered, to body: inout some ResponseBodyWriter) async throws {
-        let limit = plan.first { if case .truncate(let count) = $0.effect { count } else { nil } }
+        let limit = plan[.truncate]?.number
         if var file = rendered.file {
             file.count = min(limit ?? Int.max, file.count)
-            try await StoredFileStream(file).write(to: &body)
+            try await file.write(to: &body)
         } else {
             var bytes = rendered.bytes
             if let shown = bytes.readSlice(length: min(limit ?? Int.max, bytes.readableBytes)) {
                 try await body.write(shown)
             }
-            try await pad(rendered.padding, &body)
+            let piece = ByteBuffer(repeating: UInt8(ascii: "x"), count: 64 * 1024)
+            for _ in stride(from: 0, to: rendered.padding, by: piece.readableBytes) { try await body.write(piece) }
         }
         if limit != nil || plan.has(.wrongLength) { throw ConnectionEnded() }
-    }
-
-    /// The same letter again and again.
-    private func pad(_ count: Int, _ body: inout some ResponseBodyWriter) async throws {
-        let piece = ByteBuffer(repeating: UInt8(ascii: "x"), count: 64 * 1024)
-        var sent = 0
-        while sent < count {
-            try await body.write(piece)
-            sent += piece.readableBytes
-        }
     }
 
     private var leavesBodyUnread: Bool { answer.isEarly && exchange.hasBody }
@@ -276,41 +229,50 @@ struct Delivery {
     }
 }
 
-/// Writes the body of an answer as slowly as the faults say, and breaks where they say.
+/// Writes the body of an answer, and breaks where the faults say.
 struct FaultyBodyWriter<Base: ResponseBodyWriter>: ResponseBodyWriter {
     private var base: Base
     private let exchange: Exchange
-    /// Resets and stalls, in the order in which the body reaches them.
-    private var breaks: [(offset: Int, effect: Fault.Effect)]
-    /// Bytes a second.
-    private let rate: Int?
+    private var breaks: [FaultPlan.Break]
     private var sent = 0
 
     init(_ base: Base, _ exchange: Exchange) {
         self.base = base
         self.exchange = exchange
         breaks = exchange.plan.answerBreaks
-        rate = exchange.plan.first { if case .slowAnswer(let rate) = $0.effect { rate } else { nil } }
     }
 
     mutating func write(_ buffer: ByteBuffer) async throws {
         var rest = buffer
         while rest.readableBytes > 0 {
-            let room = min(breaks.first.map { $0.offset - sent } ?? Int.max, rate.map { max(1, $0 / 20) } ?? Int.max)
+            let room = breaks.first.map { $0.offset - sent } ?? Int.max
             if let piece = rest.readSlice(length: min(rest.readableBytes, room)) {
                 try await base.write(piece)
                 sent += piece.readableBytes
-                if let rate { try await Task.sleep(for: .seconds(Double(piece.readableBytes) / Double(rate))) }
             }
-            while let next = breaks.first, next.offset <= sent {
-                breaks.removeFirst()
-                try await exchange.enact(next.effect)
-            }
+            try await exchange.strike(&breaks, sent)
         }
     }
 
-    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
-        try await base.finish(trailingHeaders)
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws { try await base.finish(trailingHeaders) }
+}
+
+/// The parameters of a URL's query, decoded as PHP does; the last of a name wins.
+struct QueryParameters: Sendable {
+    private(set) var all: [String: String] = [:]
+
+    init(_ query: String) {
+        for pair in query.split(separator: "&") {
+            let pieces = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            all[Self.decoded(pieces[0])] = pieces.count > 1 ? Self.decoded(pieces[1]) : ""
+        }
+    }
+
+    subscript(name: String) -> String? { all[name] }
+
+    private static func decoded(_ text: Substring) -> String {
+        let spaced = text.replacing("+", with: " ")
+        return spaced.removingPercentEncoding ?? String(spaced)
     }
 }
 
@@ -333,21 +295,18 @@ struct ByteRange: Equatable {
     }
 }
 
-/// The parameters of a URL's query, decoded as PHP does; the last of a name wins.
-struct QueryParameters: Sendable {
-    private(set) var all: [String: String] = [:]
-
-    init(_ query: String) {
-        for pair in query.split(separator: "&") {
-            let pieces = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            all[Self.decoded(pieces[0])] = pieces.count > 1 ? Self.decoded(pieces[1]) : ""
+extension Reply {
+    /// A whole file, or the range of it that was requested; `refusal` answers ranges without a byte of the file.
+    func serving(_ file: StoredRange, _ range: String?, refusal: Reply) -> Reply {
+        var reply = with { $0.body = .file(file) }
+        guard let range = range.flatMap({ ByteRange($0, size: file.count) }) else { return reply }
+        guard let bytes = range.bytes else {
+            return refusal.with { $0.headers.append(("Content-Range", "bytes */\(file.count)")) }
         }
-    }
-
-    subscript(name: String) -> String? { all[name] }
-
-    private static func decoded(_ text: Substring) -> String {
-        let spaced = text.replacingOccurrences(of: "+", with: " ")
-        return spaced.removingPercentEncoding ?? spaced
+        var part = file
+        (part.offset, part.count) = (bytes.lowerBound, bytes.count)
+        (reply.status, reply.body) = (.partialContent, .file(part))
+        reply.headers.append(("Content-Range", "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(file.count)"))
+        return reply
     }
 }

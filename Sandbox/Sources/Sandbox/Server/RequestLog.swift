@@ -1,4 +1,5 @@
 import HTTPTypes
+import HummingbirdCore
 import Synchronization
 
 /// The requests a sandbox has seen, oldest first, for tests that ask what reached the server.
@@ -17,26 +18,20 @@ final class RequestLog: Sendable {
 
     private let entries = Mutex<[Entry]>([])
 
-    /// Notes a request; the number names it later.
-    func begin(method: String, path: String, credentials: [String]) -> Int {
-        entries.withLock { entries in
-            entries.append(Entry(method: method, path: path, credentials: credentials))
+    func begin(_ request: Request) -> Int {
+        let scheme = request.headers[.authorization].map { $0.prefix { $0 != " " }.lowercased() }
+        let others = [("X-Upload-Token", "upload-token"), ("X-API-Key", "api-key")].filter { name, _ in
+            request.headers.contains { $0.name.canonicalName == name.lowercased() }
+        }
+        let credentials = (scheme.map { [$0] } ?? []) + others.map(\.1)
+        let entry = Entry(method: request.method.rawValue, path: request.head.path ?? "", credentials: credentials)
+        return entries.withLock { entries in
+            entries.append(entry)
             return entries.count - 1
         }
     }
 
-    /// The schemes that a request shows.
-    static func credentials(in headers: HTTPFields) -> [String] {
-        let scheme = headers[.authorization].map { $0.prefix { $0 != " " }.lowercased() }
-        func name(_ field: String, _ scheme: String) -> String? {
-            HTTPField.Name(field).flatMap { headers[$0] }.map { _ in scheme }
-        }
-        return [scheme, name("X-Upload-Token", "upload-token"), name("X-API-Key", "api-key")].compactMap { $0 }
-    }
-
-    func update(_ number: Int, _ change: (inout Entry) -> Void) {
-        entries.withLock { change(&$0[number]) }
-    }
+    func update(_ number: Int, _ change: (inout Entry) -> Void) { entries.withLock { change(&$0[number]) } }
 
     var all: [Entry] { entries.withLock { $0 } }
 }

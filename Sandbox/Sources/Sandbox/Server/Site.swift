@@ -8,7 +8,6 @@ struct Site: Sendable {
     let accounts: [Account]
     /// nil when users authenticate by Basic.
     let logins: LoginBook?
-    let maxBody: Int
     let faults: FaultBook
     let catalog: Catalog
     private let tus: any TusService
@@ -20,67 +19,53 @@ struct Site: Sendable {
     private let log = RequestLog()
     private let renderer: ReplyRenderer
 
-    init(configuration: SandboxConfiguration) throws {
-        accounts = configuration.accounts
-        logins = configuration.logins.map(LoginBook.init)
-        maxBody = configuration.maxBody
-        faults = FaultBook(configuration.faults, configuration.dialect)
-        renderer = ReplyRenderer(dialect: configuration.dialect)
-        let folder = try DataFolder(path: configuration.dataPath)
-        catalog = try Catalog(
-            folder: folder,
-            dialect: configuration.dialect,
-            raceWindow: configuration.raceWindow
-        )
+    init(_ command: SandboxCommand) throws {
+        let dialect = command.dialect
+        accounts = command.accounts
+        logins = try command.logins.book(command.users)
+        faults = FaultBook(command.faults, dialect)
+        renderer = ReplyRenderer(dialect: dialect)
+        let folder = try DataFolder(path: command.data)
+        catalog = try Catalog(folder: folder, dialect: dialect, raceWindow: command.uploads.races)
         let book = GuestBook(catalog: catalog)
-        isTusOffered = configuration.tus.isOffered
-        (tus, finalize) = Self.resumableUploads(configuration, book)
-        guests = GuestEndpoint(book: book, catalog: catalog)
-        for link in configuration.eventLinks { try book.add(link) }
-        photoSync = try PhotoSyncSite(folder: folder, settings: configuration.photoSync)
-        captures = try CaptureSite(folder: folder, settings: configuration.captures)
-    }
-
-    /// The tus server of the dialect, and the finalize that belongs to it.
-    private static func resumableUploads(
-        _ configuration: SandboxConfiguration,
-        _ guests: GuestBook
-    ) -> (any TusService, any FinalizeService) {
-        guard configuration.dialect == .d4 else {
-            let store = TusStore(guests.catalog)
-            let finalize = FinalizeEndpoint(
-                catalog: guests.catalog,
+        let settings = command.uploads
+        isTusOffered = !command.uploads.noTus
+        if dialect == .d4 {
+            let store = BlockStore(catalog: catalog)
+            tus = BlockTusEndpoint(store: store, guests: book, settings: settings)
+            finalize = BlockFinalizeEndpoint(store: store, guests: book)
+        } else {
+            let store = TusStore(catalog)
+            tus = TusEndpoint(store: store, settings: settings)
+            finalize = FinalizeEndpoint(
+                catalog: catalog,
                 store: store,
-                desk: FinalizeDesk(),
-                guests: guests,
-                settings: configuration.finalize
+                guests: book,
+                hookDelay: settings.hookDelay ?? 0,
+                hookWait: settings.hookWait ?? (dialect == .d1 ? 0 : 2)
             )
-            return (TusEndpoint(store: store, settings: configuration.tus), finalize)
         }
-        let store = BlockStore(catalog: guests.catalog)
-        let tus = BlockTusEndpoint(
-            store: store,
-            guests: guests,
-            settings: configuration.tus,
-            ingestDelay: configuration.finalize.ingestDelay
+        guests = GuestEndpoint(book: book, catalog: catalog)
+        for link in command.uploads.eventLinks { try book.add(link) }
+        photoSync = try PhotoSyncSite(folder: folder, settings: command.photoSync)
+        captures = try CaptureSite(
+            folder: folder,
+            settings: command.captures.settings(basePath: command.photoSync.basePath)
         )
-        return (tus, BlockFinalizeEndpoint(store: store, guests: guests))
     }
 
-    /// Handles one request; the server's entry point.
     func respond(to request: Request, writer: consuming ResponseWriter, channel: any Channel) async throws {
         if request.uri.path.hasPrefix(ControlEndpoint.prefix) {
             let control = ControlEndpoint(
                 faults: faults,
                 log: log,
-                uploads: tus,
                 guests: guests.book,
                 photos: PhotoControl(catalog: photoSync.catalog, rewriter: photoSync.rewriter),
                 captures: CaptureControl(site: captures),
-                logins: logins
+                logins: logins,
+                tus: tus
             )
-            let reply = try await control.reply(to: request, from: channel)
-            let rendered = renderer.render(reply)
+            let rendered = renderer.render(try await control.reply(to: request, from: channel))
             try await writer.write(response: rendered.head, body: ResponseBody(byteBuffer: rendered.bytes))
             return
         }
@@ -94,24 +79,15 @@ struct Site: Sendable {
             let route = Route(method: request.method, path: request.uri.path, dialect: catalog.dialect)
             (answer, place) = ({ try await self.answer($0, route) }, route.place)
         }
-        let exchange = exchange(request, channel, place)
-        defer { exchange.noteEnd() }
-        try await Delivery(exchange: exchange, answer: try await answer(exchange), renderer: renderer).run(writer)
-    }
-
-    private func exchange(_ request: Request, _ channel: any Channel, _ place: Fault.Place?) -> Exchange {
-        Exchange(
+        let exchange = Exchange(
             request: request,
             channel: channel,
             plan: place.map(faults.take) ?? FaultPlan(),
             user: authenticatedUser(request),
-            log: log,
-            number: log.begin(
-                method: request.method.rawValue,
-                path: request.head.path ?? "",
-                credentials: RequestLog.credentials(in: request.headers)
-            )
+            log: log
         )
+        defer { exchange.noteEnd() }
+        try await Delivery(exchange: exchange, answer: try await answer(exchange), renderer: renderer).run(writer)
     }
 
     private func authenticatedUser(_ request: Request) -> String? {
@@ -119,8 +95,6 @@ struct Site: Sendable {
         guard let account = Account(authorization: request.headers[.authorization]) else { return nil }
         return accounts.contains(account) ? account.name : nil
     }
-
-    // MARK: Deciding
 
     private func answer(_ exchange: Exchange, _ route: Route) async throws -> Answer {
         if let reply = exchange.plan.earlyReply { return Answer(reply: reply, isEarly: true) }
@@ -130,92 +104,69 @@ struct Site: Sendable {
         if let reply = refusal(exchange) {
             // Without `Expect`, Apache swallows the body before it says 401 (gighive contract 2.6).
             if exchange.hasBody, exchange.expectsContinue { return Answer(reply: reply, isEarly: true) }
-            try await exchange.readBody { _ in }
+            try await exchange.readBody()
             return Answer(reply: reply)
         }
-        if let length = exchange.contentLength, length > bodyLimit(route, exchange.plan) {
-            return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
-        }
+        let tooLarge = Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
+        // Apache's limit spares the tus path (gighive contract 2.6).
+        let ownLimit = if case .tus = route { Int.max } else { UploadEndpoint.maxBody }
+        if exchange.contentLength ?? 0 > min(exchange.plan[.limit]?.number ?? Int.max, ownLimit) { return tooLarge }
         if let reply = exchange.plan.replyInsteadOfWork {
-            try await exchange.readBody { _ in }
+            try await exchange.readBody()
             return Answer(reply: reply)
         }
         do {
-            if case .tus(let call) = route, isTusOffered { return try await tus.answer(call, to: exchange) }
-            return Answer(reply: try await work(exchange, route))
+            return Answer(reply: try await work(exchange, route), isEarly: !exchange.isBodyRead)
+        } catch let refusal as any Refusal {
+            return Answer(reply: refusal.reply, isEarly: !exchange.isBodyRead)
         } catch is BodyTooLarge {
-            return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
+            return tooLarge
         } catch let error where error is SystemError || error is DatabaseError {
             if case .guest = route { return Answer(reply: .guestServerError) }
             // The application's catch-all, with its small e (gighive contract 2.5).
-            return Answer(
-                reply: .json(
-                    .internalServerError,
-                    ["error": "Server error", "message": .string(String(describing: error))]
-                )
-            )
+            return Answer(reply: .failure(.internalServerError, "Server error", String(describing: error)))
         }
     }
 
-    /// Apache's limit spares the tus path (gighive contract 2.6).
-    private func bodyLimit(_ route: Route, _ plan: FaultPlan) -> Int {
-        if case .tus = route { return plan.bodyLimit ?? Int.max }
-        return min(plan.bodyLimit ?? Int.max, maxBody)
-    }
-
     private func refusal(_ exchange: Exchange) -> Reply? {
-        let realm = AccessRule(path: exchange.path, dialect: catalog.dialect)
-            .refusal(user: exchange.user, hasUploadToken: exchange.uploadToken != nil)
+        let realm = AccessRule.refusal(
+            exchange.path,
+            catalog.dialect,
+            user: exchange.user,
+            hasUploadToken: exchange.uploadToken != nil
+        )
         guard let realm else { return nil }
         return logins == nil ? .unauthorized(realm: realm) : LoginBook.refusal(of: exchange)
     }
 
     private func work(_ exchange: Exchange, _ route: Route) async throws -> Reply {
         switch route {
-        case .upload: return try await UploadEndpoint(catalog: catalog, maxBody: maxBody).reply(to: exchange)
+        case .tus(let call) where isTusOffered: return try await tus.reply(call, to: exchange)
+        case .upload: return try await UploadEndpoint(catalog: catalog).reply(to: exchange)
         case .delete: return try await DeleteEndpoint(catalog: catalog).reply(to: exchange)
         case .finalize: return try await finalize.reply(to: exchange)
         case .guest(let call): return try await guests.reply(call, to: exchange)
         default: break
         }
-        try await exchange.readBody { _ in }
+        try await exchange.readBody()
         return switch route {
         case .asset(let id): try AssetEndpoint(catalog: catalog).reply(id: id)
         case .listing: try ListingEndpoint(catalog: catalog).reply(query: exchange.query)
         case .media(let kind, let fileName): try MediaEndpoint(catalog: catalog).reply(kind, fileName, exchange.request)
         case .stream(let kinds, let fileName):
-            StreamEndpoint(folder: catalog.folder).reply(kinds, fileName, exchange.request)
-        case .health: Self.healthReply
-        case .home: Reply(status: .ok, origin: .application, body: .html("<!doctype html>\n<title>Gighive</title>\n"))
-        case .mediaFilesListing:
-            .json(.notImplemented, ["error": "Not Implemented", "message": "Listing media files is not implemented"])
+            MediaEndpoint(catalog: catalog).stream(kinds, fileName, exchange.request)
+        case .health: .json(.ok, ["status": "ok", "message": "Database connection successful"])
+        case .home: Reply(.ok, .application, .html(Reply.page("Gighive")))
+        case .mediaFilesListing: .failure(.notImplemented, "Not Implemented", "Listing media files is not implemented")
         case .unknownUploadCall: unknownUploadCall(exchange)
-        case .missingScript:
-            Reply(
-                status: .notFound,
-                origin: .application,
-                body: .html("File not found.\n"),
-                headers: [Reply.phpContentType]
-            )
+        case .missingScript: .emptyPHP(.notFound).with { $0.body = .html("File not found.\n") }
         case .unknown, .upload, .delete, .tus, .finalize, .guest: .webServerError(.notFound)
         }
     }
 
-    private static let healthReply = Reply.json(
-        .ok,
-        ["status": "ok", "message": "Database connection successful"]
-    )
-
     private func unknownUploadCall(_ exchange: Exchange) -> Reply {
-        .json(
-            .notFound,
-            [
-                "error": "Not Found",
-                "debug": [
-                    "method": .string(exchange.request.method.rawValue),
-                    "path": .string(String(exchange.path.dropFirst("/api".count))),
-                ],
-            ]
-        )
+        let path = String(exchange.path.dropFirst("/api".count))
+        let debug: JSONValue = ["method": .string(exchange.request.method.rawValue), "path": .string(path)]
+        return .json(.notFound, ["error": "Not Found", "debug": debug])
     }
 }

@@ -1,8 +1,7 @@
 import Foundation
 import GRDB
 
-/// One stored file.
-struct Asset: Sendable {
+struct Asset: Sendable, SnakeCaseRecord {
     var id: Int
     var checksum: String
     var fileExtension: String
@@ -11,86 +10,66 @@ struct Asset: Sendable {
     var size: Int
     var duration: Int?
     var sourceName: String
-    var tokenHash: String?
+    var deleteTokenHash: String?
     var createdAt: String
 
-    /// The name it is served by.
-    var fileName: String { fileExtension.isEmpty ? checksum : "\(checksum).\(fileExtension)" }
+    var fileName: String { Self.fileName(checksum, fileExtension) }
 
-    init(_ row: Row) {
-        id = row["id"]
-        checksum = row["checksum"]
-        fileExtension = row["file_ext"]
-        kind = MediaKind(rawValue: row["file_type"]) ?? .video
-        mimeType = row["mime_type"]
-        size = row["size_bytes"]
-        duration = row["duration_seconds"]
-        sourceName = row["source_relpath"]
-        tokenHash = row["delete_token_hash"]
-        createdAt = row["created_at"]
+    static func fileName(_ checksum: String, _ fileExtension: String) -> String {
+        fileExtension.isEmpty ? checksum : "\(checksum).\(fileExtension)"
     }
 
-    static func find(_ id: Int, _ db: Database) throws -> Asset? {
-        try Row.fetchOne(db, sql: "SELECT * FROM asset WHERE id = ?", arguments: [id]).map(Asset.init)
-    }
+    static func find(_ id: Int, _ db: Database) throws -> Asset? { try fetchOne(db, key: id) }
 
     static func find(checksum: String, _ db: Database) throws -> Asset? {
-        try Row.fetchOne(db, sql: "SELECT * FROM asset WHERE checksum = ?", arguments: [checksum]).map(Asset.init)
+        try fetchOne(db, key: ["checksum": checksum])
     }
 
     /// Makes a row; the file must be put in place by the caller.
     static func insert(
-        checksum: String,
-        fileExtension: String,
-        kind: MediaKind,
+        _ file: IncomingFile,
+        _ checksum: String,
+        _ fileExtension: String,
+        _ kind: MediaKind,
         mimeType: String,
-        size: Int,
-        duration: Int?,
         sourceName: String,
         tokenHash: String?,
         _ db: Database
     ) throws -> Asset {
-        let row = try Row.fetchOne(
+        let asset = try fetchOne(
             db,
             sql: """
-                INSERT INTO asset (checksum, file_ext, file_type, mime_type, size_bytes, duration_seconds,
-                    source_relpath, delete_token_hash, created_at)
+                INSERT INTO asset (checksum, file_extension, kind, mime_type, size, duration, source_name, delete_token_hash,
+                    created_at)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, datetime('now')) RETURNING *
                 """,
             arguments: [
-                checksum, fileExtension, kind.rawValue, mimeType, size, duration, sourceName, tokenHash,
+                checksum, fileExtension, kind.rawValue, mimeType, file.size, MovieDuration.seconds(ofFileAt: file.path),
+                sourceName, tokenHash,
             ]
         )
-        guard let row else { throw DatabaseError(message: "asset was not inserted") }
-        return Asset(row)
+        guard let asset else { throw DatabaseError(message: "asset was not inserted") }
+        return asset
     }
 }
 
 /// Audio or video: the two shelves of the server, and its rules for what goes where (gighive contract 2.4).
-enum MediaKind: String, Sendable, CaseIterable {
-    case audio
-    case video
+enum MediaKind: String, Sendable, CaseIterable, Codable {
+    case audio, video
 
-    private static let audioExtensions = Set(
-        "mp3 wav flac aac m4a m4p aif aifc aiff ogg oga au m2a wma".split(separator: " ").map(String.init)
+    private static let audioExtensions = "mp3 wav flac aac m4a m4p aif aifc aiff ogg oga au m2a wma".split(
+        separator: " "
     )
-    private static let videoExtensions = Set(
-        "mp4 mov mkv webm m4v avi mpg mpeg ts m2t m2ts ogv mxf flv rm rmvb rv wmv vob m2v bup ifo"
-            .split(separator: " ").map(String.init)
-    )
+    private static let videoExtensions =
+        "mp4 mov mkv webm m4v avi mpg mpeg ts m2t m2ts ogv mxf flv rm rmvb rv wmv vob m2v bup ifo".split(separator: " ")
 
     /// The kind a known extension (lower case) stands for.
     init?(fileExtension: String) {
-        if Self.audioExtensions.contains(fileExtension) {
-            self = .audio
-        } else if Self.videoExtensions.contains(fileExtension) {
-            self = .video
-        } else {
-            return nil
-        }
+        let isAudio = Self.audioExtensions.contains { $0 == fileExtension }
+        guard isAudio || Self.videoExtensions.contains(where: { $0 == fileExtension }) else { return nil }
+        self = isAudio ? .audio : .video
     }
 
-    /// The kind of a MIME type.
     init?(mimeType: String) {
         guard let kind = Self.allCases.first(where: { mimeType.hasPrefix($0.rawValue + "/") }) else { return nil }
         self = kind
@@ -99,10 +78,9 @@ enum MediaKind: String, Sendable, CaseIterable {
     /// The two gates of an upload: is it media at all, then which kind; nil is "Unsupported media type".
     static func judged(declaredType: String, fileExtension: String, prefix: [UInt8]) -> MediaKind? {
         let byExtension = MediaKind(fileExtension: fileExtension)
-        guard byExtension != nil || looksLikeMedia(prefix) || MediaKind(mimeType: declaredType) != nil else {
-            return nil
-        }
-        return MediaKind(mimeType: declaredType) ?? byExtension
+        let byType = MediaKind(mimeType: declaredType)
+        let isMedia = byExtension != nil || byType != nil || MediaKind(mimeType: sniffedType(prefix)) != nil
+        return isMedia ? byType ?? byExtension : nil
     }
 
     /// The type that the content shows: a simple form of the server's sniffing.
@@ -111,11 +89,6 @@ enum MediaKind: String, Sendable, CaseIterable {
         return known ?? (prefix.contains { $0 < 9 } ? "application/octet-stream" : "text/plain")
     }
 
-    private static func looksLikeMedia(_ prefix: [UInt8]) -> Bool {
-        MediaKind(mimeType: sniffedType(prefix)) != nil
-    }
-
-    /// The first match counts.
     private static let signatures: [(offset: Int, bytes: [UInt8], type: String)] = [
         (4, Array("ftypqt  ".utf8), "video/quicktime"), (4, Array("ftypM4A ".utf8), "audio/mp4"),
         (4, Array("ftyp".utf8), "video/mp4"), (0, Array("ID3".utf8), "audio/mpeg"), (0, [0xFF, 0xFB], "audio/mpeg"),
@@ -129,53 +102,40 @@ enum MediaKind: String, Sendable, CaseIterable {
 enum MovieDuration {
     /// Whole seconds, or nil when the file is something else.
     static func seconds(ofFileAt path: String) -> Int? {
-        guard let file = FileHandle(forReadingAtPath: path) else { return nil }
-        defer { try? file.close() }
-        guard let end = try? file.seekToEnd(),
-            let movie = box("moov", in: file, from: 0, to: end),
-            let header = box("mvhd", in: file, from: movie.lowerBound, to: movie.upperBound)
+        guard let file = try? OpenFile(path, O_RDONLY), let end = try? Int(file.status().st_size),
+            let movie = box("moov", in: file, 0..<end), let header = box("mvhd", in: file, movie),
+            let version = number(file, at: header.lowerBound, 1)
         else { return nil }
-        let isVersion1 = bytes(file, at: header.lowerBound, count: 1)?.first == 1
-        guard let fields = bytes(file, at: header.lowerBound, count: isVersion1 ? 32 : 20) else { return nil }
-        let timescale = integer(fields[isVersion1 ? 20..<24 : 12..<16])
-        let duration = integer(fields[isVersion1 ? 24..<32 : 16..<20])
-        guard timescale > 0, duration < 1 << 48 else { return nil }
-        return Int((Double(duration) / Double(timescale)).rounded())
+        // Version 1 has times and duration of 64 bits.
+        let isLong = version == 1
+        guard let scale = number(file, at: header.lowerBound + (isLong ? 20 : 12), 4), scale > 0,
+            let duration = number(file, at: header.lowerBound + (isLong ? 24 : 16), isLong ? 8 : 4), duration < 1 << 48
+        else { return nil }
+        return Int((Double(duration) / Double(scale)).rounded())
     }
 
     /// The contents of the first box of a type among siblings.
-    private static func box(
-        _ type: String,
-        in file: FileHandle,
-        from start: UInt64,
-        to end: UInt64
-    ) -> Range<UInt64>? {
-        var position = start
-        while position + 8 <= end, let header = bytes(file, at: position, count: 8) {
-            var size = integer(header[0..<4])
-            var headerSize: UInt64 = 8
-            if size == 1, let large = bytes(file, at: position + 8, count: 8) {
-                size = integer(large[0..<8])
-                headerSize = 16
+    private static func box(_ type: String, in file: OpenFile, _ range: Range<Int>) -> Range<Int>? {
+        var position = range.lowerBound
+        while position + 8 <= range.upperBound, var size = number(file, at: position, 4) {
+            var headerSize = 8
+            if size == 1, let large = number(file, at: position + 8, 8) {
+                (size, headerSize) = (large, 16)
             } else if size == 0 {
-                size = end - position
+                size = range.upperBound - position
             }
-            guard size >= headerSize, size <= end - position else { return nil }
-            if header[4..<8].elementsEqual(type.utf8) { return position + headerSize..<position + size }
+            guard size >= headerSize, size <= range.upperBound - position else { return nil }
+            if (try? file.read(at: position + 4, count: 4)) == Array(type.utf8) {
+                return position + headerSize..<position + size
+            }
             position += size
         }
         return nil
     }
 
-    private static func bytes(_ file: FileHandle, at offset: UInt64, count: Int) -> [UInt8]? {
-        guard (try? file.seek(toOffset: offset)) != nil, let data = try? file.read(upToCount: count),
-            data.count == count
-        else { return nil }
-        return Array(data)
-    }
-
-    /// A big-endian number.
-    private static func integer(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-        bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    /// A big-endian number; nil beyond the end of the file and above 63 bits.
+    private static func number(_ file: OpenFile, at offset: Int, _ count: Int) -> Int? {
+        guard let bytes = try? file.read(at: offset, count: count), bytes.count == count else { return nil }
+        return Int(exactly: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 }

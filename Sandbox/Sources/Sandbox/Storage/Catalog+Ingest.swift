@@ -4,15 +4,16 @@ import GRDB
 /// A received file with everything the database wants to know of it.
 struct Submission {
     var fields: UploadFields
-    var file: any ReceivedFile
+    var file: IncomingFile
     var checksum: String
     var kind: MediaKind
     var fileExtension: String
     var mimeType: String
     var sourceName: String
+
+    var fileName: String { Asset.fileName(checksum, fileExtension) }
 }
 
-/// The result of a submission.
 enum IngestOutcome: Sendable {
     /// A row for this attempt; the token only when the bytes were new.
     case stored(IngestRecord)
@@ -22,21 +23,18 @@ enum IngestOutcome: Sendable {
     case storedThenFailed(message: String)
     /// The database refused a text before anything was stored (500).
     case refused(message: String)
-    /// A lost race (500).
-    case collision(DuplicateEntry, on: CollidingKey)
-}
+    case collision(DuplicateEntry)
 
-extension IngestOutcome {
     /// Whether the bytes of a tus upload are gone: what fails at the event comes before they are moved.
     var usesUpBytes: Bool {
         switch self {
-        case .refused, .collision(_, on: .event): false
-        case .stored, .duplicate, .storedThenFailed, .collision: true
+        case .refused: false
+        case .collision(let entry): !entry.isOfEvent
+        case .stored, .duplicate, .storedThenFailed: true
         }
     }
 }
 
-/// The facts behind a 201.
 struct IngestRecord: Sendable {
     var asset: Asset
     var eventID: Int
@@ -59,36 +57,25 @@ extension Catalog {
     ///
     /// Without a race window one transaction covers look-up and insert, so nothing collides. With one, other uploads can
     /// come between, as on the real servers.
-    func ingest(_ submission: Submission, collidingOn forced: CollidingKey? = nil) async throws -> IngestOutcome {
-        guard let raceWindow else { return try ingestAtOnce(submission, forced) }
-        let seen = try read { try event(of: submission.fields, $0) }
-        if seen == nil { try await Task.sleep(for: .seconds(raceWindow)) }
-        switch try write({ try claim(submission, seen: seen, forced, $0) }) {
-        case .over(let outcome): return outcome
-        case .open(let event, let position):
-            try await Task.sleep(for: .seconds(raceWindow))
-            return try write { try store(submission, event: event, position: position, forced, $0) }
-        }
-    }
-
-    private func ingestAtOnce(_ submission: Submission, _ forced: CollidingKey?) throws -> IngestOutcome {
-        try write { db in
-            let seen = try event(of: submission.fields, db)
-            switch try claim(submission, seen: seen, forced, db) {
-            case .over(let outcome): return outcome
-            case .open(let event, let position):
-                return try store(submission, event: event, position: position, forced, db)
+    func ingest(_ submission: Submission) async throws -> IngestOutcome {
+        guard let raceWindow else {
+            return try write { db in
+                let seen = try event(of: submission.fields, db)
+                return try finish(try claim(submission, seen: seen, db), submission, db)
             }
         }
+        let seen = try read { try event(of: submission.fields, $0) }
+        if seen == nil { try await Task.sleep(for: .seconds(raceWindow)) }
+        let claimed = try write { try claim(submission, seen: seen, $0) }
+        if case .open = claimed { try await Task.sleep(for: .seconds(raceWindow)) }
+        return try write { try finish(claimed, submission, $0) }
     }
 
+    private func read<T>(_ work: (Database) throws -> T) throws -> T { try queue.read(work) }
+    private func write<T>(_ work: (Database) throws -> T) throws -> T { try queue.write(work) }
+
     /// Finds or creates the event, and takes the next number in it; nothing is stored yet.
-    private func claim(
-        _ submission: Submission,
-        seen: Int?,
-        _ forced: CollidingKey?,
-        _ db: Database
-    ) throws -> Claim {
+    private func claim(_ submission: Submission, seen: Int?, _ db: Database) throws -> Claim {
         let fields = submission.fields
         let isLate = try seen == nil && event(of: fields, db) != nil
         let event: Int
@@ -97,11 +84,9 @@ extension Catalog {
         } catch UploadFields.Refusal.database(let message) {
             return .over(.refused(message: message))
         }
-        if isLate || forced == .event {
+        if isLate {
             let orgName = OrganizationName.stored(fields.orgName, dialect)
-            return .over(
-                .collision(.event(date: fields.eventDate, orgName: orgName, dialect), on: .event)
-            )
+            return .over(.collision(.event(date: fields.eventDate, orgName: orgName, dialect)))
         }
         let position = try nextPosition(in: event, db)
         guard dialect != .d1, let known = try Asset.find(checksum: submission.checksum, db) else {
@@ -114,77 +99,38 @@ extension Catalog {
     }
 
     /// Puts the bytes away and makes the rows.
-    private func store(
-        _ submission: Submission,
-        event: Int,
-        position: Int,
-        _ forced: CollidingKey?,
-        _ db: Database
-    ) throws -> IngestOutcome {
-        if forced == .checksum { try storeForAnother(submission, db) }
-        if dialect < .d3, try forced == .sequence || isTaken(position, in: event, db) {
+    private func finish(_ claim: Claim, _ submission: Submission, _ db: Database) throws -> IngestOutcome {
+        let (event, position): (Int, Int)
+        switch claim {
+        case .over(let outcome): return outcome
+        case .open(let number, let place): (event, position) = (number, place)
+        }
+        let isTaken = try db.exists("event_item WHERE event_id = ? AND position = ?", [event, position])
+        if dialect < .d3, isTaken {
             try submission.file.keep(at: folder.mediaPath(submission.kind, submission.fileName))
-            return .collision(.sequence(position, ofEvent: event), on: .sequence)
+            return .collision(.sequence(position, ofEvent: event))
         }
         if let known = try Asset.find(checksum: submission.checksum, db) {
             switch dialect {
             case .d1: return try link(known, to: event, at: position, submission, token: nil, db)
             case .d2: return .duplicate(existingID: known.id, checksum: known.checksum)
-            case .d3, .d4: return .collision(.checksum(submission.checksum), on: .checksum)
+            case .d3, .d4: return .collision(.checksum(submission.checksum))
             }
         }
-        let token = Self.newToken()
+        let token = newSecret()
         let asset = try insertAsset(submission, token: token, db)
         // D3 has no unique number in an event: it is read again.
-        let position = dialect >= .d3 ? try nextPosition(in: event, db) : position
-        return try link(asset, to: event, at: position, submission, token: token, db)
-    }
-
-    private func read<T>(_ work: (Database) throws -> T) throws -> T { try queue.read(work) }
-    private func write<T>(_ work: (Database) throws -> T) throws -> T { try queue.write(work) }
-
-    /// The other upload of a race for the same bytes, into another event.
-    private func storeForAnother(_ submission: Submission, _ db: Database) throws {
-        guard try Asset.find(checksum: submission.checksum, db) == nil else { return }
-        var other = submission
-        other.fields.orgName += " (other upload)"
-        let event = try ensureEvent(other.fields, db)
-        let asset = try insertAsset(other, token: Self.newToken(), db)
-        _ = try link(asset, to: event, at: try nextPosition(in: event, db), other, token: nil, db)
-    }
-
-    func isLinked(_ asset: Asset, to event: Int, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db,
-            sql: "SELECT EXISTS (SELECT 1 FROM event_item WHERE asset_id = ? AND event_id = ?)",
-            arguments: [asset.id, event]
-        ) ?? false
-    }
-
-    private func isTaken(_ position: Int, in event: Int, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db,
-            sql: "SELECT EXISTS (SELECT 1 FROM event_item WHERE event_id = ? AND position = ?)",
-            arguments: [event, position]
-        ) ?? false
-    }
-
-    func nextPosition(in event: Int, _ db: Database) throws -> Int {
-        try Int.fetchOne(
-            db,
-            sql: "SELECT coalesce(max(position), 0) + 1 FROM event_item WHERE event_id = ?",
-            arguments: [event]
-        ) ?? 1
+        let current = dialect >= .d3 ? try nextPosition(in: event, db) : position
+        return try link(asset, to: event, at: current, submission, token: token, db)
     }
 
     private func insertAsset(_ submission: Submission, token: String, _ db: Database) throws -> Asset {
         let asset = try Asset.insert(
-            checksum: submission.checksum,
-            fileExtension: submission.fileExtension,
-            kind: submission.kind,
+            submission.file,
+            submission.checksum,
+            submission.fileExtension,
+            submission.kind,
             mimeType: submission.mimeType,
-            size: submission.file.size,
-            duration: MovieDuration.seconds(ofFileAt: submission.file.path),
             sourceName: submission.sourceName,
             tokenHash: Digest.hex(of: token),
             db
@@ -226,42 +172,6 @@ extension Catalog {
             )
         )
     }
-
-    /// Puts an asset into an event.
-    /// - Returns: The row's id.
-    func insertItem(
-        _ asset: Asset,
-        event: Int,
-        position: Int,
-        _ fields: UploadFields,
-        _ db: Database
-    ) throws -> Int {
-        try db.execute(
-            sql: """
-                INSERT INTO event_item (event_id, asset_id, position, label, participants) VALUES (?, ?, ?, ?, ?)
-                """,
-            arguments: [event, asset.id, position, fields.label, fields.participants]
-        )
-        return Int(db.lastInsertedRowID)
-    }
-
-    /// 32 bytes in hex (gighive contract, "delete token").
-    private static func newToken() -> String { hexString(markedRandomBytes(32)) }
-}
-
-extension Submission {
-    /// The name it is served by.
-    var fileName: String { fileExtension.isEmpty ? checksum : "\(checksum).\(fileExtension)" }
-}
-
-/// A unique key on which uploads that overlap can collide (gighive contract 3).
-enum CollidingKey: String, Sendable, CaseIterable {
-    /// Two uploads create the same event: nothing is stored, and the data of a tus upload is kept.
-    case event
-    /// D1 and D2: two files take the same number in an event. The bytes stay on disk and are served without a row.
-    case sequence
-    /// Another upload stores the same bytes between the look-up and the insert.
-    case checksum
 }
 
 /// The error of MySQL for a row whose key exists, in the words of the recorded responses.
@@ -271,15 +181,17 @@ struct DuplicateEntry: Sendable, Equatable {
 
     var value: String
     var key: String
+    /// Nothing is stored, and the data of a tus upload is kept.
+    var isOfEvent = false
 
     /// Two uploads created the event.
     static func event(date: String, orgName: String, _ dialect: Dialect) -> DuplicateEntry {
         dialect >= .d3
-            ? DuplicateEntry(value: "1-\(date)-\(orgName)", key: "uq_events_tenant_date_org")
-            : DuplicateEntry(value: "\(date)-\(orgName)", key: "unique_session_date_org")
+            ? DuplicateEntry(value: "1-\(date)-\(orgName)", key: "uq_events_tenant_date_org", isOfEvent: true)
+            : DuplicateEntry(value: "\(date)-\(orgName)", key: "unique_session_date_org", isOfEvent: true)
     }
 
-    /// Two files took the number (D1, D2).
+    /// Two files took the number (D1, D2). The bytes stay on disk and are served without a row.
     static func sequence(_ number: Int, ofEvent event: Int) -> DuplicateEntry {
         DuplicateEntry(value: "\(event)-\(number)", key: "uq_files_session_seq")
     }

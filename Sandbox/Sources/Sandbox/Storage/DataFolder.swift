@@ -2,67 +2,40 @@ import Foundation
 import HummingbirdCore
 import NIOCore
 
-/// The directory in which a sandbox keeps everything.
 struct DataFolder: Sendable {
     let path: String
-
-    var databasePath: String { path + "/sandbox.sqlite" }
-    var photoDatabasePath: String { path + "/photosync.sqlite" }
-    var captureDatabasePath: String { path + "/captures.sqlite" }
-    private var incomingPath: String { path + "/incoming" }
-    private var uploadsPath: String { path + "/uploads" }
 
     /// Opens or creates it; the bodies that an earlier process left half received are removed, tus uploads are kept.
     init(path: String) throws {
         self.path = path
-        let files = FileManager.default
-        try? files.removeItem(atPath: incomingPath)
-        for folder in [incomingPath, uploadsPath, path + "/media/video", path + "/media/audio", path + "/photos"] {
-            try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try? FileManager.default.removeItem(atPath: path + "/incoming")
+        for folder in ["incoming", "uploads", "media/video", "media/audio", "photos", "thumbnails"] {
+            try FileManager.default.createDirectory(atPath: path + "/" + folder, withIntermediateDirectories: true)
         }
     }
 
-    /// Where a stored file lives.
-    func mediaPath(_ type: MediaKind, _ fileName: String) -> String {
-        "\(path)/media/\(type.rawValue)/\(fileName)"
-    }
+    func mediaPath(_ type: MediaKind, _ fileName: String) -> String { "\(path)/media/\(type.rawValue)/\(fileName)" }
 
     /// Where a photo lives; `path` is below the photo folder.
-    func photoPath(_ path: String) -> String {
-        "\(self.path)/photos/\(path)"
-    }
+    func photoPath(_ path: String) -> String { "\(self.path)/photos/\(path)" }
 
     /// Where a photo is to be put: its folder is made.
     func makePhotoPath(_ path: String) throws -> String {
-        let destination = photoPath(path)
-        try FileManager.default.createDirectory(
-            atPath: (destination as NSString).deletingLastPathComponent,
-            withIntermediateDirectories: true
-        )
-        return destination
+        let url = URL(fileURLWithPath: photoPath(path))
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        return url.path
     }
 
-    /// Path of the thumbnail of a photo.
     func thumbnailPath(_ photo: String) -> String { "\(path)/thumbnails/\(photo).jpg" }
 
-    /// Where a thumbnail is to be put: its folder is made.
-    func makeThumbnailPath(_ photo: String) throws -> String {
-        try FileManager.default.createDirectory(atPath: path + "/thumbnails", withIntermediateDirectories: true)
-        return thumbnailPath(photo)
-    }
-
     /// Where the bytes of a tus upload gather.
-    func uploadPath(_ id: String) -> String {
-        uploadsPath + "/" + id
-    }
+    func uploadPath(_ id: String) -> String { "\(path)/uploads/\(id)" }
 
-    /// A name for a file that is still arriving.
-    func newIncomingPath() -> String {
-        incomingPath + "/" + newUUID()
-    }
+    func makeUpload(_ id: String) throws { _ = try OpenFile(uploadPath(id), O_WRONLY | O_CREAT | O_EXCL) }
+
+    func newIncomingPath() -> String { "\(path)/incoming/\(newUUID())" }
 }
 
-/// A call of the operating system that failed.
 struct SystemError: Error, CustomStringConvertible {
     var call: String
     var code: CInt
@@ -70,29 +43,24 @@ struct SystemError: Error, CustomStringConvertible {
     var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// A stored file that is being served: opened once, so what replaces it under its name does not mix with it.
 final class OpenFile: Sendable {
-    /// Bytes.
-    let size: Int
-    /// Whole seconds since 1970.
-    let modifiedAt: Int
-    /// Owned by this object alone: opened in `init`, closed in `deinit`; `pread` keeps no position.
+    /// Owned by this object alone: opened in `init`, closed in `deinit`, never handed out.
     private let descriptor: CInt
 
-    /// Nil when there is no such file, or it cannot be read.
-    init?(path: String) {
-        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    init(_ path: String, _ flags: CInt) throws {
+        descriptor = open(path, flags | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SystemError(call: "open", code: errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    func status() throws -> stat {
         var status = stat()
-        guard descriptor >= 0, fstat(descriptor, &status) == 0 else { return nil }
-        size = Int(status.st_size)
-        modifiedAt = Int(status.st_mtim.tv_sec)
+        guard fstat(descriptor, &status) == 0 else { throw SystemError(call: "fstat", code: errno) }
+        return status
     }
 
-    deinit {
-        close(descriptor)
-    }
-
-    /// At most so many bytes; fewer at the end.
+    /// At most so many bytes; fewer at the end. No position is kept.
     func read(at offset: Int, count: Int) throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             let result = pread(descriptor, buffer.baseAddress, count, off_t(offset))
@@ -100,129 +68,113 @@ final class OpenFile: Sendable {
             filled = result
         }
     }
+
+    /// Writes everything, however little the system takes at a time.
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw SystemError(call: "write", code: errno) }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        }
+    }
+
+    /// Appends a whole file, giving way to other requests between pieces.
+    func append(fileAt path: String) async throws {
+        let file = try OpenFile(path, O_RDONLY)
+        try await file.forEachPiece { piece in try piece.withUnsafeBytes { try write($0) } }
+    }
+
+    /// Reads the file from its beginning, giving way to other requests between pieces.
+    func forEachPiece(_ work: ([UInt8]) throws -> Void) async throws {
+        var offset = 0
+        while case let piece = try read(at: offset, count: 1 << 20), !piece.isEmpty {
+            try work(piece)
+            offset += piece.count
+            await Task.yield()
+        }
+    }
 }
 
 /// A file while its bytes arrive: hashed on the fly if wanted, removed with its last reference unless it was kept.
-final class IncomingFile: ReceivedFile {
-    let path: String
+final class IncomingFile {
+    private(set) var path: String
     private(set) var size = 0
-    private let descriptor: CInt
-    private var digest: Digest?
-    private var isKept = false
     /// The first bytes, enough to sniff a type.
     private(set) var prefix: [UInt8] = []
+    private let file: OpenFile
+    private var digest: Digest?
+    private var isKept = false
 
-    /// Without an algorithm nothing is hashed.
-    init(path: String, hashedBy algorithm: Digest.Algorithm?) throws {
+    init(path: String, isHashed: Bool) throws {
         self.path = path
-        digest = algorithm.map { Digest($0) }
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw SystemError(call: "open", code: errno) }
+        digest = isHashed ? Digest() : nil
+        file = try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL)
     }
 
-    deinit {
-        close(descriptor)
-        if !isKept { unlink(path) }
+    /// A file that has arrived whole, and stays where it is unless it is moved.
+    init(existing path: String) async throws {
+        self.path = path
+        file = try OpenFile(path, O_RDONLY)
+        digest = Digest()
+        isKept = true
+        try await file.forEachPiece { piece in piece.withUnsafeBytes(note) }
     }
+
+    deinit { if !isKept { unlink(path) } }
 
     func append(_ buffer: ByteBuffer) throws {
         try buffer.withUnsafeReadableBytes { bytes in
-            digest?.update(bytes)
-            if prefix.count < 16 { prefix += bytes.prefix(16 - prefix.count) }
-            try writeAll(bytes, to: descriptor)
+            note(bytes)
+            try file.write(bytes)
         }
-        size += buffer.readableBytes
     }
 
-    /// The digest of everything appended; call it once. Nil when nothing was hashed.
-    func finishDigest() -> [UInt8]? {
-        digest.take()?.finish()
+    private func note(_ bytes: UnsafeRawBufferPointer) {
+        digest?.update(bytes)
+        if prefix.count < 16 { prefix += bytes.prefix(16 - prefix.count) }
+        size += bytes.count
     }
 
-    /// Moves the file to its final name.
+    /// The digest of everything; call it once. Nil when nothing was hashed.
+    func finishDigest() -> [UInt8]? { digest.take()?.finish() }
+
     func keep(at destination: String) throws {
         guard rename(path, destination) == 0 else { throw SystemError(call: "rename", code: errno) }
         isKept = true
+        path = destination
     }
 }
 
-/// A file that has arrived whole and waits for its place.
-protocol ReceivedFile {
-    var path: String { get }
-    var size: Int { get }
-
-    /// Moves the file to its final name.
-    func keep(at destination: String) throws
-}
-
-/// Writes everything, however little the system takes at a time.
-func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) throws {
-    var rest = bytes
-    while !rest.isEmpty {
-        let count = write(descriptor, rest.baseAddress, rest.count)
-        if count < 0 {
-            if errno == EINTR { continue }
-            throw SystemError(call: "write", code: errno)
-        }
-        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-    }
-}
-
-/// Sends a range of a stored file in pieces.
-struct StoredFileStream {
+/// Bytes of a stored file that an answer carries. The file is opened once, so what replaces it under its name does not mix with it.
+struct StoredRange: Sendable {
     private static let pieceSize = 256 * 1024
-    let range: StoredRange
 
-    init(_ range: StoredRange) {
-        self.range = range
+    private let file: OpenFile
+    var offset = 0
+    var count: Int
+    /// Whole seconds since 1970.
+    let modifiedAt: Int
+    var isCorrupted = false
+
+    /// The whole file; nil when there is no such file, or it cannot be read.
+    init?(path: String) {
+        guard let file = try? OpenFile(path, O_RDONLY), let status = try? file.status() else { return nil }
+        self.file = file
+        count = Int(status.st_size)
+        modifiedAt = Int(status.st_mtim.tv_sec)
     }
 
     /// Throws when the file cannot be read to the end of the range; the connection is then broken off.
     func write(to body: inout some ResponseBodyWriter) async throws {
-        let file = try range.open()
         var sent = 0
-        while sent < range.count {
-            var piece = try file.read(at: range.offset + sent, count: min(range.count - sent, Self.pieceSize))
+        while sent < count {
+            var piece = try file.read(at: offset + sent, count: min(count - sent, Self.pieceSize))
             guard !piece.isEmpty else { throw SystemError(call: "pread", code: EIO) }
-            if range.isCorrupted, sent == 0 { piece[0] ^= 1 }
+            if isCorrupted, sent == 0 { piece[0] ^= 1 }
             try await body.write(ByteBuffer(bytes: piece))
             sent += piece.count
-        }
-    }
-}
-
-/// Bytes of a stored file that an answer carries.
-struct StoredRange: Sendable {
-    private enum Source {
-        case path(String)
-        case file(OpenFile)
-    }
-
-    private var source: Source
-    var offset: Int
-    var count: Int
-    /// Whether the first byte goes out wrong.
-    var isCorrupted = false
-
-    /// A file that is opened when its bytes are sent.
-    init(path: String, offset: Int, count: Int) {
-        source = .path(path)
-        self.offset = offset
-        self.count = count
-    }
-
-    init(file: OpenFile, offset: Int, count: Int) {
-        source = .file(file)
-        self.offset = offset
-        self.count = count
-    }
-
-    func open() throws -> OpenFile {
-        switch source {
-        case .file(let file): return file
-        case .path(let path):
-            guard let file = OpenFile(path: path) else { throw SystemError(call: "open", code: errno) }
-            return file
         }
     }
 }

@@ -12,15 +12,21 @@ struct UploadFields: Sendable {
     var rating: String
     var notes: String
 
-    /// Why a form was refused.
-    enum Refusal: Error, Equatable {
+    enum Refusal: Sandbox.Refusal, Equatable {
         /// 400: the application's own check.
         case badRequest(String)
         /// 500: only the database notices.
         case database(String)
+
+        var reply: Reply {
+            switch self {
+            case .badRequest(let message): .badRequest(message)
+            case .database(let message): .serverError(message)
+            }
+        }
     }
 
-    init(_ form: [String: String], dialect: Dialect, today: String) throws(Refusal) {
+    init(_ form: [String: String], dialect: Dialect, today: String = UploadFields.today()) throws(Refusal) {
         func text(_ name: String, default fallback: String = "") -> String {
             form[name]?.trimmingCharacters(in: .whitespacesAndNewlines) ?? fallback
         }
@@ -62,7 +68,6 @@ struct UploadFields: Sendable {
         }
     }
 
-    /// The names in the comma-separated list.
     var participantNames: [String] {
         participants.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
@@ -77,15 +82,11 @@ struct UploadFields: Sendable {
         var now = time(nil)
         var fields = tm()
         localtime_r(&now, &fields)
-        return "\(fields.tm_year + 1900)-\(twoDigits(Int(fields.tm_mon) + 1))-\(twoDigits(Int(fields.tm_mday)))"
+        return "\(fields.tm_year + 1900)-\(padded(fields.tm_mon + 1, 2))-\(padded(fields.tm_mday, 2))"
     }
 
-    /// Whether the text of a date names a day that exists.
     static func isCalendarDate(_ text: String) -> Bool {
-        let numbers = text.split(separator: "-").compactMap { Int($0) }
-        guard numbers.count == 3, (1...12).contains(numbers[1]), numbers[0] > 0 else { return false }
-        let (year, month, day) = (numbers[0], numbers[1], numbers[2])
-        return (1...GoTime.days(in: month, of: year)).contains(day)
+        !text.hasPrefix("0000") && Timestamp(text + "T00:00:00Z") != nil
     }
 }
 
@@ -100,7 +101,6 @@ enum OrganizationName {
         }
     }
 
-    /// NFC with runs of blanks as one.
     static func normalized(_ text: String) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ").precomposedStringWithCanonicalMapping
     }
@@ -110,7 +110,7 @@ enum OrganizationName {
         var form = normalized(text).lowercased()
         form.removeAll { "'\u{2019}\u{2018}\u{60}\u{2032}".contains($0) }
         for (letter, plain) in [("\u{2013}", "-"), ("\u{2014}", "-"), ("ß", "ss"), ("æ", "ae"), ("ø", "o")] {
-            form = form.replacingOccurrences(of: letter, with: plain)
+            form = form.replacing(letter, with: plain)
         }
         return normalized(form.folding(options: .diacriticInsensitive, locale: nil))
     }

@@ -4,13 +4,14 @@ import Foundation
 /// Standard alphabet with padding.
 func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
+/// Reads ``base64(_:)``; nil for anything else.
+func base64Bytes(_ text: String) -> [UInt8]? { Data(base64Encoded: text).map(Array.init) }
+
 /// Base64 with the alphabet of RFC 4648 section 5, without padding.
 func urlSafeText(_ bytes: [UInt8]) -> String {
-    Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
-        .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+    base64(bytes).replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
 }
 
-/// Lower-case hex.
 func hexString(_ bytes: [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
@@ -23,22 +24,12 @@ func randomBytes(_ count: Int) -> [UInt8] {
     return bytes
 }
 
-/// Unguessable bytes behind `SANDBOX!`, so that a secret found in a log is known to be from a sandbox, and tests can
-/// search for all of them.
-func markedRandomBytes(_ count: Int) -> [UInt8] {
-    let mark = Array("SANDBOX!".utf8)
-    return mark + randomBytes(count - mark.count)
-}
+/// 32 bytes in hex: `SANDBOX!` and unguessable bytes, so that a secret found in a log is known to be from a sandbox, and
+/// tests can search for all of them.
+func newSecret() -> String { hexString(Array("SANDBOX!".utf8) + randomBytes(24)) }
 
 /// A number with so many decimals, rounded half to even as C does.
-func decimals(_ value: Double, _ count: Int) -> String {
-    String(format: "%.\(count)f", value)
-}
-
-/// A number with a leading zero below ten.
-func twoDigits(_ number: Int) -> String {
-    number < 10 ? "0\(number)" : String(number)
-}
+func decimals(_ value: Double, _ count: Int) -> String { String(format: "%.\(count)f", value) }
 
 /// A number with zeros before it, so many digits at least.
 func padded(_ number: some BinaryInteger, _ count: Int) -> String {
@@ -48,3 +39,16 @@ func padded(_ number: some BinaryInteger, _ count: Int) -> String {
 
 /// An id as the real servers make them: a UUID in lower case.
 func newUUID() -> String { UUID().uuidString.lowercased() }
+
+/// What follows the last dot of a name, in lower case; empty without one.
+func fileExtension(_ name: String) -> String {
+    name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() } ?? ""
+}
+
+extension String {
+    /// Without white space at its ends; nil when nothing is left.
+    var nonBlank: String? {
+        let text = trimmingCharacters(in: .whitespacesAndNewlines)
+        return text.isEmpty ? nil : text
+    }
+}

@@ -93,7 +93,7 @@ struct PublicKey: ~Copyable {
 }
 
 /// A P-256 public key that was checked to be a point of the curve.
-struct P256PublicKey: Sendable, Equatable {
+struct P256PublicKey: Sendable, Equatable, Codable {
     /// SEC 1, uncompressed: 65 bytes.
     let point: [UInt8]
 
@@ -113,9 +113,7 @@ struct P256PublicKey: Sendable, Equatable {
     init?(pemFile path: String) {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
         let lines = text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("-----") }
-        guard let der = Data(base64Encoded: lines.joined()).map(Array.init), der.starts(with: Self.prefix) else {
-            return nil
-        }
+        guard let der = base64Bytes(lines.joined()), der.starts(with: Self.prefix) else { return nil }
         self.init(point: Array(der.dropFirst(Self.prefix.count)))
     }
 
@@ -163,8 +161,8 @@ struct CaptureAssertion {
 
     /// Nil for anything but CBOR with both members.
     init?(cbor: [UInt8]) {
-        guard let map = try? CBORReader.read(cbor), let data = map["authenticatorData"]?.byteString, data.count >= 37,
-            let signature = map["signature"]?.byteString
+        guard let map = try? CBORReader.read(cbor), let data = map["authenticatorData"], data.count >= 37,
+            let signature = map["signature"]
         else { return nil }
         authenticatorData = data
         self.signature = signature
@@ -176,10 +174,5 @@ struct CaptureAssertion {
     /// Whether a key signed this over the SHA-256 of that data.
     func isSigned(by key: P256PublicKey, over clientData: some Sequence<UInt8>) -> Bool {
         key.verifies(signature, of: authenticatorData + Digest.sha256(Array(clientData)))
-    }
-
-    /// Standard alphabet, padding, no line breaks; nil for anything else.
-    static func base64(_ text: String) -> [UInt8]? {
-        Data(base64Encoded: text).map(Array.init)
     }
 }

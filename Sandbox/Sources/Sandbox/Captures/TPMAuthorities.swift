@@ -7,15 +7,13 @@ struct TPMAuthorities: Sendable, ExpressibleByArgument {
     /// DER.
     private var certificates: [[UInt8]] = []
 
-    /// Trusts no authority.
     init() {}
 
-    /// Reads certificates in PEM.
     init?(argument path: String) {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
         for match in text.matches(of: /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/) {
             let lines = match.1.split(whereSeparator: \.isWhitespace).joined()
-            guard let der = Data(base64Encoded: lines).map(Array.init), Certificate(der) != nil else { return nil }
+            guard let der = base64Bytes(lines), Certificate(der) != nil else { return nil }
             certificates.append(der)
         }
         guard !certificates.isEmpty else { return nil }
@@ -57,7 +55,7 @@ struct TPMAuthorities: Sendable, ExpressibleByArgument {
 }
 
 /// An `X509`, owned: made in `init`, freed in `deinit`, not used after.
-private final class Certificate {
+final class Certificate {
     let pointer: OpaquePointer
 
     init?(_ der: [UInt8]) {

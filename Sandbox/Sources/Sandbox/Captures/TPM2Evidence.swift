@@ -1,5 +1,3 @@
-import CLibcrypto
-
 /// What a TPM's attestation key certifies about a signing key (contract 3.4 no. 1), and the proof that it is one of a TPM.
 ///
 /// A certification alone shows only that a restricted key, which signs only data made by its TPM, certifies the key.
@@ -19,7 +17,6 @@ struct TPM2Evidence {
     /// The secret of the credential, and TPMS_ATTEST with TPMT_SIGNATURE of the quote; nil where one of them is missing.
     let proof: (secret: [UInt8], quote: [UInt8], quoteSignature: [UInt8])?
 
-    /// Reads the members of `key_attestation`.
     init(_ fields: TypedFields) throws(CaptureRefusal) {
         keyPublic = try fields.bytes("key_public")
         attestationKeyPublic = try fields.bytes("ak_public")
@@ -30,16 +27,14 @@ struct TPM2Evidence {
             proof = nil
             return
         }
-        proof = (
-            try fields.bytes("activation_secret"), try fields.bytes("quote"), try fields.bytes("quote_signature")
-        )
+        proof = (try fields.bytes("activation_secret"), try fields.bytes("quote"), try fields.bytes("quote_signature"))
     }
 
     /// The member `ek_certificates`: DER in base64, leaf first.
     static func certificates(_ fields: TypedFields) throws(CaptureRefusal) -> [[UInt8]] {
         var certificates: [[UInt8]] = []
         for element in try fields.elements("ek_certificates") {
-            guard case .string(let text) = element, let der = CaptureAssertion.base64(text) else {
+            guard let der = element.string.flatMap(base64Bytes) else {
                 throw .invalid("ek_certificates must be base64")
             }
             certificates.append(der)
@@ -67,25 +62,10 @@ struct TPM2Evidence {
             && signer.isAttestationKey
             && statement.kind == .certification && statement.name == area.name
             && signature.isValid(of: certification, by: signer)
-            && hasCertificates
-    }
-
-    /// One at least, and all can be read.
-    private var hasCertificates: Bool {
-        !endorsementCertificates.isEmpty
-            && endorsementCertificates.allSatisfy { der in
-                let certificate = der.withUnsafeBufferPointer { bytes in
-                    var start = bytes.baseAddress
-                    return d2i_X509(nil, &start, bytes.count)
-                }
-                X509_free(certificate)
-                ERR_clear_error()
-                return certificate != nil
-            }
+            && !endorsementCertificates.isEmpty && endorsementCertificates.allSatisfy { Certificate($0) != nil }
     }
 }
 
-/// Not the structure that was expected.
 struct UnreadableTPMStructure: Error {}
 
 /// Reads the big-endian structures of TPM 2.0 part 2.
@@ -108,7 +88,6 @@ struct TPMReader {
         return Array(rest.prefix(count))
     }
 
-    /// Nothing may follow.
     func finish() throws(UnreadableTPMStructure) {
         guard rest.isEmpty else { throw UnreadableTPMStructure() }
     }

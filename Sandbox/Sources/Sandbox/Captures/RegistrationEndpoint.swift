@@ -8,8 +8,7 @@ struct RegistrationEndpoint {
 
     private var settings: CaptureSettings { catalog.settings }
 
-    /// The data of the 201.
-    func register(_ received: ReceivedJSON) throws -> JSONValue {
+    func register(_ received: JSONValue) throws -> JSONValue {
         let request = try TypedFields(received, "the body")
         let platform = try request.string("platform").lowercased()
         let model = try request.string("model")
@@ -22,7 +21,7 @@ struct RegistrationEndpoint {
             device = try linuxDevice(try request.fields("key_attestation"), model)
         case (.reference, "ios"): device = try unverifiedDevice(request, model)
         case (.reference, "android"):
-            // The sandbox trusts no chain, so that nobody enrols with one he made himself.
+            // The sandbox trusts no chain, so a self-made one enrolls nothing.
             throw CaptureRefusal(.badRequest, "ANDROID_CHAIN_VERIFICATION_FAILED", "Certificate chain was refused")
         default: throw CaptureRefusal.invalid("platform \(platform) is not supported")
         }
@@ -33,11 +32,7 @@ struct RegistrationEndpoint {
             }
             id = upgraded
         }
-        return [
-            "device_id": .string(id),
-            "attestation_level": .string(device.level),
-            "has_lidar": .bool(hasLidar),
-        ]
+        return ["device_id": .string(id), "attestation_level": .string(device.level), "has_lidar": .bool(hasLidar)]
     }
 
     /// Proof of possession, and for `tpm2` the evidence of the TPM. Missing evidence lowers the level; invalid evidence
@@ -62,49 +57,39 @@ struct RegistrationEndpoint {
             }
         }
         return CaptureDevice(
-            id: CaptureID.new(),
             platform: "linux",
             model: model,
             level: level,
             key: key,
-            keyID: hexString(Digest.sha256(key.point)),
-            counter: 0
+            keyId: hexString(Digest.sha256(key.point))
         )
     }
 
     /// What the reference server does with an attestation it cannot verify: the device is enrolled without a key, and its
-    /// name is taken. The sandbox verifies none, as no device with a genuine one runs on Linux.
+    /// name is taken. The sandbox verifies none, as no device with a genuine one runs on Linux (contract 3.3).
     private func unverifiedDevice(_ request: TypedFields, _ model: String) throws -> CaptureDevice {
         let nested = try request.optionalFields("attestation")
         let keyID = try nested?.string("key_id") ?? request.string("device_id")
         _ = try (nested ?? request).string("attestation_object")
         let challenge = try nested?.string("challenge") ?? request.optionalString("challenge")
-        if let challenge, CaptureAssertion.base64(challenge)?.count != 32 {
-            throw CaptureRefusal(.unauthorized, "CHALLENGE_INVALID", "Challenge must be 32 bytes")
+        if let challenge, base64Bytes(challenge)?.count != 32 {
+            throw CaptureRefusal.unauthorized("CHALLENGE_INVALID", "Challenge must be 32 bytes")
         }
-        return CaptureDevice(
-            id: CaptureID.new(),
-            platform: "ios",
-            model: model,
-            level: "unverified",
-            key: nil,
-            keyID: keyID,
-            counter: 0
-        )
+        return CaptureDevice(platform: "ios", model: model, level: "unverified", key: nil, keyId: keyID)
     }
 }
 
 /// The challenges that were given out: in memory, five minutes long, each for one registration (contract 3.2).
 final class ChallengeBook: Sendable {
     private struct Entry {
-        let expiry: CaptureTime
+        let expiry: Timestamp
         var activation: TPMActivation?
     }
 
     private struct State {
         var challenges: [[UInt8]: Entry] = [:]
         /// When each address asked.
-        var calls: [String: [CaptureTime]] = [:]
+        var calls: [String: [Timestamp]] = [:]
     }
 
     private static let callsAMinute = 10
@@ -112,7 +97,7 @@ final class ChallengeBook: Sendable {
     private let state = Mutex(State())
 
     /// A new challenge; nil when this address has asked too often.
-    func issue(to address: String, at now: CaptureTime) -> (challenge: [UInt8], expiresAt: CaptureTime)? {
+    func issue(to address: String, at now: Timestamp) -> (challenge: [UInt8], expiresAt: Timestamp)? {
         state.withLock { state in
             var calls = state.calls[address, default: []].filter { $0 > now.advanced(bySeconds: -60) }
             guard calls.count < Self.callsAMinute else { return nil }
@@ -126,7 +111,7 @@ final class ChallengeBook: Sendable {
     }
 
     /// Binds an activation to a challenge, in place of an earlier one.
-    func bind(_ activation: TPMActivation, to challenge: [UInt8], at now: CaptureTime) throws(CaptureRefusal) {
+    func bind(_ activation: TPMActivation, to challenge: [UInt8], at now: Timestamp) throws(CaptureRefusal) {
         let entry = state.withLock { state in
             state.challenges[challenge]?.activation = activation
             return state.challenges[challenge]
@@ -136,15 +121,15 @@ final class ChallengeBook: Sendable {
 
     /// Uses a challenge up. Returns what was bound to it.
     @discardableResult
-    func redeem(_ challenge: [UInt8], at now: CaptureTime) throws(CaptureRefusal) -> TPMActivation? {
+    func redeem(_ challenge: [UInt8], at now: Timestamp) throws(CaptureRefusal) -> TPMActivation? {
         let entry = state.withLock { $0.challenges.removeValue(forKey: challenge) }
         try Self.check(challenge, entry, at: now)
         return entry?.activation
     }
 
-    private static func check(_ challenge: [UInt8], _ entry: Entry?, at now: CaptureTime) throws(CaptureRefusal) {
+    private static func check(_ challenge: [UInt8], _ entry: Entry?, at now: Timestamp) throws(CaptureRefusal) {
         guard challenge.count == 32 else {
-            throw CaptureRefusal(.unauthorized, "CHALLENGE_INVALID", "Challenge must be 32 bytes")
+            throw CaptureRefusal.unauthorized("CHALLENGE_INVALID", "Challenge must be 32 bytes")
         }
         guard let entry else {
             throw CaptureRefusal(.badRequest, "CHALLENGE_NOT_FOUND", "Challenge is not known or was used")

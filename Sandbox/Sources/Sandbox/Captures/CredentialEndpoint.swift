@@ -11,8 +11,7 @@ struct CredentialEndpoint {
     let catalog: CaptureCatalog
     let challenges: ChallengeBook
 
-    /// The data of the 200.
-    func issue(_ received: ReceivedJSON) throws -> JSONValue {
+    func issue(_ received: JSONValue) throws -> JSONValue {
         let request = try TypedFields(received, "the body")
         let challenge = try request.bytes("challenge")
         guard let attestationKey = try? TPMPublicArea(try request.bytes("ak_public")), attestationKey.isAttestationKey
