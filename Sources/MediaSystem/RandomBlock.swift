@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Random bits of the system, drawn 256 bytes at a time: a system call for each name takes longer than making it.
+/// Random bits of the system, drawn 256 bytes at a time, since a system call for each name would take longer than the rest.
 ///
 /// For names and boundaries. Bits of a block wait in memory, so keys must not be made of them.
 package struct RandomBlock: RandomNumberGenerator, Sendable {
