@@ -3,7 +3,7 @@
 # sanitizer with an optimized build (-O, except the tests themselves): a dangling pointer often still points to valid data in an
 # unoptimized build. Each
 # has a separate build, whose log is sanitize.log in .build-tsan, .build-asan or .build-asan-optimized. Arguments select
-# tests (--filter …); without them all are run as scripts/test.sh runs them, in two processes side by side.
+# tests (--filter …); without them all are run as scripts/test.sh runs them, in three processes side by side.
 #
 #   SANITIZERS="thread address optimized"   which of them
 set -euo pipefail

@@ -91,13 +91,10 @@ import Testing
 
     /// Swift's runtime would print memory, and ask on a terminal what to do next.
     @Test func crashShowsNothing() async throws {
-        let deaf = try DeafListener()
-        let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
-        let child = try stage.runner.start(
-            ["upload", stage.file, "--connect-timeout", "600s"] + stage.login,
-            streams: .terminal(columns: 80)
-        )
-        try await child.wait(for: "connecting")
+        var stage = try FaultStage("http://127.0.0.1:1")
+        stage.runner.environment["MEDIACTL_PASSWORD"] = nil
+        let child = try stage.runner.start(["upload", stage.file] + stage.login, streams: .terminal(columns: 80))
+        try await child.wait(for: "Password for uploader at ")
         child.signal(SIGSEGV)
         let result = try await child.finish()
         #expect(result.signal == SIGSEGV)

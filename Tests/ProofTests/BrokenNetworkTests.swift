@@ -6,10 +6,10 @@ import Testing
 @Suite struct BrokenNetworkTests {
     @Test func fiftyCutsInOneUploadEndInSuccess() async throws {
         let sandbox = try await SandboxProcess.start()
-        // The last of them comes when 200 MB have passed, some of which were in vain: before the upload can have ended.
-        let network = try CuttingProxy(before: sandbox.port, cuttingEvery: 4_000_000, times: 50)
+        // The last of them comes when 50 MB have passed, some of which were in vain: before the upload can have ended.
+        let network = try CuttingProxy(before: sandbox.port, cuttingEvery: 1_000_000, times: 50)
         let bench = try Bench(network.address)
-        let file = try bench.randomMovie(200_000_000)
+        let file = try bench.randomMovie(50_000_000)
 
         let upload = try await bench.runner.run(
             ["upload", file, "--transport", "tus", "--json"] + bench.login,

@@ -42,10 +42,10 @@ import Testing
     @Test(arguments: cases)
     func strikesAndLeavesTheServerAsPromised(_ testCase: Case) async throws {
         let fixture = try await Fixture(faults: [testCase.fault])
-        let path = try fixture.file(size: 2_000_000)
+        let path = try fixture.file(size: 400_000)
         let reply = try await fixture.upload(
             path,
-            options: testCase.exitCodes == [28] ? ["--max-time", "5"] : []
+            options: testCase.exitCodes == [28] ? ["--max-time", "2"] : []
         )
         #expect(testCase.exitCodes.contains(reply.exitCode), "curl exit code \(reply.exitCode)")
         #expect(reply.status == testCase.status)

@@ -21,7 +21,7 @@ import Testing
     ])
     func aCollisionReadsLikeTheRecording(name: String, contents: [String], value: String) async throws {
         let recording = try Transcript(named: name)
-        let fixture = try await Fixture(dialect: String(name.prefix(2)), arguments: ["--races", "1.5"])
+        let fixture = try await Fixture(dialect: String(name.prefix(2)), arguments: ["--races", "0.5"])
         let first = contents.filter { $0 == "first" }
         #expect(try await fixture.uploadAtOnce(first.map { ($0, $0) }).allSatisfy { $0.status == 201 })
         let replies = try await fixture.uploadAtOnce(contents.dropFirst(first.count).map { ($0, $0) })
@@ -33,7 +33,7 @@ import Testing
 
     @Test(arguments: ["d1", "d2"])
     func aLostSequenceNumberLeavesBytesWithoutARow(dialect: String) async throws {
-        let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "1.5"])
+        let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "0.5"])
         #expect(try await fixture.uploadAtOnce([("first", "first")]).map(\.status) == [201])
         let replies = try await fixture.uploadAtOnce([("a", "a"), ("b", "b")])
         #expect(replies.map(\.status).sorted() == [201, 500])
@@ -47,7 +47,7 @@ import Testing
 
     @Test(arguments: [("d2", true), ("d3", true), ("d1", false), ("d2", false)])
     func finalizeKeepsTheDataOnlyWhenTheEventCollides(dialect: String, isNewEvent: Bool) async throws {
-        let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "1.5"])
+        let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "0.5"])
         if !isNewEvent { _ = try await fixture.finalize(try await fixture.completeUpload("first")) }
         let ids = [try await fixture.completeUpload("by tus"), try await fixture.completeUpload("at the same time")]
         let replies = try await withThrowingTaskGroup(of: (String, CurlReply).self) { group in
@@ -72,7 +72,7 @@ import Testing
         ("d3", ["uq_events_tenant_date_org"]),
     ])
     func uploadsIntoANewEventCollide(dialect: String, keys: [String]) async throws {
-        let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "1.5"])
+        let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "0.5"])
         let replies = try await fixture.uploadAtOnce((0..<4).map { ("file \($0)", "label \($0)") })
         let stored = replies.filter { $0.status == 201 }
         #expect(stored.count + replies.filter { $0.status == 500 }.count == 4)
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func uploadsIntoAnExistingEventCollideOnTheNumber() async throws {
-        let fixture = try await Fixture(dialect: "d1", arguments: ["--races", "1.5"])
+        let fixture = try await Fixture(dialect: "d1", arguments: ["--races", "0.5"])
         #expect(try await fixture.uploadAtOnce([("first", "first")]).map(\.status) == [201])
         let replies = try await fixture.uploadAtOnce((0..<4).map { ("file \($0)", "label \($0)") })
         let stored = replies.filter { $0.status == 201 }
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func identicalBytesCollideOnTheChecksum() async throws {
-        let fixture = try await Fixture(arguments: ["--races", "1.5"])
+        let fixture = try await Fixture(arguments: ["--races", "0.5"])
         #expect(try await fixture.uploadAtOnce([("first", "first")]).map(\.status) == [201])
         let replies = try await fixture.uploadAtOnce((0..<4).map { ("same", "label \($0)") })
         #expect(replies.filter { $0.status == 201 }.count == 1)

@@ -93,8 +93,16 @@ import Testing
         }
     }
 
-    @Test(arguments: [["sync"], ["sync", "push", "Pictures"], ["sync", "download", "--missing", "-o", "out"]])
-    func anIndexedServerIsWaitedFor(command: [String]) async throws {
+    /// All commands at once, because each waits for seconds.
+    @Test func anIndexedServerIsWaitedFor() async throws {
+        let commands = [["sync"], ["sync", "push", "Pictures"], ["sync", "download", "--missing", "-o", "out"]]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for command in commands { group.addTask { try await expectWaiting(command) } }
+            try await group.waitForAll()
+        }
+    }
+
+    private func expectWaiting(_ command: [String]) async throws {
         let stage = patient(try await SyncStage.loggedIn())
         _ = try stage.photos("a.jpg")
         try await stage.sandbox.addPhotos(#"{"content":"a beach",\#(Self.alice)}"#)
@@ -108,7 +116,10 @@ import Testing
         )
         let result = try await child.finish(deadline: .seconds(60))
         #expect(again.port == stage.sandbox.port)
-        #expect(result.exitCode == 0 && result.errors.contains("the server responds again"), "\(result.errors)")
+        #expect(
+            result.exitCode == 0 && result.errors.contains("the server responds again"),
+            "\(command): \(result.errors)"
+        )
     }
 
     @Test func aTerminalIsToldHowToStopTheWait() async throws {
