@@ -91,7 +91,8 @@ import Testing
 
     /// Swift's runtime would print memory, and ask on a terminal what to do next.
     @Test func crashShowsNothing() async throws {
-        var stage = try FaultStage("http://127.0.0.1:1")
+        let sandbox = try await SandboxProcess.start()
+        var stage = try FaultStage(sandbox.baseURL)
         stage.runner.environment["MEDIACTL_PASSWORD"] = nil
         let child = try stage.runner.start(["upload", stage.file] + stage.login, streams: .terminal(columns: 80))
         try await child.wait(for: "Password for uploader at ")

@@ -8,12 +8,12 @@ import Testing
 @Suite(.prompt) struct BatchInterruptionTests {
     @Test func interruptedBatchSaysWhatWasNotStarted() async throws {
         let scene = try await BatchScene(faults: ["upload:stall,after=1000,skip=1"])
-        // The first upload of an event goes alone.
-        #expect(try await scene.upload([try scene.file("first.mp4")]).exitCode == 0)
+        // The first upload of an event is alone.
+        let first = try scene.file("first.mp4")
         let files = try (0..<4).map { try scene.file("\($0).mp4", byteCount: 24_000_000) }
         let report = scene.runner.home.file("report.json")
         let child = try scene.runner.start(
-            ["upload"] + files + ["-j", "2", "--json", "--progress-events", "--report", report] + scene.login
+            ["upload", first] + files + ["-j", "2", "--json", "--progress-events", "--report", report] + scene.login
         )
         // Either of the two may be the first, and the signal finds both.
         var sending: Set<String> = []
