@@ -54,7 +54,7 @@ import Testing
     }
 
     /// The server would claim any ID of any user: only IDs of the user's own listing are sent, 500 per request.
-    @Test func idsAreClaimedInBlocksAndCountedAfterwards() async throws {
+    @Test func idsAreClaimedInBlocksAndThenCounted() async throws {
         let bench = try bench(legacy: 1203)
         _ = try await bench.pull().run()
         let legacy = legacyIDs(bench)

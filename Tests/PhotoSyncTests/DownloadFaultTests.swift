@@ -154,7 +154,7 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test func aLinkInPlaceOfTheTemporaryFileLeadsNowhere() async throws {
+    @Test func aLinkInPlaceOfAPartialDownloadIsNotFollowed() async throws {
         let server = try server()
         let bench = try DownloadBench(server.address)
         try bench.put("precious", "victim")

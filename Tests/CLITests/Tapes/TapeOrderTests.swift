@@ -212,7 +212,7 @@ import Testing
         )
         let shown = try await stage.json("show", "T")
         #expect(shown.last["album_found"] as? Bool == false && shown.items.first?["link_state"] is NSNull)
-        // "a repair removes the files of a killed rendering"
+        // Verification searches for it.
         let items = try await stage.json("verify", "T").items
         #expect(items.compactMap { $0["finding"] as? String } == ["playlist_foreign"])
     }
