@@ -9,7 +9,7 @@ import Testing
     /// The places of `CaptureFailpoint` but those of a registration, in the order in which a capture passes them.
     static let points = [
         "mediaInDraft", "recordKept", "committed", "countersTaken", "payloadSigned", "queued", "requestSigned",
-        "submitted", "answered", "settled",
+        "submitted", "responseReceived", "settled",
     ]
 
     /// How one goes on.
@@ -39,7 +39,7 @@ import Testing
                 if point == "mediaInDraft" { #expect(try await bench.run(send).exitCode == 0) }
             case .sameCommand:
                 let again = try await bench.run(send)
-                if ["submitted", "answered"].contains(point) {
+                if ["submitted", "responseReceived"].contains(point) {
                     // It may be there: asked for by `retry`, not sent a second time by accident.
                     #expect(again.exitCode == 6 && again.states == ["unknown_outcome"], "\(point): \(again.output)")
                     #expect(try await bench.submissions().count == sent)
@@ -85,7 +85,7 @@ import Testing
     @Test func duplicateOfOurOwnIsAccepted() async throws {
         let bench = try await CaptureBench.registered()
         let photo = try bench.photo("a.jpg", seed: 1)
-        try await bench.die(bench.sending(photo), at: "answered")
+        try await bench.die(bench.sending(photo), at: "responseReceived")
         try await bench.sandbox.addFaults("capture-read:status=405")
         try await bench.succeed("retry", "--all")
         try await bench.sandbox.clearFaults()

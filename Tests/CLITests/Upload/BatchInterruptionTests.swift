@@ -4,9 +4,9 @@ import Testing
 
 @testable import MediaCLI
 
-/// Ctrl-C while several files are on their way.
+/// Ctrl-C during the upload of several files.
 @Suite(.prompt) struct BatchInterruptionTests {
-    @Test func interruptedBatchSaysWhatWasNotStarted() async throws {
+    @Test func interruptedBatchReportsWhatWasNotStarted() async throws {
         let scene = try await BatchScene(faults: ["upload:stall,after=1000,skip=1"])
         // The first upload of an event is alone.
         let first = try scene.file("first.mp4")
