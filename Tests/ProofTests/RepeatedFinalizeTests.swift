@@ -20,7 +20,7 @@ import Testing
         #expect(first.signal == SIGKILL, "\(first.output)\(first.errors)")
         let second = try await bench.runner.run(
             ["uploads", "resume", "--all", "--settle-timeout", "1", "--json"] + bench.login,
-            extra: ["MEDIACTL_KILL_AT": "replyInRescueFile"]
+            extra: ["MEDIACTL_KILL_AT": "responseInRescueFile"]
         )
         #expect(second.signal == SIGKILL, "\(second.output)\(second.errors)")
 

@@ -12,7 +12,7 @@ import Testing
     /// The places of `UploadFailpoint.ofTus`, in the order in which an upload passes them.
     static let points = [
         "afterIntent", "afterCreate", "afterTusID", "midPatch", "afterPatch", "afterAllBytes", "finalizeSent",
-        "replyInRescueFile", "beforeTokenCommit", "afterTokenCommit",
+        "responseInRescueFile", "beforeTokenCommit", "afterTokenCommit",
     ]
 
     /// How one goes on.

@@ -28,7 +28,7 @@ import Testing
         #expect(try await sandbox.requests().count { $0.method == "POST" && $0.path.contains("uploads") } == 1)
     }
 
-    @Test(arguments: ["replyInRescueFile", "beforeTokenCommit", "afterTokenCommit"])
+    @Test(arguments: ["responseInRescueFile", "beforeTokenCommit", "afterTokenCommit"])
     func killAfterTheResponseWasRead(point: String) async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try Bench(sandbox.baseURL)
