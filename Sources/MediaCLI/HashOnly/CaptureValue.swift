@@ -48,7 +48,10 @@ enum CaptureValue {
             )
         }
         guard parts.allSatisfy({ significantDigits($0) <= 15 }) else {
-            throw InvalidValue(rule: "has more than 15 digits in a number", hint: "7 decimals are a centimeter")
+            throw InvalidValue(
+                rule: "has more than 15 digits in a number",
+                hint: "7 decimals are precise to about 1 cm"
+            )
         }
         return (latitude, longitude)
     }

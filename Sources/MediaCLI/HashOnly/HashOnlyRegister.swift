@@ -14,10 +14,10 @@ struct HashOnlyRegister: ContextCommand {
         commandName: "register",
         abstract: "Register this machine with a capture server.",
         discussion: """
-            Without key options, a new key is created in the data directory. The level is what was proven to the server: \
-            software for a key that can be copied, tpm2 for one that is proven to be in a TPM. --tpm creates a \
-            key in the TPM and proves it with tpm2-tools; with the same command, a TPM key whose registered level \
-            is software is upgraded. A server with the profile reference has no level for Linux and accepts only a \
+            Without key options, a new key is created in the data directory. The level depends on the proof to the \
+            server: software for a key that can be copied, tpm2 for a key proven to be in a TPM. --tpm creates a key \
+            in the TPM and proves it with tpm2-tools; with the same command, a TPM key whose registered level is \
+            software is upgraded. A server with the profile reference has no level for Linux and accepts only a \
             device that was enrolled elsewhere: --device-id.
 
             Examples:

@@ -9,7 +9,7 @@ struct GuestOptions: ParsableArguments {
     var eventLinkFile: String?
 
     @Option(
-        "The event link, or ask to enter it at a prompt. Other users of this machine can see a link given here.",
+        "The event link, or \"ask\" to be prompted. Other users of this machine can see a link given here.",
         value: "link|ask"
     )
     var eventLink: String?
