@@ -159,7 +159,7 @@ enum CaptureValue {
         return amount
     }
 
-    /// A UUID (RFC 9562), in lower case.
+    /// A UUID (RFC 9562), in lowercase.
     static func uuid(_ text: String) throws(InvalidValue) -> String {
         guard let uuid = UUID(uuidString: text) else {
             throw InvalidValue(rule: "is not a UUID", hint: "specify it as issued by the server")

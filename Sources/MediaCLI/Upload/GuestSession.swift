@@ -153,7 +153,7 @@ struct GuestSession: Sendable {
         }
     }
 
-    /// Where to find the secret that the printed address omits.
+    /// Location of the secret that the printed address omits.
     private static func tokenPlace(_ options: GuestOptions) -> String {
         func file(_ name: String) -> String { name == "-" ? "standard input" : ErrorCatalog.quoted(name) }
         if let name = options.eventLinkFile { return "the whole link is in \(file(name))" }
