@@ -487,8 +487,8 @@ struct SettingsError: Error, Sendable, Equatable {
     var rule: String
     var hint: String?
 
-    /// One line without the hint: lowercase, no final period. For example `/home/a/.config/mediactl/config.yaml:3:
-    /// retries: "many" is not a whole number`.
+    /// One line without the hint: lowercase, no final period. For example
+    /// `/home/a/.config/mediactl/config.yaml:3: retries: "many" is not a whole number`.
     var message: String {
         let place = file.map { $0 + (line.map { ":\($0)" } ?? "") }
         // The rule already mentions `HOME`; any other key precedes it.
