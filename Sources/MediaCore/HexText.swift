@@ -23,7 +23,7 @@ package enum HexText {
         let count = groups.reduce(0, +)
         return text.withUTF8 { text in
             guard text.count == count * 2 + groups.count - 1 else { return nil }
-            // Of all digits: whether one is invalid is checked once.
+            // Combines all digits, so that validity is checked only once.
             var seen: UInt8 = 0
             let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, end in
                 values.withUnsafeBufferPointer { values in

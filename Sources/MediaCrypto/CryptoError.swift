@@ -6,11 +6,11 @@ public struct CryptoError: Error, Sendable, Equatable {
     public var detail: String
     /// The `errno` of the system call that failed, if one did.
     public var systemError: Int32?
-    /// The ciphertext was modified, truncated or extended, or the key or the associated data differ from those it was sealed
-    /// with. Which of these cannot be determined.
+    /// The ciphertext was modified, truncated or extended, or the key or the associated data differ from those it was
+    /// sealed with. Which of these cannot be determined.
     public var isDamaged: Bool
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ detail: String, systemError: Int32? = nil, isDamaged: Bool = false) {
         self.detail = detail
         self.systemError = systemError

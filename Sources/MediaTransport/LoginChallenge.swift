@@ -18,8 +18,8 @@ package enum LoginChallenge: Sendable, Equatable {
         return .password
     }
 
-    /// The type alone shows nothing if the content is something else. A response to HEAD has the type without the content,
-    /// and only the beginning of a long one is known.
+    /// The type alone shows nothing if the content contradicts it. A response to HEAD has the type but no content, and
+    /// of long content only the beginning is available.
     private static func isJSON(_ head: HTTPResponseHead, _ body: [UInt8]) -> Bool {
         if JSONValue.object(in: body[...]) != nil { return true }
         guard let type = head.mediaType, type == "application/json" || type.hasSuffix("+json") else { return false }
@@ -68,8 +68,8 @@ extension Transfer {
     /// Bytes of a 401's content that are examined; errors in JSON are shorter.
     static let refusalBytes = 4096
 
-    /// The head with its `refusal`. An origin that requires a login is recorded here, on the loop's thread, so that no later
-    /// transfer starts with a password.
+    /// The head with its `refusal`. An origin that requires a login is recorded here, on the loop's thread, so that no
+    /// later transfer starts with a password.
     func judgedHead() -> HTTPResponseHead? {
         guard var head, head.status == 401 else { return head }
         let content = body.isEmpty ? refusalBody : body
@@ -88,12 +88,13 @@ extension Transfer {
 
 /// The origins that require a login instead of a user name and password: Basic is never sent to them again.
 ///
-/// An origin is added as soon as a response shows it, before any other request to it starts. Clients may share one object.
+/// An origin is added as soon as a response shows it, before any other request to it starts. Clients
+/// may share one object.
 public final class LoginRequirements: Sendable {
     private let origins: Mutex<Set<Origin>>
     private let onNew: (@Sendable (Origin) -> Void)?
 
-    /// Makes a set. `onNew` is called once for each origin that a response adds, and must return quickly.
+    /// Creates a set. `onNew` is called once for each origin that a response adds, and must return quickly.
     public init(_ known: Set<Origin> = [], onNew: (@Sendable (Origin) -> Void)? = nil) {
         origins = Mutex(known)
         self.onNew = onNew

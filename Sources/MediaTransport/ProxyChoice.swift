@@ -5,8 +5,8 @@ internal import MediaCore
 ///
 /// A transfer without one disables libcurl's own choice, so that both agree.
 package enum ProxyChoice {
-    /// The variable, such as `http_proxy`, that sends plain http to this server through a proxy; nil if requests go directly,
-    /// and for `https`, which a proxy passes on encrypted.
+    /// The variable, such as `http_proxy`, that sends plain http to this server through a proxy; nil if requests go
+    /// directly, and for `https`, which a proxy passes on encrypted.
     package static func variable(
         for origin: Origin,
         in variable: (String) -> String? = Self.ofThisProcess

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// Stops one transfer, gently or at once, from any thread.
 ///
-/// A multipart upload is finalized with its last byte: stopping it after that would lose the delete token. A gentle stop
-/// therefore takes effect only while body bytes remain; after that the transfer waits for its response.
+/// A multipart upload is finalized with its last byte: stopping it after that would lose the delete token. A gentle
+/// stop therefore takes effect only while body bytes remain; after that the transfer waits for its response.
 public final class TransferControl: Sendable {
     enum Wish: Sendable, Equatable {
         case none
@@ -25,7 +25,7 @@ public final class TransferControl: Sendable {
     /// A control without a stop.
     public init() {}
 
-    /// Another control, which gets every stop of this one and can be stopped alone. This one retains it.
+    /// Another control, which receives every stop of this one and can be stopped separately. This one retains it.
     public func linked() -> TransferControl {
         let control = TransferControl()
         let wish = state.withLock { state in
@@ -89,8 +89,8 @@ public final class TransferControl: Sendable {
         for await _ in stops {}
     }
 
-    /// Calls `action` once, in its own task, when a stop is requested, or at once if it already was. Costs less than a waiting
-    /// task.
+    /// Calls `action` once, in its own task, when a stop is requested, or at once if it already was. Costs less
+    /// than a waiting task.
     ///
     /// - Returns: The argument of `endObserving`, after which `action` is not called any more.
     public func observeStop(_ action: @escaping @Sendable () -> Void) -> StopObserver {
@@ -125,7 +125,7 @@ public final class TransferControl: Sendable {
         state.withLock { $0.wish }
     }
 
-    /// Sets the function that wakes the loop when a wish arrives; nil after the transfer.
+    /// Sets the function that wakes the loop when a stop is requested; nil after the transfer.
     func attach(_ wake: (@Sendable () -> Void)?) {
         state.withLock { $0.wake = wake }
     }

@@ -72,11 +72,11 @@ enum FinalizeVerdict: Sendable {
     case stored(UploadResponse)
     /// Refused because the server has the bytes; the upload ID is used up. To be confirmed.
     case duplicate(UploadResponse)
-    /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished, has
-    /// the file or not, and may have consumed the uploaded data.
+    /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished,
+    /// has the file or not, and may have consumed the uploaded data.
     case collided(GigHiveError)
-    /// The server has not completed the upload, although it may report all its bytes: retry a little later (gighive-d4 contract
-    /// section 10).
+    /// The server has not completed the upload, although it may report all its bytes: retry a little later (gighive-d4
+    /// contract section 10).
     case pending(GigHiveError)
     /// The server can never complete the upload.
     case dead(GigHiveError)
@@ -88,7 +88,7 @@ enum FinalizeVerdict: Sendable {
     case unknownUpload(GigHiveError)
     /// The bytes were taken by another finalize, which succeeded, was refused as a duplicate, or is running now.
     case usedUp(GigHiveError)
-    /// Refused; the bytes stay on the server, and the same id can be finalized again.
+    /// Refused; the bytes stay on the server, and the same ID can be finalized again.
     case refused(GigHiveError, mayRepeat: Bool)
     /// The server does not accept this type of file, whatever the details: its bytes there are useless.
     case unsupportedMedia(GigHiveError)

@@ -71,8 +71,8 @@ public struct KeptResponses: Sendable {
 
     /// Stores the token of a response, or one that the user typed. Sends nothing.
     ///
-    /// `typed` replaces the token in the response. `fileID` is nil for the ID in the response, and `server` for that of the
-    /// response's upload. With `isDryRun` nothing is changed.
+    /// `typed` replaces the token in the response. `fileID` is nil for the ID in the response, and `server` for that of
+    /// the response's upload. With `isDryRun` nothing is changed.
     public func adopt(
         _ source: Source,
         typed: DeleteToken? = nil,

@@ -87,12 +87,12 @@ public struct UploadResult: Sendable {
 public enum UploadWarning: Sendable, Equatable {
     /// The server sent no checksum to compare.
     case notVerified
-    /// A success without a delete token: the required message is shown with these fields.
+    /// A success without a delete token; the required message is shown.
     case noDeleteToken
     /// The token has an unusual format; it was stored unchanged.
     case oddToken
-    /// The server sent an invalid delete token: a list, control characters, over 512 bytes. Its response is kept in the rescue
-    /// file; the path is nil if the disk failed.
+    /// The server sent an invalid delete token: a list, control characters, over 512 bytes. Its response is kept in the
+    /// rescue file; the path is nil if the disk failed.
     case unusableToken(rescuePath: String?)
     /// A delete token is in a rescue file, and its file and server are unknown.
     case tokenKept(rescuePath: String)
@@ -111,8 +111,8 @@ public enum UploadWarning: Sendable, Equatable {
     case aboveDirectLimit
     /// The server ignores these details of uploads over tus.
     case detailsIgnored([String])
-    /// The server cannot delete an unfinished upload: it keeps its data, and counts it, until then; nil if the time is
-    /// unknown.
+    /// The server cannot delete an unfinished upload: it keeps the data, and counts the upload, until this
+    /// time; nil if unknown.
     case keptByServer(until: Date?)
     /// A guest upload is stored, but the response with its status code was lost: it cannot be followed or hidden.
     case guestReceiptLost
@@ -148,8 +148,8 @@ public enum UploadEvent: Sendable {
     case proving(bytes: Int64, byteCount: Int64)
     /// The server no longer has what was sent, or the file has changed: the upload is restarted.
     case restarting(because: GigHiveError)
-    /// The server may keep what was sent before a restart, and count it among five unfinished uploads for 24 hours (gighive-d4
-    /// contract 4.5).
+    /// The server may keep what was sent before a restart, and count it among five unfinished uploads for 24 hours
+    /// (gighive-d4 contract 4.5).
     case leavingUnfinished
     /// Before anything is sent over tus: what the server does not support.
     case limited(TusLimits)
@@ -196,15 +196,15 @@ extension UploadSettlement {
         return StoredFile(host: record.host, fileID: fileID, checksumSHA256: checksum, facts: facts)
     }
 
-    /// Tokens of this machine for a stored file. The ID is compared as well where it is known, because a rebuilt server gives
-    /// the same bytes a new ID and forgets old tokens (gighive contract section 0).
+    /// Tokens of this machine for a stored file. The ID is compared as well where it is known, because a rebuilt server
+    /// gives the same bytes a new ID and forgets old tokens (gighive contract section 0).
     func knownTokens(fileID: Int64?, checksum: String?) -> [TokenEntry] {
         guard let checksum, let rows = try? store.tokens(host: record.host, checksumSHA256: checksum) else { return [] }
         return rows.filter { !$0.isSuperseded && (fileID == nil || $0.fileID == fileID) }
     }
 
-    /// The address of the media: `/audio/` or `/video/`, then digest and extension (trap T16). The local name replaces what the
-    /// server does not report.
+    /// The address of the media: `/audio/` or `/video/`, then digest and extension (trap T16). The local name replaces
+    /// what the server does not report.
     func mediaURL(_ served: ServedName?) -> String? {
         let localExtension = FileName.pathExtension(of: result.fileName)
         let pathExtension = served?.pathExtension ?? localExtension
