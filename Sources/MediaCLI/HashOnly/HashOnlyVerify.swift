@@ -13,10 +13,10 @@ struct HashOnlyVerify: ContextCommand {
         commandName: "verify",
         abstract: "Verify a file against its capture: the record, the signature, the vault, the server.",
         discussion: """
-            The file is hashed on this machine and never sent. The server that has the capture is queried; with --server, \
-            only captures for that server are considered. Local checks are printed regardless of the server's response. Exits \
-            with 8 if anything differs, with 5 if no capture of the file is stored; if only the server or the vault could not be checked, \
-            with the code of that error.
+            The file is hashed on this machine and never sent. The server that has the capture is queried; with \
+            --server, only captures for that server are considered. Local checks are printed regardless of the \
+            server's response. Exits with 8 if anything differs, with 5 if no capture of the file is stored; if only \
+            the server or the vault could not be checked, with the code of that error.
             With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine. \
             The members that the signature does not cover are listed.
 
