@@ -64,7 +64,7 @@ struct HashOnlyVerify: ContextCommand {
         do {
             try await context.adopt()
         } catch {
-            // The checks do not depend on the adoption.
+            // The checks do not depend on completing unfinished work.
             console.warning(ErrorCatalog.diagnosis(of: error).message)
         }
         let (verification, failure) = try await console.context.interruption.canceling {
@@ -73,7 +73,7 @@ struct HashOnlyVerify: ContextCommand {
         return report(verification, path, failure: failure, on: console)
     }
 
-    /// The second value is why the server could not even be queried.
+    /// The second value is the reason why the server could not be queried.
     private func verify(
         _ path: [UInt8],
         _ context: CaptureContext
@@ -85,7 +85,7 @@ struct HashOnlyVerify: ContextCommand {
         let session = try context.anySession()
         let scope = try connection.choice.scope
         let match = try await session.find(.file(path)) { $0.isAt(scope) }
-        // Query the server that has the capture, whichever server is configured now.
+        // Query the server that has the capture, regardless of the configured server.
         let querying: CaptureSession
         do {
             let own = try context.session(for: match.record)
@@ -101,7 +101,7 @@ struct HashOnlyVerify: ContextCommand {
         return (try await querying.verify(match, isOffline: offline), nil)
     }
 
-    /// `failure` is why the server was not queried; `bundle` was verified instead of the store.
+    /// `failure` is the reason why the server was not queried; `bundle` was verified instead of the store.
     private func report(
         _ verification: CaptureVerification,
         _ path: [UInt8],

@@ -1,8 +1,8 @@
 internal import MediaStore
 internal import PhotoSync
 
-/// Asks before a push tests again whether a server records the owner of an upload: the test is an upload, and a server
-/// with the defect deletes it (photosync contract 3.5).
+/// Prompts before a push tests again whether a server records the owner of an upload: the test is an upload, and a
+/// server with the defect deletes it (photosync contract 3.5).
 struct OwnershipGate: Sendable {
     let console: Console
     let account: SyncAccount

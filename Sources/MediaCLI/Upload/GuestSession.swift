@@ -3,7 +3,7 @@ internal import Foundation
 internal import GigHive
 internal import MediaTransport
 
-/// For uploads with an event link instead of a login.
+/// Options for uploads with an event link instead of a login.
 struct GuestOptions: ParsableArguments {
     @Option("Read the event link from this file; - for standard input.", value: .file)
     var eventLinkFile: String?
@@ -41,11 +41,11 @@ struct GuestSession: Sendable {
     let client: GigHiveClient
     let access: GuestAccess
 
-    /// Reads the link, queries its server for the event, and if `needsTerms` gets the terms accepted, which is required for
-    /// sending.
+    /// Reads the link, gets the event from its server and, if `needsTerms`, prompts for acceptance of the terms, which
+    /// is required for uploads.
     ///
-    /// - Throws: `Diagnosis` if the link cannot be read or the terms are not accepted; `GigHiveError` if the server rejects
-    /// the link; `CredentialError` if it would be sent unencrypted.
+    /// - Throws: `Diagnosis` if the link cannot be read or the terms are not accepted; `GigHiveError` if the server
+    ///   rejects the link; `CredentialError` if it would be sent unencrypted.
     static func open(
         _ options: GuestOptions,
         settings: SettingsSession,
@@ -72,7 +72,7 @@ struct GuestSession: Sendable {
         return GuestSession(client: client, access: access.acceptingTerms())
     }
 
-    // MARK: The link
+    // MARK: Event link
 
     private static func link(_ options: GuestOptions, _ settings: SettingsSession) async throws -> String {
         let console = settings.console
@@ -112,7 +112,7 @@ struct GuestSession: Sendable {
         }
     }
 
-    /// The server of the link, else the configured one. The secret in a link is sent nowhere else.
+    /// The server of the link, otherwise the configured one. The secret in a link is sent to no other server.
     private static func server(ofLink text: String, settings: SettingsSession) throws -> ServerURL {
         guard let address = EventToken.server(ofLink: text) else { return try settings.requireServer() }
         let server = try ServerURL(address)
@@ -127,7 +127,7 @@ struct GuestSession: Sendable {
         return named
     }
 
-    // MARK: The terms
+    // MARK: Terms
 
     private static func accept(
         _ options: GuestOptions,
