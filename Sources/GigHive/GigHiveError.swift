@@ -14,7 +14,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case admin
     }
 
-    /// What happened.
+    /// The code of the failure.
     public var code: OutcomeCode
     /// The message of the server, the system or a rule. May contain control characters; escape before printing.
     public var detail: String
@@ -146,7 +146,7 @@ extension GigHiveError {
         )
     }
 
-    /// What a 401 shows about the credentials beyond a wrong password; nil for other responses.
+    /// The refusal of the credentials, if a 401 shows more than a wrong password; nil for other responses.
     private static func refusedCredentials(_ head: HTTPResponseHead, message: String? = nil) -> GigHiveError? {
         switch head.refusal {
         case .login(let origin)?:
@@ -156,8 +156,8 @@ extension GigHiveError {
         }
     }
 
-    /// A login that is missing or not valid any more (gighive-d4 contract section 12): `.loginRequired`,
-    /// `.loginExpired` or `.loginUnavailable`. `expiredAt` is in seconds since 1970.
+    /// A login that is missing or no longer valid (gighive-d4 contract section 12): `.loginRequired`, `.loginExpired`
+    /// or `.loginUnavailable`. `expiredAt` is in seconds since 1970.
     package static func login(
         _ code: OutcomeCode,
         at origin: Origin,
@@ -203,7 +203,7 @@ extension GigHiveError {
         }
     }
 
-    /// The error for a file without a stored delete token (`.noDeleteToken`), with what the store knows about its ID.
+    /// The error for a file without a stored delete token (`.noDeleteToken`), with the store's data about its ID.
     /// `host` is nil for any.
     package static func withoutToken(_ fileID: Int64, host: String?, in store: TokenStore) -> GigHiveError {
         do {

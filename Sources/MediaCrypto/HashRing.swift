@@ -96,7 +96,7 @@ final class HashRing: @unchecked Sendable {
         open = nil
     }
 
-    /// Hashes the rest and calls `receive` once, on the hashing thread if there is one, else on this one.
+    /// Hashes the rest and calls `receive` once, on the hashing thread if there is one, otherwise on this one.
     func finish(_ receive: @escaping @Sendable (Outcome) -> Void) {
         let last = open
         open = nil
@@ -153,7 +153,7 @@ final class HashRing: @unchecked Sendable {
         _ = hashInline()
     }
 
-    /// Hashes what is filled on the calling thread. No hashing thread runs.
+    /// Hashes the filled blocks on the calling thread. No hashing thread runs.
     private func hashInline() -> Outcome {
         condition.withLock {
             hashFilled()

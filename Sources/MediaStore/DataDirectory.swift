@@ -100,8 +100,8 @@ public struct DataDirectory: Sendable {
         }
     }
 
-    /// Opens a directory without changing anything: for reading where nothing can be written. A missing one counts as
-    /// empty.
+    /// Opens a directory without changing anything: for reading if nothing can be written. A missing
+    /// one counts as empty.
     ///
     /// - Throws: `.unsafe` when it is not a directory of this user.
     package static func unchanged(_ path: String) throws(StoreError) -> DataDirectory {
@@ -128,7 +128,7 @@ public struct DataDirectory: Sendable {
 
     var lockFolder: String { file(Self.lockDirectoryName) }
 
-    /// Path of a lock file. Locks are stored with what they protect, so that `--data-dir` moves both.
+    /// Path of a lock file. Locks are stored beside the data that they protect, so that `--data-dir` moves both.
     func lockFile(_ name: String) -> String { path + "/" + Self.lockDirectoryName + "/" + name + ".lock" }
 
     /// Names of the entries that begin with a prefix, in order.
@@ -293,7 +293,7 @@ extension DataDirectory {
         case backups
     }
 
-    /// The part need not exist.
+    /// The path of a part, which need not exist.
     package func path(of part: Part) -> String { file(part.rawValue) }
 
     /// Creates a part (0700) unless it exists, and refuses anything else with its name.

@@ -109,7 +109,7 @@ enum FileSystemKind: Sendable {
         return networkTypes.contains(type)
     }
 
-    /// `f_type` of statfs(2). FUSE does not report what it serves (sshfs, or a local disk): the rollback journal is
+    /// `f_type` of statfs(2). FUSE does not report its backing store (sshfs, or a local disk): the rollback journal is
     /// correct on both and only slower, so it counts as network.
     private static let networkTypes: Set<UInt32> = [
         0x6969,  // NFS

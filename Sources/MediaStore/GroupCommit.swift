@@ -5,7 +5,7 @@ import Synchronization
 
 /// Lets concurrent callers share one transaction, and thus one fsync (docs/adr/0047).
 ///
-/// An urgent caller starts the writer at once; callers that arrive while it waits for the disk share the next
+/// An urgent caller starts the writer immediately; callers that arrive while it waits for the disk share the next
 /// transaction. Callers that can wait are written with the next urgent one, as soon as there are 64, or after 5 ms. The
 /// writer has its own queue, so that a slow disk does not block Swift's few cooperative threads.
 final class GroupCommit: Sendable {
@@ -22,7 +22,7 @@ final class GroupCommit: Sendable {
         var waiting: [Waiting] = []
         /// Whether the writer should take them as soon as possible.
         var isDue = false
-        /// Counts what the writer has taken, so that the timer of an earlier group does not end a later one.
+        /// Counts the groups that the writer has taken, so that the timer of an earlier group does not end a later one.
         var group = 0
     }
 
@@ -82,7 +82,7 @@ final class GroupCommit: Sendable {
     /// Callers whose change the writer has not taken yet.
     var waitingCount: Int { inbox.withLock { $0.waiting.count } }
 
-    /// How long the writer waits for further callers, in microseconds: about as long as a fast disk takes for a
+    /// The time that the writer waits for further callers, in microseconds: about as long as a fast disk takes for a
     /// transaction. With a slow disk, as many callers gather without this wait.
     private static let gatheringTime: UInt32 = 150
 

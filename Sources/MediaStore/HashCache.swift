@@ -14,7 +14,7 @@ import Synchronization
 /// them advances in steps of up to 10 ms, so the margin is twice that, or 2 seconds if both times are whole seconds
 /// (FAT counts in steps of two).
 ///
-/// Many tasks and processes may use one directory at once. Entries that were not used for 180 days are removed.
+/// Many tasks and processes may use one directory concurrently. Entries that were not used for 180 days are removed.
 public final class HashCache: Sendable {
     /// Nanoseconds after a change during which a digest is not cached, on a file system with times below a second.
     package static let restAfterChange: Int64 = 20_000_000
@@ -32,7 +32,7 @@ public final class HashCache: Sendable {
     private let writer = DispatchQueue(label: "mediactl.hashes.write")
     private let now: @Sendable () -> Date
 
-    /// Opens or creates the cache in a directory (0700, made if missing). One that others may write to is not used.
+    /// Opens or creates the cache in a directory (0700, created if missing). One that others may write to is not used.
     public convenience init(directory: String) {
         self.init(directory: directory, now: { Date() })
     }
@@ -68,9 +68,9 @@ public final class HashCache: Sendable {
         enqueue(HashDatabase.Entry(identity: entry.identity, digest: entry.digest, usedOn: today))
     }
 
-    /// Keeps a digest (64 lower-case hexadecimal characters; anything else is not kept). Returns at once; it is written
-    /// together with others within about a second, at the latest by `flush`. A file that changed just before its
-    /// reading began (nil for now) is not kept.
+    /// Keeps a digest (64 lower-case hexadecimal characters; anything else is not kept). Returns immediately; it is
+    /// written together with others within about a second, at the latest by `flush`. A file that changed just before
+    /// its reading began (nil for now) is not kept.
     public func keep(_ digest: String, for identity: FileIdentity, readingBegan: Date? = nil) {
         guard SHA256Text.isLowerCase(digest), !identity.mayChangeUnseen(after: readingBegan ?? now()) else { return }
         enqueue(HashDatabase.Entry(identity: identity, digest: digest, usedOn: today))

@@ -12,7 +12,7 @@ final class LockedFile: Sendable {
         var isRemoved = false
     }
 
-    /// Open for reading and writing as long as the object lives.
+    /// Open for reading and writing while the object exists.
     let descriptor: Int32
     private let name: Mutex<Name>
 
@@ -66,7 +66,7 @@ final class LockedFile: Sendable {
         return try lock(path, flags: 0)
     }
 
-    /// Opens an unlocked file for reading, which cannot be locked as long as the object lives. The file system may be
+    /// Opens an unlocked file for reading, which cannot be locked while the object exists. The file system may be
     /// read-only. nil when the file is locked, missing, or not a regular file.
     static func reading(_ path: String) throws(StoreError) -> LockedFile? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
@@ -200,7 +200,7 @@ package final class LockedByte: Sendable {
     }
 }
 
-/// A file whose bytes are locked, open as long as the object lives.
+/// A file whose bytes are locked, open while the object exists.
 ///
 /// The locks belong to the open file description: they conflict with those of every other description, also of this
 /// process, and not with each other. If several locks share a description, the set `owned` excludes a second owner.
@@ -231,7 +231,7 @@ private final class LockFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The file if this process has it open already, or else opened now.
+    /// The file, which is opened unless this process has it open already.
     static func shared(_ path: String) throws(StoreError) -> LockFile {
         try open.withLock { open throws(StoreError) in
             if let file = open[path]?.file { return file }

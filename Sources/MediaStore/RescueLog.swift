@@ -262,7 +262,7 @@ package final class RescueRecord: Sendable {
     }
 
     /// Erases the response to this attempt before another attempt, also on the disk: after a power loss it must not be
-    /// taken for the last response.
+    /// mistaken for the last response.
     package func reset() async throws(StoreError) {
         let wasUsed = try response.withLock { response throws(StoreError) in
             let wasUsed = response.last != nil
@@ -334,7 +334,7 @@ struct RescuePage: Equatable {
     var receivedAt: Date
     var bytes: [UInt8] = []
 
-    /// No page of Linux is smaller.
+    /// The smallest page size of Linux.
     static let size = 4096
     static let headerCount = 160
     /// Bytes of a response that fit in one page.

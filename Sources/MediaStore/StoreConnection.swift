@@ -17,7 +17,8 @@ final class StoreConnection: Sendable {
     let queue: DatabaseQueue
     private let busyLimit: Duration
     private let journal: JournalMode
-    /// A second connection, made when it is first needed; nil with a rollback journal, where reading waits for writing.
+    /// A second connection, opened when first needed; nil with a rollback journal, with which reading
+    /// waits for writing.
     private let reader = Mutex<DatabaseQueue?>(nil)
     private let mark: WholeMark
     /// Whether the content was checked, and nothing has failed since.
@@ -65,7 +66,7 @@ final class StoreConnection: Sendable {
 
     /// Creates a database without a name, for this connection only. Data that does not stay in memory is in files of
     /// the temporary directory, readable by this user only, that SQLite removes as soon as they are open: nothing is
-    /// left whenever the process ends (sqlite.org/tempfiles.html, sqlite.org/inmemorydb.html#temp_db).
+    /// left, no matter how the process ends (sqlite.org/tempfiles.html, sqlite.org/inmemorydb.html#temp_db).
     ///
     /// - Throws: `StoreError`; here and later its path is `temporary.sqlite` in the temporary directory, which does not
     ///   exist.
@@ -93,7 +94,7 @@ final class StoreConnection: Sendable {
 
     /// Reads, in one transaction.
     ///
-    /// Not `queue.read`: it guards against writes with `PRAGMA query_only`, which makes SQLite compile every cached
+    /// Not `queue.read`: it guards against writes with `PRAGMA query_only`, with which SQLite compiles every cached
     /// statement again, and costs as much as a small upload.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         try read(from: queue, body)
@@ -431,7 +432,7 @@ enum SQLiteProcess {
     static let isPrepared: Void = sqlite_shim_prepare()
 }
 
-/// Which SQLite this process runs with. It may be newer than the one it was built with.
+/// The SQLite version of this process. It may be newer than the version that it was built with.
 public enum SQLiteVersion {
     /// Its version, such as `3.40.1`.
     public static var number: String {

@@ -77,7 +77,7 @@ extension StoreError {
     /// SQLite's message, or the name of its code.
     static func message(of error: DatabaseError) -> String { oneLine(error.message ?? "\(error.resultCode)") }
 
-    /// A text of SQLite, which may have several lines.
+    /// Joins the lines of a text of SQLite.
     static func oneLine(_ text: String) -> String {
         text.split(whereSeparator: \.isNewline).joined(separator: "; ")
     }

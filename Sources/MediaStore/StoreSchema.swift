@@ -2,7 +2,7 @@ import GRDB
 
 /// The schema of a database: its file name, application ID and tables, and how durable its rows are.
 struct StoreSchema: Sendable {
-    /// What a commit guarantees (sqlite.org/pragma.html#pragma_synchronous).
+    /// The guarantee of a commit (sqlite.org/pragma.html#pragma_synchronous).
     enum Durability: Int, Sendable {
         /// A commit may be lost in a power failure, but not if the process is killed. The file stays intact.
         case normal = 1
@@ -33,8 +33,8 @@ struct StoreSchema: Sendable {
     /// Whether a large database that was found intact is not read again until its file is changed by something else.
     var remembersChecks = false
 
-    /// Applies what is missing, in one transaction per call; the version is read inside it, so that of many processes
-    /// exactly one does the work.
+    /// Applies the missing migrations, in one transaction per call; the version is read inside it, so that of many
+    /// processes exactly one does the work.
     func migrate(_ db: Database) throws {
         guard try Self.version(db) < migrations.count else { return }
         try db.inTransaction(.immediate) {

@@ -13,7 +13,7 @@ extension Storable {
     mutating func complete(from row: Row) {}
 }
 
-/// The row of a value as GRDB reads and writes it. The values cannot conform themselves, because they are
+/// The row of a value, as read and written by GRDB. The values cannot conform themselves, because they are
 /// public and GRDB is not.
 struct Stored<Value: Storable>: Codable, FetchableRecord, PersistableRecord {
     static var databaseTableName: String { Value.table }

@@ -47,7 +47,7 @@ public struct TokenEntry: Sendable, Equatable {
     public var orgName: String
     /// `band`, `wedding`, …
     public var eventType: String
-    /// The title; nil when the server gave none.
+    /// The title; nil if the server has none.
     public var label: String?
     /// The local file's name, or the server's name if that is unknown.
     public var fileName: String
@@ -98,7 +98,7 @@ public struct TokenEntry: Sendable, Equatable {
     }
 }
 
-/// What remains of a removed entry: its key, without the token. A row of the table `tombstones`.
+/// The rest of a removed entry: its key, without the token. A row of the table `tombstones`.
 struct Tombstone: Sendable, Codable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "tombstones"
 

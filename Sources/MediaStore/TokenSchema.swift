@@ -93,7 +93,7 @@ extension StoreSchema {
             PRIMARY KEY (host, file_id, checksum_sha256)
         ) STRICT, WITHOUT ROWID;
         """,
-        // Like a token, a receipt must survive the loss of its upload from the journal: no foreign key. The tus side
+        // Like a token, a receipt must survive the loss of its upload from the journal: no foreign key. The tus state
         // of an upload is useless without its row.
         // 3: resumable uploads and guests
         """

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// Entries that one command removes: each from the store at once, and all of them from the backups at the end.
+/// Entries that one command removes: each from the store immediately, and all of them from the backups at the end.
 struct RemovalGroup: Sendable {
     /// Exists as long as the backups may contain a removed token. The next command finds it if this process is killed.
     var mark: LockedFile?

@@ -3,7 +3,7 @@ import GRDB
 public import MediaSystem
 import Synchronization
 
-/// `tokens.sqlite`: delete tokens and the upload journal. Safe for many processes and tasks at once.
+/// `tokens.sqlite`: delete tokens and the upload journal. Safe for concurrent use by many processes and tasks.
 ///
 /// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). Times
 /// are stored to the millisecond. The methods without `async` block their thread while another process has locked the
@@ -76,7 +76,7 @@ public final class TokenStore: Sendable {
         return try Bool.fetchOne(db, sql: "SELECT NOT (\(tables.joined(separator: " OR ")))") ?? false
     }
 
-    /// - Returns: No connection where nothing can be written.
+    /// - Returns: No connection if nothing can be written.
     private static func openForReading(
         _ directory: DataDirectory
     ) throws(StoreError) -> (connection: StoreConnection?, warnings: [String]) {
@@ -118,7 +118,7 @@ extension TokenStore {
         }
     }
 
-    /// Waits until all readable data is on the disk, including what a killed process has written.
+    /// Waits until all readable data is on the disk, including the data of a killed process.
     package func synchronize() throws(StoreError) { try connection.synchronizeLogs() }
 
     /// One row.
@@ -182,8 +182,8 @@ extension TokenStore {
         }
     }
 
-    /// Stores the tus side of an upload, replacing an earlier one; a record without any tus ID means that the server
-    /// has nothing of it (any more). Calls of several tasks share one commit.
+    /// Stores the tus state of an upload, replacing an earlier one; a record without any tus ID means that the server
+    /// has nothing of it. Calls of several tasks share one commit.
     ///
     /// - Throws: `StoreError`; `.other` when there is no such upload.
     public func save(_ tus: TusRecord) async throws(StoreError) {
@@ -196,7 +196,7 @@ extension TokenStore {
         }
     }
 
-    /// The tus side of an upload; nil when it has none.
+    /// The tus state of an upload; nil when it has none.
     public func tusRecord(_ uploadID: String) throws(StoreError) -> TusRecord? {
         try connection.read { try Stored<TusRecord>.fetchOne($0, key: uploadID)?.value }
     }
@@ -237,14 +237,14 @@ extension TokenStore {
         }
     }
 
-    /// Whether the entry of a stored file was removed here and no token for it was stored since.
+    /// Whether the entry of a stored file was removed on this machine, and no token for it was stored since.
     public func isRemoved(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) -> Bool {
         try connection.read { db in
             try Tombstone.exists(db, key: ["host": host, "file_id": fileID, "checksum_sha256": checksumSHA256])
         }
     }
 
-    /// The hosts where the entry of a file was removed here, in order.
+    /// The hosts whose entry of a file was removed on this machine, in order.
     package func removedHosts(fileID: Int64, host: String?) throws(StoreError) -> [String] {
         try connection.read { db in
             try String.fetchAll(

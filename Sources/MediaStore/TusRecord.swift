@@ -14,7 +14,7 @@ public struct TusRecord: Sendable, Equatable {
         public var expiresAt: Date?
         /// When the response to its creation arrived; nil if unknown.
         public var createdAt: Date?
-        /// The size of all chunks but the last in bytes, where the server counts chunks; nil where chunks may differ. A
+        /// The size of all chunks but the last in bytes, if the server counts chunks; nil if chunks may differ. A
         /// version that does not know this key drops it with its first write, so that a part that still has it was sent
         /// in chunks of this size only.
         public var chunkBytes: Int64?
@@ -84,7 +84,7 @@ extension TusRecord: Storable {
 
 /// Statements over the table `tus_uploads`. The parts are one JSON text: they are always read and written together.
 enum TusRow {
-    /// Whether a row of `uploads` ended without a file on the server, while a tus server holds bytes of it. Takes the
+    /// Whether a row of `uploads` ended without a file on the server, while a tus server has bytes of it. Takes the
     /// time now as the second argument.
     static let isResumable = """
         state IN (\(UploadRow.names(of: [.failed, .cancelled]))) AND EXISTS (

@@ -180,7 +180,7 @@ public struct UploadChange: Sendable, Equatable {
     public var httpStatus: Int?
     /// Stable code of the failure.
     public var failureCode: String?
-    /// Clear the failure of an earlier run, its code and HTTP status, because the upload is resumed.
+    /// Whether to clear the failure of an earlier run, its code and HTTP status, because the upload is resumed.
     public var clearsFailure: Bool
     /// Other fields, as corrected by the user.
     public var fields: [UploadField]?

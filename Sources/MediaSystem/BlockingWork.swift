@@ -10,7 +10,7 @@ package enum BlockingWork {
         try await result(of: work).get()
     }
 
-    /// As above; `work` gets a function that returns whether the task was canceled.
+    /// As above; `work` receives a function that returns whether the task was canceled.
     package static func runCancellable<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws(Failure) -> Value
     ) async throws(Failure) -> Value {

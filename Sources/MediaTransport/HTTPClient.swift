@@ -1,7 +1,7 @@
 internal import CCurlShims
 internal import Synchronization
 
-/// Sends requests over libcurl. One thread owns all of libcurl; any number of tasks may call `execute` at once.
+/// Sends requests over libcurl. One thread owns all of libcurl; any number of tasks may call `execute` concurrently.
 public final class HTTPClient: Sendable {
     /// The settings of all transfers.
     public let configuration: HTTPClientConfiguration
@@ -31,8 +31,8 @@ public final class HTTPClient: Sendable {
     /// the last response is returned whatever its status. After a 429 or 503 to any request, the client sends nothing
     /// to that origin until the wait is over. A request's `verdict` can overrule the status.
     ///
-    /// Canceling the task stops an `.atMostOnce` request only while body bytes remain, and any other at once
-    /// (`.cancelled`). `control.abandon()` stops any request at once.
+    /// Canceling the task stops an `.atMostOnce` request only while body bytes remain, and any other immediately
+    /// (`.cancelled`). `control.abandon()` stops any request immediately.
     ///
     /// `progress` is called on the loop's thread, at most ten times a second and at each change of phase; it
     /// must return quickly.
@@ -225,8 +225,8 @@ public enum TrustDecision: Sendable {
 public struct HTTPClientConfiguration: Sendable {
     /// TLS checks.
     public var trust: ServerTrust
-    /// TLS checks of one server, in place of `trust`: a pin or an exemption belongs to the server that it was given
-    /// for. Called for every attempt, on the loop's thread; must return quickly.
+    /// TLS checks of one server, in place of `trust`: a pin or an exemption applies only to the server that it was
+    /// specified for. Called for every attempt, on the loop's thread; must return quickly.
     public var trustByOrigin: (@Sendable (Origin) -> ServerTrust)?
     /// Decides about a server whose certificate was refused, before anything was sent. Without it the refusal is final.
     public var onUntrustedServer: (@Sendable (Origin, TransportError) async -> TrustDecision)?
@@ -237,9 +237,9 @@ public struct HTTPClientConfiguration: Sendable {
     public var retry: RetryPolicy
     /// Upper bound of the sending rate in bytes per second, shared evenly by the transfers; nil for none.
     public var maximumSendRate: Int64?
-    /// How long a kept connection may have been idle (whole seconds) to be used for an at-most-once request.
-    /// Servers close idle connections after 5 s (Apache's default) or more; a request sent while a connection
-    /// closes has an unknown outcome.
+    /// Maximum time that a kept connection may have been idle (whole seconds) to be used for an at-most-once request.
+    /// Servers close idle connections after 5 s (Apache's default) or more; a request sent while a connection closes
+    /// has an unknown outcome.
     public var idleLimit: Duration
     /// Value of `User-Agent`.
     public var userAgent: String

@@ -37,12 +37,13 @@ public enum Repeatability: Sendable {
     /// The request reaches the server at most once per call. A caller may repeat it if
     /// `TransportError.isBeforeRequest`, and must resolve every other failure itself.
     case atMostOnce
-    /// After a failure the caller queries the server's offset (a PATCH of tus). The client never repeats the request,
-    /// nor a body that has begun. It uses a kept connection, and a stop ends it at once: an interruption loses nothing.
+    /// After a failure the caller queries the server's offset (a PATCH of tus). The client never repeats the
+    /// request, nor a body that has begun. It uses a kept connection, and a stop ends it immediately: an
+    /// interruption loses nothing.
     case resumable
 }
 
-/// What a response means for a retry, where its status alone does not decide.
+/// The meaning of a response for a retry, if its status alone does not decide.
 public enum ResponseVerdict: Sendable {
     /// By status: 408, 429, 502, 503 and 504 are retried, and 429 and 503 delay all requests of the
     /// client to the origin.
@@ -71,7 +72,7 @@ public struct TransferTimeouts: Sendable {
     }
 }
 
-/// Where the bytes of a response go.
+/// The destination of a response's bytes.
 public enum ResponseDestination: Sendable {
     /// Into `HTTPResponse.body`. A response above `limit` bytes fails with `.responseTooLarge`.
     case memory(limit: Int)
@@ -103,7 +104,7 @@ public struct HTTPRequest: Sendable {
     package var tokens: [String] = []
     /// Whether it may be repeated.
     public var repeatability: Repeatability
-    /// Decides what a response means for a retry. Runs on the caller's task, and receives the content if the
+    /// Decides whether a response is retried. Runs on the caller's task, and receives the content if the
     /// destination is memory.
     public var verdict: @Sendable (HTTPResponse) -> ResponseVerdict
     /// Whether a large body is sent with `Expect: 100-continue` (RFC 9110 section 10.1.1), so that a refused request
@@ -146,7 +147,7 @@ public struct HTTPResponseHead: Sendable, Equatable {
     public var status: Int
     /// Header fields in order of arrival.
     public var headers: [HTTPHeader]
-    /// What a 401 shows about the credentials of the request; nil for other responses.
+    /// The refusal of the request's credentials by a 401; nil for other responses.
     package var refusal: CredentialRefusal?
 
     package init(status: Int, headers: [HTTPHeader] = []) {

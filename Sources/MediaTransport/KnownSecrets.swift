@@ -84,7 +84,7 @@ package enum KnownSecrets {
     }
 }
 
-/// A text with one kind of escapes decoded, and where each of its bytes came from.
+/// A text with one kind of escapes decoded, and the origin of each byte.
 private struct DecodedText {
     private var bytes: [UInt8] = []
     /// Offset of each byte in the original, and the original's length at the end.

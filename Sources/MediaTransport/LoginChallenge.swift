@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import Synchronization
 
-/// What a 401 shows about the credentials that a server accepts (gighive-d4 contract sections 2 and 12).
+/// The credentials that a server accepts, as shown by a 401 (gighive-d4 contract sections 2 and 12).
 package enum LoginChallenge: Sendable, Equatable {
     /// A user name and password: the response names Basic, or is not from an application.
     case password
@@ -38,7 +38,7 @@ package enum LoginChallenge: Sendable, Equatable {
         }
     }
 
-    /// The parts between the commas outside of quoted strings, without blanks around them.
+    /// The parts between the commas outside quoted strings, without blanks around them.
     private static func elements(of value: String) -> [String] {
         var elements = [""]
         var isQuoted = false
@@ -56,9 +56,9 @@ package enum LoginChallenge: Sendable, Equatable {
     }
 }
 
-/// Why a server refused the credentials of a request, where its 401 shows more than a wrong password.
+/// Why a server refused the credentials of a request, if its 401 shows more than a wrong password.
 package enum CredentialRefusal: Sendable, Equatable {
-    /// The origin requires a login, or does not accept this one any more.
+    /// The origin requires a login, or no longer accepts this one.
     case login(Origin)
     /// The upload token is invalid or expired.
     case uploadToken

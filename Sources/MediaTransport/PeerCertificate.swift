@@ -14,8 +14,8 @@ package struct PeerCertificate: Sendable, Equatable {
 }
 
 extension HTTPClient {
-    /// Fetches a server's certificate: connects, makes the TLS handshake without any check, sends nothing, and closes.
-    /// Only for showing the certificate to the user; never for deciding whether to trust it.
+    /// Fetches a server's certificate: connects, performs the TLS handshake without any check, sends nothing, and
+    /// closes. Only for showing the certificate to the user; never for deciding whether to trust it.
     ///
     /// Works on its own thread. Canceling does not stop it; `limit` does. `origin` must be `https`.
     package static func peerCertificate(

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import MediaCore
 
-/// Which proxy the environment sets for plain http, by libcurl's rules (curl(1), section ENVIRONMENT).
+/// The proxy that the environment sets for plain http, by libcurl's rules (curl(1), section ENVIRONMENT).
 ///
 /// A transfer without one disables libcurl's own choice, so that both agree.
 package enum ProxyChoice {

@@ -17,7 +17,7 @@ final class RateLimitGate: Sendable {
         self.policy = policy
     }
 
-    /// How long a request to this origin must still wait; nil if it may be sent.
+    /// The remaining time that a request to this origin must wait; nil if it may be sent.
     func remaining(for origin: Origin) -> Duration? {
         periods.withLock { periods in
             guard let period = periods[origin] else { return nil }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// When and how often something is retried. No other file computes a delay or reads `Retry-After`.
+/// The schedule of retries. No other file computes a delay or reads `Retry-After`.
 public struct RetryPolicy: Sendable, Equatable {
     /// Retries after the first attempt; 0 means one attempt.
     public var retries: Int
@@ -14,9 +14,9 @@ public struct RetryPolicy: Sendable, Equatable {
     package var delays: [Duration]
     /// Whether a delay is random, from zero to its value (full jitter), so that clients do not retry simultaneously.
     package var hasJitter = true
-    /// All delays together; the last one is shortened to what remains.
+    /// Limit for the sum of all delays; the last one is shortened to the rest.
     package var totalDelay: Duration?
-    /// All values of `Retry-After` together; there is no retry beyond it.
+    /// Limit for the sum of all values of `Retry-After`; there is no retry beyond it.
     package var totalRetryAfter: Duration?
 
     /// Creates a policy with full jitter; the defaults are those of the command line. `base` is the bound
@@ -118,7 +118,7 @@ package struct Backoff: Sendable {
     }
 
     /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. `attempt` is its
-    /// number where failures of other kinds count as well. Requested delays add up only if `isOutage`.
+    /// number if failures of other kinds count as well. Requested delays add up only if `isOutage`.
     package mutating func next(retryAfter: Duration? = nil, attempt: Int? = nil, isOutage: Bool = true) -> Duration? {
         failures = attempt ?? failures + 1
         let time = now()

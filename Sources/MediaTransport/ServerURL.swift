@@ -46,17 +46,18 @@ public enum ServerURLError: Error, Equatable, Sendable {
     case containsPath(suggestion: String)
 }
 
-/// The address of a server: `http://host[:port]` or `https://host[:port]`, with a base path where one is allowed.
+/// The address of a server: `http://host[:port]` or `https://host[:port]`, with a base path if one is allowed.
 ///
 /// Parsed once, by libcurl's own URL parser, so that token scope, credential origin and request always
 /// agree on the host.
 public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     /// The origin that credentials and tokens are bound to.
     public let origin: Origin
-    /// Whether the address came without a scheme and `https://` was assumed.
+    /// Whether the address had no scheme and `https://` was assumed.
     public let assumedScheme: Bool
 
-    /// The path of the server on its host: empty at the root, else with a leading slash and without a trailing one.
+    /// The path of the server on its host: empty at the root, otherwise with a leading slash and
+    /// without a trailing one.
     public let basePath: String
 
     /// Parses an address such as `media.example.org` or `http://localhost:8080/`; one without a scheme gets `https://`.
@@ -112,7 +113,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
 
 /// The complete address of one request. It can only be created from a `ServerURL`, so its origin is the server's.
 public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
-    /// Where the request goes.
+    /// The origin that the request is sent to.
     public let origin: Origin
     /// The address as passed to libcurl.
     public let text: String

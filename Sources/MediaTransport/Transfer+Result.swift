@@ -22,7 +22,7 @@ extension Transfer {
         return .success(HTTPResponse(head: head, body: body, metrics: metrics))
     }
 
-    /// If a kept connection dies before the response, libcurl opens another one. If that fails, code and count are
+    /// If a kept connection is lost before the response, libcurl opens another one. If that fails, code and count are
     /// those of the new connection, although the body was sent over the old one.
     private func failure(_ code: CURLcode) -> TransportError {
         let error = TransportError(kind(of: code), detail: detail(of: code))
@@ -94,7 +94,7 @@ extension Transfer {
 }
 
 extension Duration {
-    /// Whole milliseconds; more than 23 days count as 23 days, which libcurl's 32-bit limits can hold.
+    /// Whole milliseconds; more than 23 days count as 23 days, which fits into libcurl's 32-bit limits.
     var milliseconds: Int {
         Int(min(components.seconds, 2_000_000)) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }
@@ -183,7 +183,7 @@ extension Transfer {
         }
     }
 
-    /// Whether the content is the purpose of the request, which may take as long as it makes progress.
+    /// Whether the content is the purpose of the request, which may take any time while there is progress.
     private var isDownload: Bool {
         if case .receiver = request.destination { request.method == .get } else { false }
     }

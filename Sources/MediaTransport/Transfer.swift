@@ -51,7 +51,7 @@ final class Transfer {
     var lastLook = ContinuousClock.now
     var lastReport = ContinuousClock.now
     var reported: TransferProgress?
-    /// Set by a gentle stop after the last byte.
+    /// Set by a graceful stop after the last byte.
     var responseDeadline: ContinuousClock.Instant?
 
     var key: OpaquePointer { OpaquePointer(handle) }
@@ -194,7 +194,7 @@ extension Transfer {
         if bodyByteCount > Self.smallBodyBytes {
             try set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferBytes)
         }
-        // When a connection dies before the response, libcurl silently sends a request again. A body that has begun
+        // If a connection is lost before the response, libcurl silently sends a request again. A body that has begun
         // cannot be sent twice (`seekCallback`); a request without one, and a large one, get a new connection.
         if request.repeatability == .atMostOnce {
             try set(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.idleLimit.components.seconds)))

@@ -119,7 +119,7 @@ final class TransferLoop: Sendable {
         }
     }
 
-    /// Progress and watchdogs run ten times a second; sockets and wake-ups wake the loop at once.
+    /// Progress and watchdogs run ten times a second; sockets and wakeups wake the loop immediately.
     private static let tickMilliseconds: CInt = 100
     private static let keptConnections = 32
     private static let idlePollMilliseconds: CInt = 60_000

@@ -1,9 +1,9 @@
 extension OutcomeTable {
     /// A response whose meaning differs from that of its status.
     struct Refinement: Sendable {
-        /// What identifies the response, besides its status.
+        /// Identifies the response, in addition to its status.
         enum Mark: Sendable {
-            /// Identifies the response, in addition to its status.
+            /// The status is sufficient.
             case any
             /// The server's code or message equals this text.
             case text(String)

@@ -2,8 +2,8 @@ internal import MediaCrypto
 internal import MediaTransport
 internal import Synchronization
 
-/// One chunk of a content, read from the file directly into the socket's buffer and hashed in passing. Its last byte is
-/// sent only after `end` was released.
+/// One chunk of a content, read from the file directly into the socket's buffer and hashed while it is read. Its last
+/// byte is sent only after `end` was released.
 struct ChunkBody: RequestBody {
     let file: FileContent
     /// Offset of the chunk in the file.
@@ -105,7 +105,7 @@ final class ChunkEnd: Sendable {
         case held
         case released
         case failed
-        /// The transfer ended before it came this far.
+        /// The transfer ended before it reached this point.
         case missed
     }
 
@@ -203,8 +203,8 @@ struct ChunkSize {
     private var ceiling: Int64
     /// Successful chunks since the size last changed.
     private var run = 0
-    /// How many of them increase the size; doubled by each interruption, so that it settles below what the
-    /// network can carry.
+    /// The number of them that increases the size; doubled by each interruption, so that the size stays below the
+    /// capacity of the network.
     private var runNeeded = 2
 
     init(_ options: TusSendOptions) {

@@ -7,7 +7,7 @@ public import MediaTransport
 /// chunks. Independent of any media server.
 ///
 /// An upload is identified by its ID, the last segment of the `Location` of its creation. Addresses are always built
-/// from the configured server and path, so that a foreign `Location` never gets credentials.
+/// from the configured server and path, so that a foreign `Location` never receives credentials.
 public struct TusClient: Sendable {
     let http: HTTPClient
     let server: ServerURL
@@ -16,8 +16,8 @@ public struct TusClient: Sendable {
     let headers: [HTTPHeader]
     let timeouts: TransferTimeouts
 
-    /// Creates a client. `path` is where uploads are created, with a slash at its end (`/files/`). `headers` are sent
-    /// with every request besides those of tus, such as a secret of the media server.
+    /// Creates a client. `path` is the address at which uploads are created, with a slash at its end (`/files/`).
+    /// `headers` are sent with every request besides those of tus, such as a secret of the media server.
     public init(
         http: HTTPClient,
         server: ServerURL,
@@ -48,7 +48,7 @@ public struct TusClient: Sendable {
 
     /// Creates an upload (`POST`, extension "creation").
     ///
-    /// A lost response leaves an empty upload on the server, which costs nothing where the number of uploads is not
+    /// A lost response leaves an empty upload on the server, which is harmless if the number of uploads is not
     /// limited; creation is therefore retried like a safe request, unless `isRepeatable` is false. `isPartial` uploads
     /// are joined with others (extension "concatenation"). With `repeatsUnavailable`, a 503 is retried here and not
     /// left to the caller.
@@ -91,7 +91,7 @@ public struct TusClient: Sendable {
     /// Queries the progress of an upload (`HEAD`). Waits up to five minutes for one that another
     /// request has locked (423).
     ///
-    /// - Throws: `TusError`; `.gone` if the server does not know it (any more).
+    /// - Throws: `TusError`; `.gone` if the server does not have it, or no longer has it.
     public func status(
         of id: String,
         control: TransferControl = TransferControl()
@@ -132,7 +132,7 @@ public struct TusClient: Sendable {
     /// progress. If the server already has bytes, the prefix is read again and compared with the content's proofs
     /// before anything is sent.
     ///
-    /// `stop` and `abandon` of `control` end it at once, like canceling the task; the upload stays resumable. A
+    /// `stop` and `abandon` of `control` end it immediately, like canceling the task; the upload stays resumable. A
     /// `content.keep` in progress is awaited. `onEvent` is called on any thread and must return quickly.
     public func send(
         _ content: TusContent,
@@ -313,7 +313,7 @@ struct ChunkOutcome {
 }
 
 extension TusClient {
-    /// Sends a chunk once, and stores its proof in passing. With `completes`, a stop after its last byte
+    /// Sends a chunk once, and stores its proof meanwhile. With `completes`, a stop after its last byte
     /// waits for the response.
     func patch(
         _ id: String,

@@ -153,9 +153,9 @@ extension TusError {
 }
 
 extension TusError {
-    /// What a response to a `PATCH` means for the upload where offsets count chunks (gighive-d4 contract 4.1 and 4.4):
-    /// nil unless the server can never complete it. A 500 ends an upload at once, and older releases append the bytes
-    /// as well, so that a retry would double them.
+    /// The meaning of a response to a `PATCH` for an upload whose offsets count chunks (gighive-d4 contract 4.1 and
+    /// 4.4): nil unless the server can never complete it. A 500 ends an upload immediately, and older releases append
+    /// the bytes as well, so that a retry would double them.
     var asDead: TusError? {
         guard transport == nil, status == 500 || (status == 409 && uploadOffset == nil) else { return nil }
         var dead = self
@@ -179,8 +179,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         case forbidden
         /// 404 or 410: the upload is not (or no longer) known.
         case gone
-        /// The server's offset or length is not what this upload can have (409 that persists, an
-        /// offset that goes back).
+        /// The server's offset or length is impossible for this upload (409 that persists, an offset that goes back).
         case conflict
         /// The upload can never be completed: the server marked it as failed, or its offset is not the end of a chunk
         /// that was sent. A new one may be created.
@@ -221,7 +220,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
     public var uploadOffset: Int64?
     /// `Retry-After` in seconds.
     public var retryAfterSeconds: Int?
-    /// What a 401 shows about the credentials; nil for other responses.
+    /// The refusal of the credentials by a 401; nil for other responses.
     package var refusal: CredentialRefusal?
     /// The transport's error.
     public var transport: TransportError?

@@ -100,8 +100,8 @@ struct TusSender {
         }
     }
 
-    /// Waits before a retry. If `isEased`, the next attempt demands less of the network and is made in any case. Throws
-    /// the error if a retry cannot help or the policy is exhausted.
+    /// Waits before a retry. If `isEased`, the next attempt needs less of the network and is always made. Throws the
+    /// error if a retry cannot help or the policy is exhausted.
     private mutating func waitOut(_ error: TusError, isEased: Bool = false) async throws(TusError) {
         var wait: Duration?
         if error.kind == .locked {
@@ -163,8 +163,8 @@ struct TusSender {
         try await settle(at: try await ask().offset, chunk, isKept: outcome.isKept)
     }
 
-    /// The same where offsets count chunks: the next chunk has the same size, and nothing is sent again after a
-    /// response that ends the upload on the server (gighive-d4 contract 4.1 and 4.4).
+    /// The same if offsets count chunks: the next chunk has the same size, and nothing is sent again after a response
+    /// that ends the upload on the server (gighive-d4 contract 4.1 and 4.4).
     private mutating func recover(from error: TusError, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
         if let dead = error.asDead { throw dead }
         if error.kind == .conflict, let found = error.uploadOffset {
@@ -179,7 +179,7 @@ struct TusSender {
         try await settle(at: try await ask().offset, chunk, isKept: isKept)
     }
 
-    /// An impossible offset. Where offsets count chunks, the upload cannot be completed.
+    /// An impossible offset. If offsets count chunks, the upload cannot be completed.
     private func misplaced(_ detail: String) -> TusError {
         TusError(options.fixedChunkBytes == nil ? .conflict : .dead, detail: detail)
     }
@@ -217,10 +217,10 @@ struct TusSender {
 
     // MARK: Verifying the prefix
 
-    /// Reads again what the server has, and throws unless it is what was sent.
+    /// Reads the content that the server has again, and throws unless it is the content that was sent.
     private mutating func provePrefix() async throws(TusError) {
         guard offset > 0 else { return }
-        // A chunk's proof is stored before its last byte is sent: another offset comes from other bytes.
+        // A chunk's proof is stored before its last byte is sent: an offset without a proof belongs to other bytes.
         guard options.fixedChunkBytes == nil || content.proofs.contains(where: { $0.offset == offset }) else {
             throw misplaced("the server's offset, \(offset) bytes, is not the end of a chunk")
         }

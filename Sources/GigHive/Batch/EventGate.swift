@@ -2,9 +2,10 @@ internal import Synchronization
 
 /// Decides which uploads of one event may be stored at the same time.
 ///
-/// Servers lose files that create the same event at once, and D1 and D2 also lose files that take the same number
-/// inside an event (gighive contract section 3, trap T19). So the first upload of an event is stored alone; after its
-/// response, uploads to D3 and later pass freely, and uploads to older servers pass one after another per event.
+/// Servers lose files that create the same event simultaneously, and D1 and D2 also lose files that take the same
+/// number inside an event (gighive contract section 3, trap T19). So the first upload of an event is stored
+/// alone; after its response, uploads to D3 and later pass freely, and uploads to older servers pass one after
+/// another per event.
 final class EventGate: Sendable {
     /// How an upload may proceed.
     enum Admission: Sendable {

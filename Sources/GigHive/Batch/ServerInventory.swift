@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// The files of a server by digest: one paged listing per run, made when first needed.
+/// The files of a server by digest: one paged listing per run, read when first needed.
 ///
 /// Uses the view by event: identical bytes count as uploaded only for an event that has them (gighive contract
 /// section 3), and the view by asset does not report events. An asset without an event is missing here.

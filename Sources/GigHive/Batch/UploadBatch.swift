@@ -32,7 +32,7 @@ public struct UploadBatch: Sendable {
         }
     }
 
-    /// One input.
+    /// One input of a batch.
     ///
     /// Indirect, so that many items take little memory, and copies of them almost none.
     public indirect enum Item: Sendable {
@@ -42,11 +42,11 @@ public struct UploadBatch: Sendable {
         case refused(UploadResult)
     }
 
-    /// What is happening, always with the item's index in the order given.
+    /// An event of a batch, with the index of the item in the order given.
     public enum Event: Sendable {
         /// A file is started.
         case began(Int)
-        /// Something happens to it.
+        /// An event of its upload.
         case upload(Int, UploadEvent)
         /// It was started and has sent nothing when a failure of another item ended the run: it counts as not started.
         case withdrew(Int)
@@ -68,9 +68,9 @@ public struct UploadBatch: Sendable {
 
     /// Runs the batch.
     ///
-    /// A file that is listed more than once for the same event (the same device and inode, or the same digest where it
-    /// is known) is sent once; the others get the result of the first with `isSkipped` set: `duplicate` if the file is
-    /// on the server. For different events its uploads follow each other. A file that another process is sending comes
+    /// A file that is listed more than once for the same event (the same device and inode, or the same digest, if
+    /// known) is sent once; the others get the result of the first with `isSkipped` set: `duplicate` if the file is on
+    /// the server. For different events its uploads follow each other. A file that another process is sending comes
     /// last, when that has probably ended. Canceling the task is `control.stop()`.
     ///
     /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the whole run;
@@ -100,10 +100,10 @@ public struct UploadBatch: Sendable {
 /// The first failure that ended a run.
 private final class RunFailure: Sendable {
     private let first = Mutex<(item: Int, error: GigHiveError)?>(nil)
-    /// Items that met an unavailable server and were not retried, since the last item that did not.
+    /// Items that found the server unavailable and were not retried, since the last item that did not.
     private let outages = Mutex<Set<Int>>([])
 
-    /// - Returns: The number of consecutive items that met an unavailable server.
+    /// - Returns: The number of consecutive items that found the server unavailable.
     func noteOutage(of item: Int) -> Int {
         outages.withLock { outages in
             outages.insert(item)
@@ -125,7 +125,7 @@ private final class RunFailure: Sendable {
 
 struct BatchRun: Sendable {
     /// Number of uploads per sending upload that wait to send, store their tokens, or query their outcome. Until its
-    /// token is stored, a response is only in the rescue log, so this limits what a full disk could lose.
+    /// token is stored, a response is only in the rescue log, so this limits the loss if the disk is full.
     private static let companions = 4
     /// Number of uploads per sending upload that query the server for earlier uploads.
     private static let lookups = 3
@@ -313,19 +313,19 @@ extension UploadResult {
     }
 }
 
-/// The items of a batch in the order of their start, and which of them are the same file.
+/// The items of a batch in starting order, and the items that have the same file.
 ///
 /// Items of one file run one after another: while the first runs, the others wait without a slot.
 final class BatchQueue: Sendable {
     let items: [UploadBatch.Item]
     private let order: [Int]
-    /// The file of an item, where several items of the batch have that file.
+    /// The file of an item, if several items of the batch have that file.
     private let files: [Int: Int]
     private let state = Mutex(State())
 
     private struct State {
         var position = 0
-        /// Items whose turn has come while their file is being sent; no entry for a file that is not.
+        /// Items that are due while their file is being sent; no entry for a file that is not.
         var waiting: [Int: [Int]] = [:]
         var outcomes: [Outcome: UploadResult] = [:]
         /// Number of items that have started and not finished.
@@ -335,7 +335,7 @@ final class BatchQueue: Sendable {
         var everPostponed: Set<Int> = []
     }
 
-    /// What is sent once: a file to an event (gighive contract section 3).
+    /// The key of a file that is sent to an event only once (gighive contract section 3).
     private struct Outcome: Hashable {
         var file: Int
         var eventDate: String
@@ -387,7 +387,7 @@ final class BatchQueue: Sendable {
     /// Whether no other item has the same file.
     func isNamedOnce(_ index: Int) -> Bool { files[index] == nil }
 
-    /// The next item to start in the slot where `last` has ended; nil when there is none.
+    /// The next item to start in the slot of `last`, which has ended; nil when there is none.
     func next(after last: Int?) -> Int? {
         state.withLock { state in
             if last != nil {
@@ -476,7 +476,7 @@ extension UploadBatch.Item {
     }
 }
 
-/// Stops a batch, gently or at once, from any thread; the request is passed to every running transfer.
+/// Stops a batch, gracefully or immediately, from any thread; the request is passed to every running transfer.
 public final class BatchControl: Sendable {
     private struct State {
         /// Whether no further transfer may start.
@@ -492,7 +492,7 @@ public final class BatchControl: Sendable {
 
     /// Starts no further transfers, stops those that are still sending, and waits for the responses to the others.
     ///
-    /// - Parameter finishWithin: How long responses may still take; nil keeps the requests' own limits.
+    /// - Parameter finishWithin: Maximum time for the responses; nil keeps the requests' own limits.
     public func stop(finishWithin: Duration? = nil) {
         for transfer in close() {
             transfer.stop(finishWithin: finishWithin)
@@ -525,7 +525,7 @@ public final class BatchControl: Sendable {
         state.withLock { _ = $0.running.removeValue(forKey: ObjectIdentifier(transfer)) }
     }
 
-    /// Sets what is called when no further transfer may start.
+    /// Sets the function to call when no further transfer may start.
     func whenClosed(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             state.onClose = action

@@ -23,7 +23,7 @@ public struct SmokeTest: Sendable {
 
     private let uploader: Uploader
     private let sizeText: @Sendable (Int64) -> String
-    /// How long to wait for the response to the deletion after a stop.
+    /// Maximum time to wait for the response to the deletion after a stop.
     var finishTime = Duration.seconds(5)
 
     /// Creates a smoke test of the uploader's transport. `sizeText` formats a number of bytes.
@@ -97,7 +97,7 @@ public struct SmokeTest: Sendable {
         return await uploader.upload(prepared, control: control)
     }
 
-    /// Whether the test file gets no delete token for any user (gighive-d4 contract section 3).
+    /// Whether the server issues no delete token for the test file to any user (gighive-d4 contract section 3).
     private func hasNoTokens() async throws(GigHiveError) -> Bool {
         guard uploader.options.transport == .tus else { return false }
         return try await uploader.tusFeatures()?.offsetUnit == .chunks

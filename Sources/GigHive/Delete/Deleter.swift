@@ -291,7 +291,7 @@ public struct Deleter: Sendable {
     }
 }
 
-/// What to do with a local entry whose token the server rejects although the file is still there.
+/// The treatment of a local entry whose token the server rejects although the file is still there.
 public enum InvalidTokenChoice: String, Sendable, CaseIterable {
     /// Keep the entry.
     case keep
@@ -382,7 +382,7 @@ public struct DeleteResult: Sendable {
 
 extension GigHiveClient {
     /// Checks that the login is an admin's, by a request without IDs, which deletes nothing: the server reports which
-    /// body it expects of this user (gighive contract 5.4, trap T25).
+    /// body it expects from this user (gighive contract 5.4, trap T25).
     ///
     /// - Throws: `GigHiveError`: `.forbidden` with `neededLogin` for an uploader, `.unauthorized` for every other user.
     public func requireAdmin() async throws(GigHiveError) {

@@ -22,7 +22,7 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     public var displayName: String?
     /// Whether the guest has accepted the site's terms; without that nothing is sent.
     public private(set) var acceptsTerms = false
-    /// The only server that ever gets the token.
+    /// The only server that the token is ever sent to.
     public let origin: Origin
     let token: EventToken
 
@@ -42,13 +42,13 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     }
 }
 
-/// The organizer's decision about a guest's upload, and whether it was hidden from here.
+/// The organizer's decision about a guest's upload, and whether it was hidden from this machine.
 public enum GuestState: String, Sendable {
     /// No decision yet.
     case pending
     /// The file is visible.
     case approved
-    /// Hidden from here; no server reports it.
+    /// Hidden from this machine; no server reports it.
     case hidden
     /// The file is refused.
     case rejected
@@ -143,7 +143,7 @@ extension GigHiveClient {
         return GuestAccess(event: event, displayName: displayName, origin: server.origin, token: token)
     }
 
-    /// Queries the status of a guest's upload (`GET /api/guest-status.php`); nil if the server does not know
+    /// Queries the status of a guest's upload (`GET /api/guest-status.php`); nil if the server does not have
     /// it. No login is sent.
     public func guestState(_ receipt: GuestReceipt) async throws(GigHiveError) -> GuestState? {
         let response = try await ask("/api/guest-status.php", (name: "nonce", value: receipt.nonce))

@@ -175,8 +175,9 @@ public struct MediaQuery: Sendable, Equatable {
     /// Whether everything matches.
     public var isEmpty: Bool { self == MediaQuery() }
 
-    /// Whether `fileName` is not a served name. It then also matches files whose label is the name without its
-    /// extension, the default label, and files whose readable name was made of such a label. Several files may match.
+    /// Whether `fileName` is not a served name. It then also matches files whose label is the name without
+    /// its extension, the default label, and files whose readable name was derived from such a label.
+    /// Several files may match.
     public var guessesFileName: Bool { fileName.map { !Self.isServedName($0) } ?? false }
 
     /// Whether a file must belong to an event to match.
@@ -254,14 +255,14 @@ public struct MediaQuery: Sendable, Equatable {
 
     // MARK: File names
 
-    /// Whether an event of the file has the label that an upload of `fileName` gets by default.
+    /// Whether an event of the file has the label that an upload of `fileName` has by default.
     private func hasLabel(_ fileName: String, _ media: ServerMedia) -> Bool {
         guard guessesFileName else { return false }
         let stem = fileName.nameParts.stem
         return media.events.contains { $0.label.map { StoredText.isSame($0, stem) } ?? false }
     }
 
-    /// Whether the readable name of a file is `fileName`, or was made from its stem as the label:
+    /// Whether the readable name of a file is `fileName`, or was derived from its stem as the label:
     /// `band20260301_my-clip.mp4` for `My Clip.mp4`.
     private static func isSourceName(_ sourceName: String, of fileName: String) -> Bool {
         guard sourceName != fileName else { return true }
@@ -318,7 +319,7 @@ public struct ServerMedia: Sendable, Equatable {
     public var sizeBytes: Int64?
     /// For example `video/mp4`; known after `adding(_:)`.
     public var mimeType: String?
-    /// The readable name that the server made of event and label; known after `adding(_:)`.
+    /// The readable name that the server derived from event and label; known after `adding(_:)`.
     public var sourceName: String?
 
     package init(fileID: Int64) {
@@ -385,7 +386,8 @@ public struct Asset: Sendable, Equatable {
     public var mimeType: String?
     /// Length in seconds; nil when the server could not measure it, or does not report it.
     public var durationSeconds: Int64?
-    /// The readable name that the server made of event and label (`source_relpath`), not the name of the uploaded file.
+    /// The readable name that the server derived from event and label (`source_relpath`), not the name of
+    /// the uploaded file.
     public var sourceName: String?
     /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
     public var createdAt: String?

@@ -130,7 +130,7 @@ enum Base64 {
     }
 
     /// Whether decoded bytes are something that a server encodes: JSON, XML, a form, or compressed data. A token alone
-    /// is made of the same characters as Base64.
+    /// has only characters that Base64 uses too.
     private static func isContent(_ bytes: [UInt8]) -> Bool {
         if bytes.allSatisfy({ $0 >= 0x20 || (0x09...0x0d).contains($0) }) {
             return String(validating: bytes, as: UTF8.self) != nil
@@ -326,7 +326,7 @@ struct Inflater {
     }
 }
 
-/// A canonical Huffman code: how many codes have each length, and their symbols in order.
+/// A canonical Huffman code: the number of codes of each length, and their symbols in order.
 struct HuffmanCode: Sendable {
     private(set) var counts = [Int](repeating: 0, count: 16)
     private(set) var symbols: [Int]

@@ -18,7 +18,7 @@ package struct UploadResponse: Sendable, Equatable {
         case broken
     }
 
-    /// Which releases send a response of this form (gighive contract section 0).
+    /// The releases that send a response of this form (gighive contract section 0).
     package enum Dialect: Sendable, Equatable {
         /// D1 and D2: files are numbered inside an event, by `session_id` and `seq`.
         case sessions

@@ -7,14 +7,14 @@ internal import Tus
 
 /// Stores an upload whose bytes are on the tus server, at most once (gighive contract 4.3 and 4.4).
 ///
-/// The caller holds the upload's lock, so that two finalizes of one upload never run at once. A finalize whose
-/// response was lost is repeated only when the server cannot be working on it any more: after `settleTime`, or when
-/// the upload ID is gone.
+/// The caller holds the upload's lock, so that two finalizes of one upload never run concurrently. A finalize whose
+/// response was lost is repeated only when the server can no longer be working on it: after `settleTime`, or when the
+/// upload ID is gone.
 struct Finalization {
     enum End: Sendable {
         /// The settlement has the result.
         case settled
-        /// The server does not have the bytes (any more) and has not stored them: they must be sent.
+        /// The server does not have the bytes, or no longer has them, and has not stored them: they must be sent.
         case sendAgain(GigHiveError)
         /// The server can never complete this upload; another may be created.
         case dead(GigHiveError)
@@ -101,7 +101,7 @@ struct Finalization {
         isQuestion = await journal.record.isInChunks
         do throws(StoreError) {
             var step = Step.request
-            // A query may be repeated at once.
+            // A query may be repeated immediately.
             if let lostAt, !isPureQuestion { step = await waitForQuiet(since: lostAt, endsWhenGone: true) }
             while case .request = step {
                 step = try await request()
@@ -248,7 +248,7 @@ struct Finalization {
     }
 
     /// A lost race (trap T19). The data may be consumed or still exist: the same ID is finalized again while it exists,
-    /// else the file is sent again.
+    /// otherwise the file is sent again.
     private mutating func settleCollision(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await noteResponded()
         if let checksum = settlement.record.checksumSHA256, lostAt == nil,
@@ -289,7 +289,7 @@ struct Finalization {
         }
     }
 
-    /// This finalize is not in flight any more. An earlier one whose response was lost may be: this response
+    /// This finalize is no longer in flight. An earlier one whose response was lost may be: this response
     /// shows nothing about it.
     func noteResponded() async throws(StoreError) {
         if let lostAt {
@@ -312,8 +312,9 @@ struct Finalization {
         return await control.waitForStop(upTo: delay) ? stopped() : .request
     }
 
-    /// Another finalize has taken the bytes: one whose response was lost, or one of another process that may still run.
-    /// The server remembers its response once it has finished; one that does not is queried for the file.
+    /// Another finalize has taken the bytes: one whose response was lost, or one of another process that may
+    /// still run. The server remembers its response once it has finished; a server that does not remember it is
+    /// queried for the file.
     private mutating func settleUsedUp(_ error: GigHiveError) async throws(StoreError) -> Step {
         if hasCollided, lostAt == nil {
             try await journal.forget()
@@ -379,12 +380,12 @@ struct Finalization {
         }
     }
 
-    /// How long the server may still be working on a request that ended then.
+    /// The time for which the server may still be working on a request that ended at `start`.
     private func remaining(since start: Date) -> Duration {
         uploader.settleTime(forBytes: settlement.record.sizeBytes, since: start)
     }
 
-    /// Waits until the server cannot be working on a finalize any more: after `settleTime`, or once tus has nothing
+    /// Waits until the server can no longer be working on a finalize: after `settleTime`, or once tus has nothing
     /// left of the upload.
     mutating func waitForQuiet(since start: Date, endsWhenGone: Bool) async -> Step {
         let limit = remaining(since: start)
@@ -470,7 +471,7 @@ extension Finalization {
     }
 }
 
-/// Determines what the server has when the response does not show it.
+/// Determines the state of the file on the server when the response does not show it.
 extension Finalization {
     /// The upload ID is gone. Without an earlier finalize nothing was stored.
     mutating func settleGone(_ error: GigHiveError) async throws(StoreError) -> Step {

@@ -59,8 +59,7 @@ struct ResumeRun: Sendable {
         }
     }
 
-    /// Details cannot be corrected after the last chunk where the server stores the file with it
-    /// (gighive-d4 contract 5).
+    /// Details cannot be corrected after the last chunk if the server stores the file with it (gighive-d4 contract 5).
     private func checkDetails() throws(GigHiveError) {
         guard let details, details != UploadDetails(record.fields) else { return }
         guard try tusRecord()?.mayBeStored == true else { return }

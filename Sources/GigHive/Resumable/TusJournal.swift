@@ -5,7 +5,7 @@ internal import MediaTransport
 internal import Synchronization
 internal import Tus
 
-/// The tus side of one upload, in memory and in the journal. Only the holder of the upload's lock has one.
+/// The tus state of one upload, in memory and in the journal. Only the holder of the upload's lock has one.
 actor TusJournal {
     private let store: TokenStore
     private let now: @Sendable () -> Date
@@ -226,7 +226,7 @@ final class TusPlace: Sendable {
         if isFirst { places.noteCreated() }
     }
 
-    /// The upload that the server has created is not sent any more; another follows.
+    /// The upload that the server has created is no longer sent; another follows.
     func noteAbandoned() {
         let wasCreated = state.withLock { state in
             defer { state.isCreated = false }
@@ -241,7 +241,7 @@ final class TusPlace: Sendable {
         return await places.waitForAnother()
     }
 
-    /// The upload is finished, or is not sent any more; later calls have no effect.
+    /// The upload is finished, or is no longer sent; later calls have no effect.
     func end() {
         let (wasHeld, wasCreated) = state.withLock { state in
             defer { state.isHeld = false }

@@ -9,7 +9,7 @@ internal import Tus
 
 /// Transfers the bytes of a file to a tus server: creates missing uploads, sends missing bytes, joins parts.
 struct TusTransfer: Sendable {
-    /// How many times per call the server may lose what was sent.
+    /// Maximum number of times per call that the server may lose what was sent.
     private static let restartLimit = 3
 
     let tus: TusClient
@@ -19,7 +19,7 @@ struct TusTransfer: Sendable {
     let options: TusSendOptions
     let control: TransferControl
     let statistics: TransferStatistics
-    /// This upload's place where the server limits unfinished uploads; nil elsewhere.
+    /// This upload's place if the server limits unfinished uploads; otherwise nil.
     var place: TusPlace?
     let onEvent: @Sendable (UploadEvent) -> Void
 
@@ -35,7 +35,8 @@ struct TusTransfer: Sendable {
 
     // MARK: Parts
 
-    /// Sends the parts in parallel. The digest of the whole does not follow from theirs, so the file is read once more.
+    /// Sends the parts in parallel. The digest of the whole file cannot be computed from theirs, so the file
+    /// is read once more.
     private func sendInParallel(_ parts: [TusRecord.Part]) async throws(TusError) -> (tusID: String, checksum: String) {
         let wholeDigest = Task { await FileDigest.hex(path: upload.path, identity: upload.identity) }
         defer { wholeDigest.cancel() }
@@ -276,7 +277,7 @@ extension TusError {
     }
 }
 
-/// Counts what the parts of one upload send.
+/// Counts the bytes that the parts of one upload send.
 final class TransferStatistics: Sendable {
     private struct State {
         var offsets: [Int: Int64] = [:]
@@ -306,7 +307,7 @@ final class TransferStatistics: Sendable {
     }
 }
 
-/// Caches the features of a server's tus side, so that many uploads query them once. A failed query is repeated.
+/// Caches the features of a tus server, so that many uploads query them once. A failed query is repeated.
 actor TusFeatureCache {
     private typealias Response = Result<TusFeatures?, GigHiveError>
 

@@ -8,7 +8,8 @@ internal import Tus
 /// One call of `Uploader.upload` or `Uploader.resume` over tus: create, send, finalize. Each step is in the journal
 /// before the next begins, so that the upload can be resumed after a crash (docs/architecture.md).
 struct TusUploadRun {
-    /// How many times per call the whole file may be sent again because the server lost it before storing it.
+    /// Maximum number of times per call that the whole file may be sent again because the server lost it
+    /// before storing it.
     private static let restartLimit = 2
 
     let uploader: Uploader
@@ -21,9 +22,9 @@ struct TusUploadRun {
     private let started = ContinuousClock.now
     private let statistics = TransferStatistics()
     let lookAhead: LookAhead?
-    /// Shared with the finalization where the file is stored with its last chunk.
+    /// Shared with the finalization if the file is stored with its last chunk.
     let pass: EventPass
-    /// This upload's place where the server limits unfinished uploads.
+    /// This upload's place if the server limits unfinished uploads.
     var place: TusPlace?
     /// The content on the server before this upload, if it had it.
     var storedBefore: ServerInventory.Stored?
@@ -87,7 +88,7 @@ struct TusUploadRun {
         }
     }
 
-    /// Releases the copy of standard input once nothing can need it any more.
+    /// Releases the copy of standard input once nothing can need it.
     private func releaseSpool() {
         guard case .spooled(let spool, _) = upload.source,
             !Uploader.needsSpool(settlement.record.uploadID, in: uploader.store)
@@ -95,7 +96,7 @@ struct TusUploadRun {
         spool.remove()
     }
 
-    /// Writes the intent row. The copy of standard input is kept from here on.
+    /// Writes the intent row. The copy of standard input is kept from this step on.
     private mutating func plan() async throws(StoreError) -> TusJournal? {
         if case .spooled(let spool, _) = upload.source {
             try spool.keep(for: settlement.record.uploadID, in: uploader.directory)
@@ -211,7 +212,7 @@ struct TusUploadRun {
             }
             let sent = try await transfer(file, journal)
             UploadFailpoint.afterAllBytes.reach()
-            // Where the file is stored with its last chunk, the result includes its ID.
+            // If the file is stored with its last chunk, the result includes its ID.
             guard file.isUnchanged || features.offsetUnit == .chunks else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
             }
@@ -276,7 +277,7 @@ struct TusUploadRun {
     }
 
     /// One part, or the requested number if the server can join them and each is at least a chunk long. Standard input
-    /// is sent in one: its digest can only be computed in passing.
+    /// is sent in one: its digest can only be computed while it is sent.
     private func layout() -> [TusRecord.Part] {
         let parts = uploader.options.parallelParts
         let isLargeEnough = upload.sizeBytes / uploader.options.chunks.chunkBytes >= Int64(parts)
@@ -313,7 +314,7 @@ struct TusUploadRun {
 
     private func removeBytes(_ journal: TusJournal) async {
         for id in await journal.record.tusIDs {
-            // Leftover bytes cost the server some space; nothing here depends on them.
+            // Leftover bytes cost the server some space; no later step depends on them.
             try? await uploader.tus.terminate(id, control: control)
         }
         try? await journal.forget()
@@ -370,7 +371,7 @@ extension TusUploadRun {
         return nil
     }
 
-    /// Reports, before anything is sent, what is lost compared with multipart (gighive-d4 contract 3 and 4.6).
+    /// Reports, before anything is sent, the limitations compared with multipart (gighive-d4 contract 3 and 4.6).
     mutating func tellLimits() {
         guard features.offsetUnit == .chunks else { return }
         let ignored = upload.details.fields.map(\.name).filter {
@@ -435,8 +436,8 @@ extension TusUploadRun {
         return true
     }
 
-    /// The upload, if a stop came too late: where the server stores the file with its last chunk, only a query shows
-    /// whether that has arrived.
+    /// The upload, if a stop came too late: on a server that stores the file with its last chunk, only a query shows
+    /// whether that chunk has arrived.
     mutating func deliveredBeforeStop(_ journal: TusJournal) async -> String? {
         let record = await journal.record
         guard record.mayBeStored, let part = record.parts.first, let tusID = part.tusID, let proof = part.proofs.last,

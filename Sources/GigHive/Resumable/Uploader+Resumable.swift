@@ -140,7 +140,7 @@ extension Uploader {
     /// (gighive-d4 contract 4.3). 16 MiB leaves room below its limit of 20 MiB.
     static let fixedChunkSizes: ClosedRange<Int64> = 1...(16 << 20)
 
-    /// The features of the server's tus side, queried once per uploader; nil when there is no tus server.
+    /// The features of the tus server, queried once per uploader; nil when there is no tus server.
     public func tusFeatures() async throws(GigHiveError) -> TusFeatures? {
         try await featureCache.features(of: tus)
     }
@@ -189,7 +189,7 @@ extension Uploader {
         !upload.warnings.contains(.aboveDirectLimit) && !directLimit.isExceeded(by: upload.sizeBytes)
     }
 
-    /// Throws for what a server that counts chunks refuses when it creates an upload, or only after the last byte
+    /// Throws for an upload that a server which counts chunks refuses when it is created, or only after the last byte
     /// (gighive-d4 contract 4.1 and 4.4).
     func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
         // An event link's details come from the server and were not validated.
@@ -270,8 +270,8 @@ extension Uploader {
         return features
     }
 
-    /// How long the server may still be working on a file whose response was lost: it hashes, moves and probes
-    /// the file (gighive contract 2.6). The probe takes at most 30 seconds, so a small file is finished long
+    /// The time for which the server may still be working on a file whose response was lost: it hashes, moves and
+    /// probes the file (gighive contract 2.6). The probe takes at most 30 seconds, so a small file is finished long
     /// before `settleTime`.
     func settleTime(forBytes byteCount: Int64) -> Duration {
         min(options.settleTime, .seconds(45) + .seconds(byteCount / 2_000_000))

@@ -60,7 +60,7 @@ public struct GigHiveClient: Sendable {
         let response = try await send(request(.get, "/api/uploads/\(fileID)"))
         let content = ResponseText.content(of: response.body)
         let members = content.members
-        // For a path that the application does not know there is also a `debug` key.
+        // For a path unknown to the application, there is also a `debug` key.
         if response.status == 404, content.form == .json, members.text("error") == "Not Found", members["debug"] == nil
         {
             return nil
@@ -189,7 +189,7 @@ public struct GigHiveClient: Sendable {
         }
     }
 
-    /// The server's tus side: `/files/`, with the slash (trap T13).
+    /// The server's tus endpoint: `/files/`, with the slash (trap T13).
     func tus(_ timeouts: TransferTimeouts) -> TusClient {
         TusClient(http: http, server: server, path: "/files/", authorization: authorization, timeouts: timeouts)
     }
@@ -213,7 +213,7 @@ public struct IssuedLogin: Sendable, Equatable, CustomStringConvertible, CustomD
     public let token: String
     /// The role as the server names it, for example `contributor`.
     public let role: String?
-    /// The e-mail address of the user; nil only for a stored login without one.
+    /// The email address of the user; nil only for a stored login without one.
     public let email: String?
     /// Seconds since 1970; nil when the server did not report it.
     public let expiresAt: Int64?

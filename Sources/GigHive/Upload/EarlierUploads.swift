@@ -7,7 +7,7 @@ struct EarlierUploads {
     let upload: PreparedUpload
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
-    /// The file's digest, where it is known without reading it.
+    /// The file's digest, if it is known without reading it.
     let digest: String?
 
     private var host: String { uploader.client.server.scope }
@@ -51,7 +51,7 @@ struct EarlierUploads {
 
     // MARK: Interrupted
 
-    /// Resolves what a dead process left.
+    /// Resolves the upload that a dead process left.
     private func settle(_ row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
         let result = await uploader.resolve(row, control: control, onEvent: onEvent)
         if let error = result.error, [.uploadInProgress, .storeUnusable].contains(error.code) {
@@ -100,7 +100,7 @@ struct EarlierUploads {
     /// Whether the server is known to have the bytes in that event, so that sending them would only cause a 409
     /// (gighive contract section 3): this machine has uploaded them there, from this path or another, or the listing
     /// shows them there. For another event they are sent, because D3 links them only then, and the dialect is unknown
-    /// beforehand. Files deleted from here are always sent again.
+    /// beforehand. Files deleted from this machine are always sent again.
     private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
         guard !uploader.options.again else { return nil }
         if let digest {
@@ -263,7 +263,7 @@ struct DuplicateCheck: Sendable {
             return .contradicted(otherBytes(sent, stated, fileID))
         }
         var served = ServedName(kind: nil)
-        // An event link gives no permission to query files.
+        // An event link grants no permission to query files.
         if uploader.options.guest == nil {
             do throws(GigHiveError) {
                 guard let asset = try await uploader.client.asset(fileID) else {

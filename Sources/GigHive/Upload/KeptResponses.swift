@@ -30,7 +30,7 @@ public struct KeptResponses: Sendable {
     private let directory: DataDirectory
     var now: @Sendable () -> Date = { Date() }
 
-    /// Opens nothing. `RescueAdoption.run` first stores what can be stored without the user.
+    /// Opens nothing. `RescueAdoption.run` first stores the tokens that can be stored without the user.
     public init(store: TokenStore, directory: DataDirectory) {
         self.store = store
         self.directory = directory

@@ -18,7 +18,7 @@ struct OutcomeInquiry: Sendable {
         func pause(after looks: Int) -> Duration { pauses.prefix(looks).last ?? .zero }
     }
 
-    /// Where the server has the bytes.
+    /// The location of the bytes on the server.
     enum Placement: Sendable, Equatable {
         /// In the event of the upload.
         case event
@@ -66,8 +66,8 @@ struct OutcomeInquiry: Sendable {
     let pathExtension: String
     let event: InventoryEvent
 
-    /// Checks until the file is found or the time is up, at least once. `limit` is how long the server may still be
-    /// working on it; nil when it has finished. A stop ends the inquiry at once.
+    /// Checks until the file is found or the time is up, at least once. `limit` is the time for which the server may
+    /// still be working on it; nil if it has finished. A stop ends the inquiry immediately.
     func run(for limit: Duration?, control: TransferControl) async -> Finding {
         let deadline = limit.map { ContinuousClock.now + $0 }
         var looks = 0
@@ -194,7 +194,7 @@ struct OutcomeInquiry: Sendable {
 
 extension TransferControl {
     /// Runs requests under their own control, which a stop of this one abandons: a query may always be canceled. Unless
-    /// `evenIfStopped`, only `abandon` does: what is queried has already happened.
+    /// `evenIfStopped`, only `abandon` does: the outcome is already determined.
     func abandoning<Value: Sendable>(
         evenIfStopped: Bool = true,
         _ ask: (TransferControl) async -> Value

@@ -35,7 +35,7 @@ public struct PreparedUpload: Sendable {
 
 extension PreparedUpload {
     /// Removes the copy of standard input, unless it is kept for an upload that may be resumed. To be called when
-    /// nothing is sent any more; does nothing for a file.
+    /// nothing more is sent; does nothing for a file.
     public func releaseSpool() {
         if case .spooled(let spool, _) = source { spool.release() }
     }
@@ -137,7 +137,7 @@ extension Uploader {
 }
 
 extension MediaType {
-    /// Bytes of a file that are examined for its type.
+    /// Number of bytes of a file that are examined for its type.
     static let prefixCount = 4096
 
     /// Like `declared`, reading the content only if the name is unknown, or is that of a container for either kind.
@@ -171,7 +171,7 @@ struct OpenFile: Sendable {
     /// Warnings about the first bytes.
     let warnings: [UploadWarning]
 
-    /// Opens the source again. Throws `.sourceChanged` if it is not the checked one any more.
+    /// Opens the source again. Throws `.sourceChanged` if it is no longer the checked one.
     init(_ upload: PreparedUpload, openedAt: Date) throws(GigHiveError) {
         self.openedAt = openedAt
         switch upload.source {
@@ -204,7 +204,7 @@ struct OpenFile: Sendable {
 }
 
 enum FileDigest {
-    /// Reads a whole file outside of Swift's thread pool; nil if it is gone, unreadable, or not the one
+    /// Reads a whole file outside Swift's thread pool; nil if it is gone, unreadable, or not the one
     /// of this `identity`.
     static func hex(path: [UInt8], identity: FileIdentity?) async -> String? {
         guard let identity, let file = try? SourceFile(path: path), file.status == identity,
@@ -266,8 +266,8 @@ final class HashTap: ByteTap {
 /// Detects, while a large file is sent slowly, that the event already has its bytes, and stops the transfer.
 ///
 /// After a second of sending, if less than a quarter was sent, the file is hashed on its own thread, and the journal
-/// and the server are queried by digest. A match stops the transfer gently: only while body bytes remain, so never a
-/// finalize in flight. A failed query changes nothing.
+/// and the server are queried by digest. A match stops the transfer gracefully: only while body bytes remain, so never
+/// a finalize in flight. A failed query changes nothing.
 ///
 /// For any transport: send under `control` between `begin` and `finish`, with `observing` as the event handler, and use
 /// `end` if the transfer was canceled.

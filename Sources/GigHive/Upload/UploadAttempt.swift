@@ -149,7 +149,7 @@ enum UploadVerdict: Sendable {
     /// The server refused the bytes because it has them: to be confirmed.
     case duplicate(UploadResponse)
     /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished,
-    /// and has the file or not.
+    /// and may or may not have the file.
     case collided(GigHiveError)
     /// Known not to be on the server.
     case refused(GigHiveError, mayRepeat: Bool)

@@ -179,7 +179,7 @@ struct UploadRun {
                 break
             }
             do {
-                // After a crash an earlier refusal must not be taken for the last response.
+                // After a crash an earlier refusal must not be mistaken for the last response.
                 if settlement.keepsResponse {
                     rescue.keep()
                     rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)

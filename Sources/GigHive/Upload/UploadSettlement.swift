@@ -12,9 +12,9 @@ struct UploadSettlement {
     var isPlanned = false {
         didSet { result.uploadID = isPlanned ? record.uploadID : nil }
     }
-    /// Whether the token is committed at once, without waiting for those of other uploads.
+    /// Whether the token is committed immediately, without waiting for those of other uploads.
     var isUrgent = true
-    /// Whether only the rescue file has what the server sent about the token.
+    /// Whether only the rescue file has the part of the response with the token.
     var keepsResponse = false
     /// A response with a token whose status does not confirm the upload.
     var unconfirmed: UploadResponse?
@@ -72,7 +72,7 @@ extension UploadSettlement {
         isPlanned = true
     }
 
-    /// Writes the intent once more, with the current time: since when the server may be working on the upload.
+    /// Writes the intent once more, with the current time, from which the server may be working on the upload.
     mutating func renewIntent() async throws(GigHiveError) {
         record.updatedAt = now()
         do {
@@ -202,7 +202,7 @@ extension UploadSettlement {
         )
     }
 
-    /// The server has responded to a repeated request with what it remembers of the first one, which never has
+    /// The server has responded to a repeated request with its record of the first one, which never has
     /// a token (trap T8).
     ///
     /// If this machine has no token for the file, it was in the lost response, or there was none because the server had
@@ -396,7 +396,7 @@ extension UploadSettlement {
 
 /// Results of uploads whose bytes the server has, without a response that contains their token.
 extension UploadSettlement {
-    /// Records a refused duplicate, according to what the server confirmed.
+    /// Records a refused duplicate, according to the server's confirmation.
     mutating func end(_ finding: DuplicateCheck.Finding, of response: UploadResponse) {
         switch finding {
         case .inEvent(let fileID, let served):
@@ -525,7 +525,7 @@ extension UploadSettlement {
 
 /// Responses that do not confirm an upload, and may contain its token nevertheless.
 extension UploadSettlement {
-    /// Takes over a response. The token of one that does not confirm the upload is stored only if a query
+    /// Adopts a response. The token of one that does not confirm the upload is stored only if a query
     /// confirms the file.
     mutating func note(response: UploadResponse?, isConfirmation: Bool) {
         keepsResponse = false

@@ -15,7 +15,7 @@ public struct Uploader: Sendable {
     let directory: DataDirectory
     let options: UploadOptions
     var schedule = OutcomeInquiry.Schedule()
-    /// Retries of finalize while the server's tus side has not notified the application that an upload is complete.
+    /// Retries of finalize while the tus server has not notified the application that an upload is complete.
     var finalizeRetry = RetryPolicy.finalize
     /// Retries of finalize while the server still reports a complete upload as pending; after that it never completes.
     var pendingRetry = RetryPolicy.pendingFinalize
@@ -24,13 +24,13 @@ public struct Uploader: Sendable {
     let inventory: ServerInventory
     /// A large file that is sent for longer than this is watched by a `LookAhead`.
     var lookAheadDelay = Duration.seconds(1)
-    /// Where responses are stored before they are parsed. A batch uses one log until its end.
+    /// The log in which responses are stored before they are parsed. A batch uses one log until its end.
     var rescueLog: RescueLog
     /// Set while a batch runs: the slot of this upload.
     var turn: TransferTurn?
     /// Set while a batch of parallel uploads runs: tokens are committed in groups.
     var groupsCommits = false
-    /// Set while a batch of parallel uploads runs: limits how many of them query the server for earlier uploads.
+    /// Set while a batch of parallel uploads runs: limits the number of them that query the server for earlier uploads.
     var lookups: TransferSlots?
     /// An intent that was written ahead is written again if the upload begins later than this.
     var intentLifetime = Duration.seconds(1)
@@ -112,7 +112,7 @@ public struct Uploader: Sendable {
         }
     }
 
-    /// Uploads over tus, or by multipart where the server accepts no further unfinished uploads.
+    /// Uploads over tus, or by multipart if the server accepts no more unfinished uploads.
     func sendOverTus(
         _ upload: PreparedUpload,
         _ features: TusFeatures,
@@ -180,7 +180,7 @@ public struct Uploader: Sendable {
     }
 
     /// Runs work in its own task that is awaited here, so that canceling the caller cannot interrupt the bookkeeping
-    /// after the last byte; it becomes a gentle stop instead.
+    /// after the last byte; it becomes a graceful stop instead.
     func shielded(
         _ control: TransferControl,
         _ work: @escaping @Sendable () async -> UploadResult
@@ -312,12 +312,12 @@ public struct UploadOptions: Sendable {
     public var anyExtension: Bool
     /// Upload files even if they are already in the event.
     public var again: Bool
-    /// Retries, where sending again is safe.
+    /// Retries, if sending again is safe.
     public var retry: RetryPolicy
     /// Timeouts for silent connections.
     public var timeouts: TransferTimeouts
-    /// How long a server may continue after a lost response, from the last body byte: its own limit of 300 s (gighive
-    /// contract 2.6) plus a margin.
+    /// Maximum time that a server may continue after a lost response, from the last body byte: its own limit of 300 s
+    /// (gighive contract 2.6) plus a margin.
     public var settleTime: Duration
     /// The transport of files.
     public var transport: TransportChoice
@@ -334,7 +334,7 @@ public struct UploadOptions: Sendable {
 
     /// The choice of transport.
     public enum TransportChoice: String, Sendable, CaseIterable {
-        /// tus from 64 MiB if the server supports it, else multipart.
+        /// tus from 64 MiB if the server supports it, otherwise multipart.
         case auto
         /// One request for any size.
         case multipart

@@ -223,7 +223,7 @@ extension TextRenderer {
     }
 }
 
-/// Checks as a JUnit XML report in the form that CI servers read: one suite, one test case per check.
+/// Checks as a JUnit XML report in the format read by CI servers: one suite, one test case per check.
 struct JUnitReport: Sendable {
     var suite: String
     /// Address of the server, written as a property of the suite.

@@ -48,7 +48,10 @@ enum CaptureValue {
             )
         }
         guard parts.allSatisfy({ significantDigits($0) <= 15 }) else {
-            throw InvalidValue(rule: "has more than 15 digits in a number", hint: "7 decimals are a centimeter")
+            throw InvalidValue(
+                rule: "has more than 15 digits in a number",
+                hint: "7 decimals are precise to about 1 cm"
+            )
         }
         return (latitude, longitude)
     }
@@ -156,7 +159,7 @@ enum CaptureValue {
         return amount
     }
 
-    /// A UUID (RFC 9562), in lower case.
+    /// A UUID (RFC 9562), in lowercase.
     static func uuid(_ text: String) throws(InvalidValue) -> String {
         guard let uuid = UUID(uuidString: text) else {
             throw InvalidValue(rule: "is not a UUID", hint: "specify it as issued by the server")

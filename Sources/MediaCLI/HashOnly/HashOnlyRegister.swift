@@ -14,10 +14,10 @@ struct HashOnlyRegister: ContextCommand {
         commandName: "register",
         abstract: "Register this machine with a capture server.",
         discussion: """
-            Without key options, a new key is created in the data directory. The level is what was proven to the server: \
-            software for a key that can be copied, tpm2 for one that is proven to be in a TPM. --tpm creates a \
-            key in the TPM and proves it with tpm2-tools; with the same command, a TPM key whose registered level \
-            is software is upgraded. A server with the profile reference has no level for Linux and accepts only a \
+            Without key options, a new key is created in the data directory. The level depends on the proof to the \
+            server: software for a key that can be copied, tpm2 for a key proven to be in a TPM. --tpm creates a key \
+            in the TPM and proves it with tpm2-tools; with the same command, a TPM key whose registered level is \
+            software is upgraded. A server with the profile reference has no level for Linux and accepts only a \
             device that was enrolled elsewhere: --device-id.
 
             Examples:
@@ -268,7 +268,7 @@ struct RegistrationRun: Sendable {
             return try await enrolment.register(plan, control: control)
         }
         let device = try await console.context.interruption.handling({ [console] request in
-            // Ends a signing program or a TPM tool; only the server's response is waited for.
+            // Ends a signing program or a TPM tool; the command waits only for the server's response.
             control.stop()
             if request.isFinal {
                 work.cancel()

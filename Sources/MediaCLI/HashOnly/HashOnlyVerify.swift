@@ -13,10 +13,10 @@ struct HashOnlyVerify: ContextCommand {
         commandName: "verify",
         abstract: "Verify a file against its capture: the record, the signature, the vault, the server.",
         discussion: """
-            The file is hashed here; it is never sent. The server that has the capture is queried; with --server, only captures \
-            for that server are considered. What can be checked here is printed whatever the server returns. Exits with 8 if \
-            anything differs, with 5 if no capture of the file is stored; if only the server or the vault could not be checked, \
-            with the code of that error.
+            The file is hashed on this machine and never sent. The server that has the capture is queried; with \
+            --server, only captures for that server are considered. Local checks are printed regardless of the \
+            server's response. Exits with 8 if anything differs, with 5 if no capture of the file is stored; if only \
+            the server or the vault could not be checked, with the code of that error.
             With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine. \
             The members that the signature does not cover are listed.
 
@@ -27,7 +27,7 @@ struct HashOnlyVerify: ContextCommand {
             """
     )
 
-    @Argument("The file; with --bundle optional.", value: .file)
+    @Argument("The file (optional with --bundle).", value: .file)
     var file: String?
 
     @Option("Verify this bundle, or the bundle.json and the media in this directory.", value: .file("path"))

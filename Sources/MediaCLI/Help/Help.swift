@@ -148,8 +148,8 @@ enum HelpText {
         "--help", "--password-stdin", "--api-key-stdin",
     ])
 
-    /// The help of a command for `-h`: its abstract and its most important options. A group of commands without options has
-    /// only one help.
+    /// The help of a command for `-h`: its abstract and its most important options. A command group without options has
+    /// only one help text.
     static func short(_ help: String, of command: [String]) -> String {
         let name = command.joined(separator: " ")
         let blocks = help.split(separator: "\n\n").map { $0.split(separator: "\n") }

@@ -168,7 +168,7 @@ struct UploadLoginRun: Sendable {
         return finish(server, login)
     }
 
-    // MARK: Parts
+    // MARK: Steps
 
     private func logIn(
         _ server: ServerURL,
@@ -233,7 +233,7 @@ struct LoginRun: Sendable {
     private var console: Console { session.console }
     private var server: String { session.address }
 
-    // MARK: With an issued key
+    // MARK: With an API key
 
     /// Verifies the key, registers this machine, and stores both.
     func run(_ flags: CredentialFlags) async throws -> ExitCode {
@@ -253,7 +253,7 @@ struct LoginRun: Sendable {
         return finish(login, isKeyRotated: false)
     }
 
-    // MARK: By e-mail
+    // MARK: With e-mail address and password
 
     /// Logs in by e-mail address and password, after confirmation, since it replaces the user's API key.
     ///

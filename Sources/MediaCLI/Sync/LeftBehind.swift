@@ -100,7 +100,7 @@ final class LeftBehind: Sendable {
 
     // MARK: Types
 
-    /// nil for a file that is neither a picture nor a video, nor a sidecar file.
+    /// nil for a file that is not a picture, a video or a sidecar file.
     static func kind(of pathExtension: String) -> Kind? {
         if raws.contains(pathExtension) { return .raw }
         if pictures.contains(pathExtension) { return .picture }

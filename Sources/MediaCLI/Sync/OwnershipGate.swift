@@ -10,7 +10,7 @@ struct OwnershipGate: Sendable {
 
     static let question = "Upload one photo to test it again?"
 
-    /// - Throws: `Diagnosis` without consent; `StoreError`.
+    /// - Throws: `Diagnosis` without confirmation; `StoreError`.
     func pass() async throws {
         guard try account.index.ownsUploads(at: account.server) == false else { return }
         guard confirmation.isGiven || confirmation.prompter.isAllowed else {

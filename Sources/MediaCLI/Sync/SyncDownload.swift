@@ -48,7 +48,7 @@ struct SyncDownload: ContextCommand {
     @Option(help: .hidden, completion: .directory)
     var to: String?
 
-    /// The directory.
+    /// The directory from `--output` or its old name.
     var target: String { output ?? to ?? "" }
 
     @Flag(name: .dryRun, help: "Show what would be downloaded, without downloading it.")

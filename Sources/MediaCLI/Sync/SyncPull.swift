@@ -157,7 +157,7 @@ struct PullRun: Sendable {
         if result.advisesFull, !options.isDryRun {
             console.note(
                 "the server has \(result.status.map { "\($0.totalPhotos)" } ?? "other") photos, the index "
-                    + "\(result.counts.total); find deleted and late photos with: mediactl sync --full"
+                    + "\(result.counts.total); find deleted and missed photos with: mediactl sync --full"
             )
         }
         let legacy = result.legacyPhotos

@@ -129,7 +129,7 @@ extension Console {
 }
 
 extension AssociationReason {
-    /// Why there is no album, or why a clip is not in it: a few words, lower case.
+    /// Why there is no album, or why a clip is not in it: a few words in lowercase.
     var words: String { guide.words }
 
     /// The automatic action that follows; nil if there is none.

@@ -116,7 +116,7 @@ struct TapesExport: ContextCommand {
 
     private static let videoEndings = ["mp4", "mov", "mkv"]
 
-    /// In lower case; nil if the name has no extension.
+    /// In lowercase; nil if the name has no extension.
     private var ending: String? {
         guard let name = output?.split(separator: "/").last, let dot = name.lastIndex(of: "."), dot != name.startIndex
         else { return nil }

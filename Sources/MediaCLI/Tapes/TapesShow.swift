@@ -13,7 +13,7 @@ struct TapesShow: ContextCommand {
         abstract: "Show a tape, its album and its clips. Contacts no server.",
         discussion: """
             Originals that are not found now are shown as offline; they stay in the tape. Links that were deleted from the \
-            album, or renamed, are shown as missing. Notes list what tapes verify would report of this.
+            album, or renamed, are shown as missing. Notes list the problems that tapes verify would report.
 
             Examples:
               mediactl tapes show Summer
@@ -199,8 +199,8 @@ extension TextRenderer {
     private static func cut(of clip: ClipRecord) -> String {
         func seconds(_ milliseconds: Int64) -> String { "\(Double(milliseconds) / 1000)s" }
         let parts: [String?] = [
-            clip.trimStartMilliseconds > 0 ? "from \(seconds(clip.trimStartMilliseconds))" : nil,
-            clip.trimEndMilliseconds > 0 ? "less \(seconds(clip.trimEndMilliseconds))" : nil,
+            clip.trimStartMilliseconds > 0 ? "trim start \(seconds(clip.trimStartMilliseconds))" : nil,
+            clip.trimEndMilliseconds > 0 ? "trim end \(seconds(clip.trimEndMilliseconds))" : nil,
             clip.rotateQuarterTurns > 0 ? "rotated \(clip.rotateQuarterTurns * 90)" : nil, clip.scaleOverride?.rawValue,
             clip.volume.map { "volume \($0)" },
         ]

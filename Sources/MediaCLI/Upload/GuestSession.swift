@@ -9,7 +9,7 @@ struct GuestOptions: ParsableArguments {
     var eventLinkFile: String?
 
     @Option(
-        "The event link, or ask to enter it at a prompt. Other users of this machine can see a link given here.",
+        "The event link, or \"ask\" to be prompted. Other users of this machine can see a link given here.",
         value: "link|ask"
     )
     var eventLink: String?
@@ -153,7 +153,7 @@ struct GuestSession: Sendable {
         }
     }
 
-    /// Where to find the secret that the printed address omits.
+    /// Location of the secret that the printed address omits.
     private static func tokenPlace(_ options: GuestOptions) -> String {
         func file(_ name: String) -> String { name == "-" ? "standard input" : ErrorCatalog.quoted(name) }
         if let name = options.eventLinkFile { return "the whole link is in \(file(name))" }

@@ -184,7 +184,7 @@ final class ProgressDisplay: Sendable {
             console.note("chunks are reduced to \(Formats.bytes(size)), the largest size that this server accepts")
         }
         if limits.isInOnePart {
-            console.note("this server does not accept parallel parts; each file is sent in one")
+            console.note("this server does not accept parallel parts; each file is uploaded in one part")
         }
     }
 

@@ -84,7 +84,7 @@ extension JSONRenderer {
     }
 }
 
-/// A running upload as the display tracks it.
+/// A running upload, as tracked by the display.
 struct RunningUpload: Sendable {
     private(set) var progress: UploadProgress
     private var began: Duration

@@ -95,7 +95,7 @@ struct ReportedUpload: Sendable {
         members["path_base64"]?.text.flatMap { Data(base64Encoded: $0) }.map(Array.init)
     }
 
-    /// Keyed by the upload's field names.
+    /// Keyed by field name.
     var fields: [String: String] {
         let values = DetailOptions.names.map { ($0, members[$0]?.text) }
         return Dictionary(uniqueKeysWithValues: values).compactMapValues { $0 }

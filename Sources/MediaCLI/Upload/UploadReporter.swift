@@ -98,7 +98,7 @@ final class UploadReporter: Sendable {
     }
 
     /// A token that could be stored neither in the store nor in a rescue file is printed only on a terminal: the log of
-    /// a CI run is public.
+    /// a CI run may be public.
     private func showAsLastResort(_ result: UploadResult) {
         guard let token = result.unstoredToken, result.error?.rescuePath == nil,
             console.context.terminal.isErrorTerminal

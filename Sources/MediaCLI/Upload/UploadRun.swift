@@ -195,7 +195,7 @@ struct UploadRun: Sendable {
 }
 
 extension UploadBatch.Event {
-    /// Its position in the batch.
+    /// Position in the batch.
     var index: Int {
         switch self {
         case .began(let index), .upload(let index, _), .withdrew(let index), .ended(let index, _): index

@@ -55,7 +55,7 @@ struct JournalSelection: Sendable {
         try Uploader.isResumable(record, in: store.store) && !isBeingSent(record, in: store)
     }
 
-    /// Same, with the current state of the upload from the journal.
+    /// The same, with the current state of the upload from the journal.
     static func isResumable(_ uploadID: String, in store: StoreSession) throws -> Bool {
         try store.store.upload(uploadID).map { try isResumable($0, in: store) } ?? false
     }

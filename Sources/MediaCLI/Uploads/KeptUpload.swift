@@ -26,7 +26,7 @@ struct KeptUpload: Sendable {
     var isGuest = false
     /// The last known state of a guest upload; nil if its server was never queried.
     var guestState: GuestState?
-    /// When the server reported the state.
+    /// Time when the server reported the state.
     var guestStateAt: Date?
     /// The details that the server stored, one per event of the file, oldest first.
     var events: [StoredFacts] = []

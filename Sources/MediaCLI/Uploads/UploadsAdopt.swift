@@ -175,7 +175,7 @@ struct UploadsAdopt: ContextCommand {
         case .removed(let id):
             return Diagnosis(
                 .tokenRemoved,
-                "the entry of \(id) was removed on this machine, as after a deletion; its token was not stored again",
+                "the entry of \(id) was removed on this machine, for example by a deletion; its token was not stored again",
                 hint: "check the file with: mediactl media show \(id)"
             )
         }

@@ -128,7 +128,7 @@ struct DeleteRun: Sendable {
     /// Grace period after SIGTERM or SIGHUP to wait for a response.
     let finishTimeout: Duration
 
-    /// A deletion that is possible.
+    /// A possible deletion.
     private struct Candidate: Sendable {
         var entry: TokenEntry
         var deleter: Deleter

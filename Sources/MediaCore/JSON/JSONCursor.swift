@@ -236,7 +236,7 @@ package struct JSONCursor {
     }
 }
 
-/// Where a string ends, and its properties. Most of a listing is strings, so each byte is inspected once.
+/// The end of a string, and its properties. Most of a listing is strings, so each byte is inspected once.
 private struct StringScan {
     /// Bytes before the closing quote.
     var count = 0

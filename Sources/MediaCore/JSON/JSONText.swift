@@ -8,7 +8,7 @@ package enum JSONText {
         return json
     }
 
-    /// Appends what `quoted` returns.
+    /// Appends the result of `quoted`.
     package static func append(_ text: String, isForTerminals: Bool, to json: inout String) {
         json += "\""
         if text.utf8.allSatisfy({ 0x20 <= $0 && $0 <= 0x7E && $0 != 0x22 && $0 != 0x5C }) {
@@ -20,7 +20,7 @@ package enum JSONText {
     }
 
     /// One line of JSON without characters that could control a terminal: those below U+0020 are whitespace between
-    /// values, and any other is part of a string, where an escape is equivalent.
+    /// values, and any other is part of a string, in which an escape is equivalent.
     package static func escapedForTerminals(_ json: String) -> String {
         guard !json.utf8.allSatisfy({ 0x20 <= $0 && $0 <= 0x7E }) else { return json }
         var text = ""

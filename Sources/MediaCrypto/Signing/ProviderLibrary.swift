@@ -7,7 +7,7 @@ internal import COpenSSL
 final class ProviderLibrary {
     /// An `OSSL_LIB_CTX`, freed in `deinit` after the providers.
     let context: OpaquePointer
-    /// Property query: this provider where possible, otherwise the default one.
+    /// Property query: this provider if possible, otherwise the default one.
     let preference: String
 
     private let name: String

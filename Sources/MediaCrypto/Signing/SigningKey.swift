@@ -78,8 +78,8 @@ public final class SigningKey: Sendable {
 
 /// The private half.
 ///
-/// Unchecked: the key and its library are used only with `lock` held, and by `deinit`. OpenSSL lets threads share its
-/// own keys; what a provider's hardware connection allows is not documented.
+/// Unchecked: the key and its library are used only with `lock` held, and by `deinit`. OpenSSL allows threads to share
+/// its own keys; for a provider's hardware connection, this is not documented.
 private final class Secret: @unchecked Sendable {
     private let lock = Mutex(())
     /// An `EVP_PKEY`, owned.
@@ -354,7 +354,7 @@ struct PEMBlock: ~Copyable {
         return PEMBlock(label: String(cString: name), bytes: bytes, count: count)
     }
 
-    /// The DER inside. The copy is not overwritten: for what is not secret.
+    /// The DER inside. The copy is not overwritten, so it is only for DER that is not secret.
     borrowing func copy() -> [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: count)) }
 
     /// Reads the DER to its last byte with one of OpenSSL's `d2i` functions. `wanted` is for the error.

@@ -10,9 +10,9 @@ internal import MediaSystem
 ///     segment  AES-256-GCM of up to 1 MiB − 16 bytes of plaintext ‖ tag (16)
 ///
 /// - The AES key is HKDF-SHA256 (RFC 5869) of the key, with the salt as salt and the associated data as info: 32 bytes.
-/// - The nonce of a segment is nonce prefix ‖ its number from 0 on (4 bytes, big-endian) ‖ 1 for the last
-///   segment, else 0. GCM gets no associated data. No segment can be changed, moved, omitted or added, and the
-///   end cannot be truncated.
+/// - The nonce of a segment is nonce prefix ‖ its number from 0 on (4 bytes, big-endian) ‖ 1 for the last segment,
+///   otherwise 0. GCM has no associated data. No segment can be changed, moved, omitted or added, and the end
+///   cannot be truncated.
 /// - Every segment with all before it, the header included, ends at a multiple of 1 MiB, except the last, which may be
 ///   shorter: the first contains 40 bytes less. Only an empty plaintext has an empty segment.
 package enum StreamingAEAD {
@@ -62,7 +62,7 @@ extension StreamingAEAD {
         private var room: Int
         private let write: (UnsafeRawBufferPointer) throws -> Void
 
-        /// Starts a ciphertext and writes its header. `write` gets the ciphertext in pieces that are valid
+        /// Starts a ciphertext and writes its header. `write` receives the ciphertext in pieces that are valid
         /// only during the call.
         package init(
             key: Key,
@@ -113,7 +113,7 @@ extension StreamingAEAD {
     /// Decrypts a ciphertext. Each segment of plaintext is authenticated before it is passed on; the whole is authentic
     /// only when this returns.
     ///
-    /// `read` fills a buffer and returns the number of bytes, 0 at the end. `body` gets plaintext that is valid
+    /// `read` fills a buffer and returns the number of bytes, 0 at the end. `body` receives plaintext that is valid
     /// only during the call.
     ///
     /// - Throws: `CryptoError` `.isDamaged` for a wrong key, wrong associated data, or a modified, truncated or
@@ -167,7 +167,7 @@ extension StreamingAEAD {
     /// about 5 MiB for any size.
     ///
     /// Canceling stops after at most one block of 1 MiB and throws `CancellationError`. The file is read with `pread`
-    /// from its start; `descriptor` must stay open until this returns. `write` gets the ciphertext on the reading
+    /// from its start; `descriptor` must stay open until this returns. `write` receives the ciphertext on the reading
     /// thread, in pieces that are valid only during the call; an error that it throws stops the pass.
     ///
     /// - Returns: The SHA-256 of the plaintext.
@@ -225,7 +225,7 @@ extension StreamingAEAD {
 struct SegmentCipher: ~Copyable {
     enum Direction { case seal, open }
 
-    /// An `EVP_CIPHER_CTX`, owned: made in `init`, freed in `deinit`, never handed out. It keeps the derived key.
+    /// An `EVP_CIPHER_CTX`, owned: created in `init`, freed in `deinit`, never exposed. It keeps the derived key.
     private let context: OpaquePointer
     /// Nonce prefix ‖ number ‖ whether it is the last.
     private var nonce: [UInt8]

@@ -10,7 +10,7 @@ package enum CaptureID {
     }
 }
 
-/// What this machine stores about one capture. The media itself is encrypted in the vault.
+/// The data about one capture on this machine. The media itself is encrypted in the vault.
 public struct CaptureRecord: Sendable, Equatable {
     /// The state of a capture.
     public enum State: String, Sendable, CaseIterable, Codable {
@@ -30,7 +30,7 @@ public struct CaptureRecord: Sendable, Equatable {
 
     /// How a capture is submitted to a server.
     public enum Mode: String, Sendable, CaseIterable, Codable {
-        /// Hash, depth analysis and what the settings allow; the media stays here.
+        /// The hash, the depth analysis and the data that the settings allow; the media stays on this machine.
         case hashOnly = "hash_only"
         /// Also the media.
         case full
@@ -89,7 +89,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var submittedAt: Date?
     /// The server's ID.
     public var serverCaptureID: String?
-    /// The public page of the server that shows it.
+    /// The address of its public page on the server.
     public var verificationURL: String?
     /// Status of the last response.
     public var httpStatus: Int?

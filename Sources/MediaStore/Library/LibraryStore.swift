@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 /// `library.sqlite`: data that cannot be fetched from a server again: logins, local copies of photos, captures and
-/// devices, tapes and their albums. Safe for many processes and tasks at once.
+/// devices, tapes and their albums. Safe for concurrent use by many processes and tasks.
 ///
 /// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). The
 /// methods without `async` block their thread while another process has locked the database, 30 seconds at most.
@@ -37,7 +37,7 @@ public struct Login: Sendable, Equatable, CustomStringConvertible, CustomReflect
     public var deviceID: String?
     /// The name it is registered under.
     public var deviceName: String?
-    /// The user's e-mail address, if known.
+    /// The user's email address, if known.
     public var email: String?
 
     /// Creates a login.

@@ -19,7 +19,7 @@ public struct PhotoCopy: Sendable, Equatable {
         case replaced
     }
 
-    /// Where a copy came from.
+    /// The source of a copy.
     public enum Source: String, Sendable, CaseIterable, Codable {
         /// Downloaded from the server.
         case downloaded
@@ -37,7 +37,7 @@ public struct PhotoCopy: Sendable, Equatable {
     public var temporaryName: String?
     /// The state.
     public var state: State
-    /// Where it came from.
+    /// The source.
     public var source: Source
     /// SHA-256 of the local bytes, 64 lower-case hexadecimal characters; nil until the download is complete; for a
     /// planned copy, the digest of the missing file with its name. A server rewrites files, so this may differ from

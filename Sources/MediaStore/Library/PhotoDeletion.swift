@@ -8,7 +8,7 @@ public struct PhotoDeletion: Sendable, Equatable {
     public enum State: String, Sendable, CaseIterable, Codable {
         /// The photo is not uploaded again, and each push counts it.
         case deleted
-        /// The user has accepted the deletion: it is not counted any more.
+        /// The user has accepted the deletion: it is no longer counted.
         case accepted
         /// The server may have deleted the photo by itself, because of its ownership defect, or a repair deleted it: it
         /// is uploaded again.

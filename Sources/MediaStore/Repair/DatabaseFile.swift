@@ -34,7 +34,7 @@ final class DatabaseBytes {
         for descriptor in [database, log] where descriptor >= 0 { close(descriptor) }
     }
 
-    /// - Returns: -1 where there is no regular file.
+    /// - Returns: -1 if there is no regular file.
     private static func open(_ path: String) throws(StoreError) -> Int32 {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return -1 }
         let descriptor = try openFile(path, O_RDONLY)
@@ -158,7 +158,7 @@ struct DatabasePage {
         return (StoredRow(rowID: rowID, values: values, isTrusted: true), end)
     }
 
-    /// The bytes of a record, the part in other pages included, and where the cell ends on this page.
+    /// The bytes of a record, including the part in other pages, and the end of the cell on this page.
     private func payload(_ size: Int, at start: Int, isTable: Bool) -> ([UInt8], end: Int)? {
         let usable = bytes.count
         let most = isTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
@@ -238,9 +238,9 @@ enum RecordValue: Equatable {
     var isNull: Bool { self == .null }
 }
 
-/// Reads records without SQLite, so that a damaged page costs only the rows that it had. No input makes it trap.
+/// Reads records without SQLite, so that a damaged page costs only the rows that it had. No input causes a trap.
 enum DatabaseRecord {
-    /// A variable-length integer: at most nine bytes, seven bits each, eight in the last. nil where the bytes end.
+    /// A variable-length integer: at most nine bytes, seven bits each, eight in the last. nil if the bytes end before.
     static func varint(_ bytes: [UInt8], _ position: inout Int) -> Int64? {
         var value: UInt64 = 0
         for index in 0..<9 {
@@ -320,7 +320,7 @@ struct LogFrames {
     static let headerSize = 32
     static let frameHeaderSize = 24
 
-    /// What SQLite reads: the newest frame of each page in its committed transactions.
+    /// The pages that SQLite reads: the newest frame of each page in its committed transactions.
     private(set) var pages: [Int: Int64] = [:]
     /// The frames after the end that SQLite sees, in the order they were written.
     private(set) var rest: [Frame] = []

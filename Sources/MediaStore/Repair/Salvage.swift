@@ -181,7 +181,7 @@ struct TokenKey {
     }
 }
 
-/// Stores salvaged rows where they are missing. Never removes or replaces a token that is there.
+/// Stores salvaged rows that are missing. Never removes or replaces an existing token.
 struct SalvageSink {
     /// Whether the store had no rows before, so that nothing can be lost by adding rows.
     let isFresh: Bool
@@ -197,7 +197,7 @@ struct SalvageSink {
         self.isFresh = isFresh
     }
 
-    /// Stores all rows of a file and returns how many there are, and how many of them are tokens.
+    /// Stores all rows of a file and returns their number, and the number of tokens among them.
     mutating func store(all source: DatabaseBytes, _ db: Database) throws -> (rows: Int, tokens: Int) {
         var (rows, tokens) = (0, 0)
         // A part of an upload may precede its row.

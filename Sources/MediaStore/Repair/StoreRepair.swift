@@ -135,7 +135,7 @@ package struct StoreRepair {
     }
 
     /// Every process that has the store open in WAL mode holds a shared lock on its file; a new one waits for this
-    /// lock. nil for what is not a regular file.
+    /// lock. nil for anything but a regular file.
     private func exclusiveUse() throws(StoreError) -> LockedByte? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
         // The first shared byte of SQLite (os.h: SHARED_FIRST).

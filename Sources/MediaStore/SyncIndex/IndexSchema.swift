@@ -6,7 +6,7 @@ extension StoreSchema {
     /// (photosync contract section 5), so storing a page of a listing touches few pages of the file, whether its
     /// photos are new or known.
     ///
-    /// - `photos.id` and `photos.digest` are 16 and 32 bytes where they have the usual form, else the text.
+    /// - `photos.id` and `photos.digest` are 16 and 32 bytes if they have the usual form; otherwise they are the text.
     /// - A time is stored as text only if its microseconds do not reproduce the text.
     /// - `origins` has a row for each device, and one row without device for legacy photos, each with the
     ///   number of its photos.
@@ -211,7 +211,7 @@ struct IndexRepair {
         }
     }
 
-    /// Makes the next start check the whole content when an error says that it is corrupt.
+    /// Makes the next start check the whole content if an error reports corruption.
     static func noteCorruption(_ error: StoreError, path: String) {
         guard error.kind == .corrupt else { return }
         let descriptor = Glibc.open(suspicion(path), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -235,7 +235,7 @@ struct IndexRepair {
 
     /// Renames the corrupt index, in place of one that was renamed earlier.
     ///
-    /// - The index that another process has put in its place meanwhile.
+    /// - Returns: The index that another process has put in its place meanwhile.
     private func setAside() throws(StoreError) -> StoreConnection? {
         let lock = try StoreConnection.lock(.index, in: directory, limit: busyLimit)
         defer { lock.remove() }

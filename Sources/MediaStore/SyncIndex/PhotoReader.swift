@@ -6,7 +6,7 @@ struct PhotoReader {
         photos.id, digest, photos.name, size, taken_us, taken_text, uploaded_us, uploaded_text, width, height, \
         device_id, origins.name, platform
         """
-    /// `CROSS JOIN`: photos are scanned, and the origin of each is looked up, never the other way round.
+    /// `CROSS JOIN`: photos are scanned, and the origin of each is looked up, never the other way around.
     private static let tables = "CROSS JOIN origins ON origins.number = photos.origin"
 
     private let statement: RawStatement

@@ -48,7 +48,7 @@ public struct PhotoRecord: Sendable, Hashable {
     public var takenAt: PhotoTime
     /// When it reached the server.
     public var uploadedAt: PhotoTime
-    /// Where it came from; nil for a legacy photo.
+    /// The device that it came from; nil for a legacy photo.
     public var originDevice: PhotoDevice?
     /// Width in pixels, if the server reports it.
     public var width: Int?

@@ -126,7 +126,7 @@ struct RawStatement {
         }
     }
 
-    /// Runs a statement that gives no rows, and returns how many it has changed.
+    /// Runs a statement that returns no rows, and returns the number of changed rows.
     @discardableResult
     func run(_ values: [RawValue]) throws -> Int32 {
         _ = try map(values) { _ in }
@@ -204,8 +204,8 @@ enum RawValue: Equatable {
     init(_ number: Int?) { self = number.map { .integer(Int64($0)) } ?? .null }
 }
 
-/// The table `origins` of a server: the devices that photos came from, and how many came from each, within one
-/// transaction.
+/// The table `origins` of a server: the devices that photos came from, and the number of photos of each,
+/// within one transaction.
 struct OriginTable {
     private let db: Database
     private let server: Int64

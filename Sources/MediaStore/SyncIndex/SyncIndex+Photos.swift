@@ -184,7 +184,7 @@ private struct PhotoBlock {
     }
 }
 
-/// Which photos a run has seen: a bit for each number of a photo, in chunks of 512 bytes, within one transaction.
+/// The photos that a run has seen: a bit for each number of a photo, in chunks of 512 bytes, within one transaction.
 struct SeenPhotos {
     static let chunkSize: Int64 = 4096
 

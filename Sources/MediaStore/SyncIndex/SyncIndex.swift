@@ -3,7 +3,7 @@ import GRDB
 import Glibc
 
 /// `index.sqlite`: the photos that the servers have listed. It can be rebuilt from them, so a corrupt one is set aside
-/// and replaced, with a warning. Safe for many processes and tasks at once.
+/// and replaced, with a warning. Safe for concurrent use by many processes and tasks.
 ///
 /// A change survives the death of the process when a method returns, but not a power failure (`synchronous=NORMAL`):
 /// the next run then repeats some pages.
@@ -42,7 +42,7 @@ public final class SyncIndex: Sendable {
         warnings = []
     }
 
-    /// An empty index for this process only; nothing of it is left when it is freed or the process dies.
+    /// An empty index for this process only; nothing of it is left when it is freed or the process ends.
     ///
     /// - Throws: `StoreError`; its methods throw `.full` when the temporary directory (`TMPDIR`) has no room.
     public static func temporary() throws(StoreError) -> SyncIndex {
@@ -130,7 +130,7 @@ enum ServerRow {
         try RunRow.remove(ofServer: number, db)
         try db.execute(sql: "DELETE FROM origins WHERE server = ?", arguments: [number])
         try db.execute(sql: "DELETE FROM servers WHERE number = ?", arguments: [number])
-        // SQLite empties a table at once only when no condition is given.
+        // SQLite empties a table in one step only without a condition.
         let hasOthers = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM servers)") ?? true
         if hasOthers {
             try db.execute(sql: "DELETE FROM photos WHERE server = ?", arguments: [number])
@@ -139,7 +139,7 @@ enum ServerRow {
         }
     }
 
-    /// Records a run that has ended. A full one has seen the latest photo there is.
+    /// Records a run that has ended. A full run has seen the latest photo.
     static func finish(_ run: RunRow, now: Date?, _ db: Database) throws {
         let isFull = run.since == nil
         try db.execute(
@@ -216,8 +216,8 @@ extension SyncIndex {
 }
 
 extension SyncIndex {
-    /// Whether a server records who uploads a photo, as the latest upload from here has shown (photosync contract 3.5);
-    /// nil if nothing was uploaded, and for a server that was never listed.
+    /// Whether a server records who uploads a photo, as shown by the latest upload from this machine (photosync
+    /// contract 3.5); nil if nothing was uploaded, and for a server that was never listed.
     public func ownsUploads(at server: String) throws(StoreError) -> Bool? {
         try read { db in
             try Bool.fetchOne(db, sql: "SELECT owns_uploads FROM servers WHERE address = ?", arguments: [server])

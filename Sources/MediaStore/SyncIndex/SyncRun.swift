@@ -5,7 +5,7 @@ internal import MediaCore
 
 /// One run through a server's listing, as stored in the index.
 public struct SyncRun: Sendable, Equatable {
-    /// What a run lists.
+    /// The scope of a run.
     public enum Kind: Sendable, Equatable {
         /// Everything. Finds deletions and changed origins.
         case full
@@ -17,11 +17,11 @@ public struct SyncRun: Sendable, Equatable {
     public var number: Int64
     /// Address of the server.
     public var server: String
-    /// What it lists.
+    /// The scope.
     public var kind: Kind
     /// When it began, by this machine's clock.
     public var beganAt: Date
-    /// Where the next page begins; nil at the start, and when `isAtEnd`.
+    /// The cursor of the next page; nil at the start, and when `isAtEnd`.
     public var cursor: String?
     /// Whether the last page has been stored.
     public var isAtEnd = false
@@ -35,13 +35,13 @@ public struct SyncRun: Sendable, Equatable {
     public var totalCount: Int64 = 0
 }
 
-/// What a run changed in the index.
+/// The changes that a run made to the index.
 public struct SyncChanges: Sendable, Equatable {
     /// Photos that were not known before.
     public var added: Int64 = 0
     /// Photos that were known and have changed.
     public var changed: Int64 = 0
-    /// Photos that a full run did not see any more.
+    /// Photos that a full run no longer found.
     public var gone: Int64 = 0
 
     /// Creates empty changes.
@@ -287,8 +287,8 @@ public final class PullLock: Sendable {
         self.file = file
     }
 
-    /// Releases the lock, like the release of the last reference; a caller that must not lose the lock earlier
-    /// keeps the object by calling this at the end.
+    /// Releases the lock, like the release of the last reference; a caller that must not lose the lock earlier keeps
+    /// the object alive by calling this at the end.
     public func release() { file?.unlock() }
 }
 

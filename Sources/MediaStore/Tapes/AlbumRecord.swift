@@ -80,7 +80,7 @@ public struct AlbumTombstone: Sendable, Equatable {
 public struct AlbumLibraryRecord: Sendable, Equatable {
     /// `folder`, `immich`.
     public var kind: String
-    /// Path of a root, percent-encoded where it is not plain text, or base address of a server.
+    /// Path of a root, percent-encoded if it is not plain text, or base address of a server.
     public var address: String
     /// The library instance at the last success; nil if there was none yet.
     public var libraryID: String?
@@ -166,7 +166,7 @@ extension AlbumTombstone: Storable {
 }
 
 extension AlbumLibraryRecord {
-    /// Creates a record of an address where nothing was found yet.
+    /// Creates a record of an address at which nothing was found yet.
     public init(kind: String, address: String, updatedAt: Date) {
         self.init(kind: kind, address: address, libraryID: nil, updatedAt: updatedAt)
     }

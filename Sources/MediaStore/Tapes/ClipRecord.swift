@@ -289,8 +289,8 @@ extension LibraryStore {
 
     /// Changes the current clips, all in one transaction: everything but ID, tape, position and association. Updates
     /// `updatedAt` of the tapes of those that differ afterwards. Returns the clips as they are now; one that is gone is
-    /// skipped. A clip that is given another source is pending again and its assets are forgotten: libraries also
-    /// identify originals by their path.
+    /// skipped. A clip with another source is pending again and its assets are forgotten: libraries also identify
+    /// originals by their path.
     @discardableResult
     public func changeClips(
         _ ids: [String],

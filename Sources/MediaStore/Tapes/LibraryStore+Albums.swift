@@ -23,8 +23,8 @@ extension LibraryStore {
     /// Stores the identifier of an album, replacing an earlier one of the same library, ends the intent, and makes the
     /// tape `associated`.
     ///
-    /// The clips of the tape are all pending again where the identifier differs from the earlier one, or where they
-    /// were last processed with another library (rule R5): assets of that one may be missing from this one. A pending
+    /// The clips of the tape all become pending again if the identifier differs from the earlier one, or if they were
+    /// last processed with another library (rule R5): assets of that one may be missing from this one. A pending
     /// deletion of this album is dropped.
     ///
     /// - Returns: false when the tape is gone; nothing was stored then.
@@ -220,7 +220,7 @@ extension LibraryStore {
 
 /// A lock for work on the albums of one tape, or on one folder library, by one task of one process at a time.
 ///
-/// A tape's lock may be held while waiting for that of a library, never the other way round; each kind has its own
+/// A tape's lock may be held while waiting for that of a library, never the other way around; each kind has its own
 /// file, so that their names cannot collide.
 package typealias AlbumLock = LockedByte
 

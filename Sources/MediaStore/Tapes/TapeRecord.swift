@@ -178,7 +178,7 @@ extension AssociationReason? {
 /// A setting or state added by a later version is read as the default (a state as pending, `.internalError`), and stays
 /// in the row until that setting is changed: tapes contract 1.3.
 extension LibraryStore {
-    /// All tapes, the one last changed first, in one query that reads only an index of the clips.
+    /// All tapes, most recently changed first, in one query that reads only an index of the clips.
     public func tapeSummaries() throws(StoreError) -> [TapeSummary] {
         try connection.readBeside { db in
             let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.summaries)).map { row in
@@ -325,7 +325,7 @@ extension LibraryStore {
     }
 
     /// Marks tapes that have clips, no link and no association as pending, never tried: one statement (rule R13).
-    /// Returns how many.
+    /// Returns their number.
     @discardableResult
     public func markUntriedTapes() throws(StoreError) -> Int {
         try connection.write { db in

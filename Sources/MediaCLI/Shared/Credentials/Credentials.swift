@@ -29,7 +29,7 @@ struct CredentialDependencies: Sendable {
     var standardInput: Int32 = 0
     /// Current time, for the expiry of a stored login.
     var now: @Sendable () -> Date = { Date() }
-    /// Called for each unsafe but allowed option. The text is in lower case without a full stop.
+    /// Called for each unsafe but allowed option. The text is in lowercase without a final period.
     var warn: @Sendable (String) -> Void = { _ in }
 }
 
@@ -63,7 +63,7 @@ enum Credentials {
 struct CredentialError: Error, Sendable, Equatable {
     /// 2 for wrong usage, 4 for missing credentials, 130 for an interrupted prompt.
     var exitCode: Int32
-    /// Lower case, no full stop.
+    /// Lowercase, no final period.
     var message: String
     var hint: String?
     /// Code of the outcome; nil for the default of the exit code.

@@ -4,7 +4,7 @@ internal import Outcomes
 struct Diagnosis: Error, Sendable, Equatable {
     /// Stable, snake_case; part of the JSON output.
     var code: String
-    /// One line: lower case, no full stop. Text from other sources is already escaped.
+    /// One line: lowercase, no final period. Text from other sources is already escaped.
     var message: String
     /// Further lines, if there is more than one cause.
     var details: [String] = []

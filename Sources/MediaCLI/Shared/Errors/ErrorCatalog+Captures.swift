@@ -77,7 +77,7 @@ extension ErrorCatalog {
                 ? "the key is in the TPM: tpm2_getcap handles-persistent lists its keys, /dev/tpmrm0 requires the group tss, "
                     + "TPM2OPENSSL_TCTI selects another TPM; after a reset of the TPM the key is lost, and "
                     + "mediactl hash-only register --tpm --replace creates a new one"
-                : "the key is reached by the OpenSSL provider \(quoted(provider)); check its device, and its PIN"
+                : "the key is accessed through the OpenSSL provider \(quoted(provider)); check its device and its PIN"
         case _ where isTPM:
             let (file, tpm) = ("hash-only register --replace", "hash-only register --tpm --replace")
             words.hint = words.hint?.replacing(file, with: tpm)

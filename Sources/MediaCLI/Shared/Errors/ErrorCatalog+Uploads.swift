@@ -248,7 +248,7 @@ extension ErrorCatalog {
         if !error.removedHosts.isEmpty {
             let hosts = error.removedHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
             return Words(
-                "no stored delete token for \(id): its entry on \(hosts) was removed, as after a deletion",
+                "no stored delete token for \(id): its entry on \(hosts) was removed, for example by a deletion",
                 hint: "check whether the server still has the file: mediactl media show \(id)"
             )
         }

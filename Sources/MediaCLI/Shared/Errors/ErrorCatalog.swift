@@ -39,7 +39,7 @@ enum ErrorCatalog {
     /// Free text from a server, or text that may quote it: the same as `clean`, with known secrets masked.
     static func foreign(_ text: String) -> String { clean(KnownSecrets.masked(text)) }
 
-    /// Text from other sources on one line, escaped for a terminal, without a final full stop.
+    /// Text from other sources on one line, escaped for a terminal, without a final period.
     static func clean(_ text: String) -> String {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         return TerminalText.escaped(inOurStyle(trimmed.hasSuffix(".") ? String(trimmed.dropLast()) : trimmed))

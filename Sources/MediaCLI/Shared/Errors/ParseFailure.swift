@@ -191,9 +191,9 @@ struct ParseFailure {
         switch option {
         case "--rating": "; a rating is a whole number from 0 to 9"
         case "--limit-rate": "; a rate is a number of bytes above 0"
-        case "--retries": "; it is a whole number from 0"
+        case "--retries": "; it is a non-negative whole number"
         case "--jobs": "; it is a whole number from 1 to 16"
-        case "--chunk-size": "; a size is a number of bytes from 64K"
+        case "--chunk-size": "; a size is a number of bytes, at least 64K"
         default: option.hasSuffix("-timeout") ? "; a time is a number above 0" : ""
         }
     }

@@ -126,7 +126,7 @@ enum WholeInput {
 
         static let missing = Failure.system(ENOENT)
 
-        /// Lower case, no full stop.
+        /// Lowercase, no final period.
         var reason: String {
             switch self {
             case .missing: "no such file"

@@ -89,7 +89,7 @@ extension PartialFile {
 
 /// A new file with delete tokens: mode 0600, complete and flushed to disk, or not created.
 enum ExportFile {
-    /// Same as below, for lines.
+    /// The same as below, for lines.
     static func write(_ lines: [[UInt8]], to path: [UInt8], until interruption: Interruption) async throws {
         var rest: [UInt8]? = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
         try await write(to: path, until: interruption) {

@@ -40,6 +40,6 @@ enum StandardInputReaders {
     /// Throws if standard input is used more than once. `readers` are the options as written on the command line.
     static func check(_ readers: [String]) throws {
         let names = readers.joined(separator: " and ")
-        try require(readers.count <= 1, "Standard input can be read once only, not for \(names).")
+        try require(readers.count <= 1, "Standard input can be read only once; it is used by \(names).")
     }
 }

@@ -18,7 +18,7 @@ struct ServerFilterOptions: ParsableArguments, ConnectionFlags {
 struct ServersOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var filter: ServerFilterOptions
 
-    @Flag(help: "All servers; the default of list and export.")
+    @Flag(help: "All servers (default for list and export).")
     var all = false
 
     @Flag(help: .hidden)

@@ -53,7 +53,7 @@ struct ProgressSchedule: Sendable {
     /// Restarts the clock of plain lines when the work starts.
     mutating func begin(at time: Duration) { lastLine = time }
 
-    /// Makes a drawing due.
+    /// Makes the next drawing due immediately.
     mutating func redraw() { lastDrawing = nil }
 
     /// The output that is due now; it is then considered shown. `countsSteps` allows a line for each ten percent.

@@ -173,8 +173,8 @@ struct LongRun<Reading: RunReading>: Sendable {
 }
 
 extension TransferControl {
-    /// Handles a signal: no further request starts, and a pending response is waited for up to `limit`. The default of
-    /// one second is sufficient if all requests of the run can be repeated. A second signal abandons the response.
+    /// Handles a signal: no further request starts, and the run waits up to `limit` for a pending response. The default
+    /// of one second is sufficient if all requests of the run can be repeated. A second signal abandons the response.
     func heed(_ request: Interruption.Request, finishWithin limit: Duration = .seconds(1)) {
         if request.isFinal {
             abandon()

@@ -92,7 +92,9 @@ enum SettingValue {
 
     /// The number of retries.
     static func count(_ text: String) throws(InvalidValue) -> Int {
-        guard Digits.only(text), let count = Int(text) else { throw InvalidValue(rule: "is not a whole number from 0") }
+        guard Digits.only(text), let count = Int(text) else {
+            throw InvalidValue(rule: "is not a non-negative whole number")
+        }
         return count
     }
 

@@ -487,7 +487,7 @@ struct SettingsError: Error, Sendable, Equatable {
     var rule: String
     var hint: String?
 
-    /// One line without the hint: lower case, no full stop. For example
+    /// One line without the hint: lowercase, no final period. For example
     /// `/home/a/.config/mediactl/config.yaml:3: retries: "many" is not a whole number`.
     var message: String {
         let place = file.map { $0 + (line.map { ":\($0)" } ?? "") }
