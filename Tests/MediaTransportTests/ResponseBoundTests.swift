@@ -74,14 +74,14 @@ struct ResponseBoundTests {
         func receive(_: UnsafeRawBufferPointer) {}
     }
 
-    @Test("the response to an upload has its limit although a receiver takes it")
+    @Test("the response to an upload is limited even if a receiver reads it")
     func upload() async throws {
         let server = try endless("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", " ", pause: 50_000)
         let timeouts = TransferTimeouts(stall: .seconds(600), response: .milliseconds(500))
         #expect(try await failure(of: server, timeouts, .post, .receiver(Sink()))?.kind == .responseTimeout)
     }
 
-    @Test("a download takes as long as bytes arrive")
+    @Test("a download may take as long as bytes arrive")
     func download() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()

@@ -91,7 +91,7 @@ struct ServerURLTests {
             ("http://h:5050/a/b/", "/a/b", "http://h:5050/a/b"),
             ("https://h", "", "https://h"), ("https://h/", "", "https://h"), ("https://h//", "", "https://h"),
             ("h/Photos", "/Photos", "https://h/Photos"),
-            // RFC 3986 section 5.2.4: dots are resolved here, not by whoever comes next.
+            // RFC 3986 section 5.2.4: dot segments are resolved here, not by a later recipient.
             ("https://h/a/../b/./c", "/b/c", "https://h/b/c"), ("https://h/../..", "", "https://h"),
             ("https://h/a//b", "/a//b", "https://h/a//b"),
             ("https://h/a%20b", "/a%20b", "https://h/a%20b"),
@@ -116,7 +116,7 @@ struct ServerURLTests {
         }
     }
 
-    @Test("credentials and odd schemes are refused below a path too")
+    @Test("credentials and unsupported schemes are refused with a path as well")
     func refusedBelowPath() {
         #expect(throws: ServerURLError.containsCredentials) {
             try ServerURL("https://ann:secret@h/photos", allowingPath: true)

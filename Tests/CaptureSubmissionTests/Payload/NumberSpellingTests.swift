@@ -37,7 +37,7 @@ struct NumberSpellingTests {
         #expect(Double(reference) == number)
     }
 
-    @Test("coordinates of more than 15 digits are rounded to what the reference server reads exactly")
+    @Test("texts are escaped as little as possible")
     func coordinates() {
         #expect(DecimalDigits.rounded(47.376886111111114) == 47.3768861111111)
         #expect(DecimalDigits.rounded(-0.123456789012345678) == -0.123456789012346)

@@ -10,7 +10,7 @@ struct CaptureRecordTests {
 
     private func library() throws -> LibraryStore { try LibraryStore(in: fixture.get().directory) }
 
-    @Test("a capture comes back with all it had, in every state and mode")
+    @Test("a capture is read back complete, in every state and mode")
     func roundTrip() throws {
         let store = try library()
         for state in CaptureRecord.State.allCases {
@@ -27,7 +27,7 @@ struct CaptureRecordTests {
     }
 
     /// Hash-only contract section 8: a record without a mode decodes, mode, analysis and settings nil, and stays.
-    @Test("a record of before modes decodes with nil, and stays")
+    @Test("a record without a mode decodes with nil, and is kept")
     func withoutMode() throws {
         let store = try library()
         try change(
@@ -62,7 +62,7 @@ struct CaptureRecordTests {
         #expect(try store.capture(first.id)?.state == .accepted)
     }
 
-    @Test("captures are found by the beginning of their id and by their media")
+    @Test("captures are found by id prefix and by their media")
     func found() throws {
         let store = try library()
         for number in 1...3 { try store.keep(capture(number, at: Double(number), hash: number == 2 ? "b" : "a")) }
@@ -70,7 +70,7 @@ struct CaptureRecordTests {
         #expect(try store.captures(ofMedia: "a").isEmpty)
         #expect(try store.captures(idPrefix: "ABCDEF01-0000-4000-8000-00000000000").count == 3)
         #expect(try store.captures(idPrefix: "abcdef01-0000-4000-8000-000000000002").map(\.id.last) == ["2"])
-        // No pattern: these are no letters of an id.
+        // Not a pattern: these characters do not occur in an ID.
         #expect(try store.captures(idPrefix: "%").isEmpty)
         #expect(try store.captures(idPrefix: "_").isEmpty)
     }
@@ -169,7 +169,7 @@ struct CaptureRecordTests {
     }
 }
 
-/// A capture in which everything is set.
+/// A capture with a value for everything.
 func fullCapture() -> CaptureRecord {
     var capture = CaptureRecord(
         id: "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff",
