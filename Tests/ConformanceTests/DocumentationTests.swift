@@ -9,7 +9,7 @@ struct DocumentationTests {
         .deletingLastPathComponent()
 
     @Test(
-        "console sessions print what they say",
+        "console sessions print the documented output",
         arguments: [
             "README.md", "docs/guides/guest.md", "docs/guides/operator.md", "docs/guides/ci.md",
             "docs/guides/resumable.md", "docs/guides/scale.md", "docs/guides/sync.md",
@@ -183,7 +183,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "a line is compared with gaps",
+        "an ellipsis in an expected line matches any text",
         arguments: [
             ("a  b\n", ["a b"], true), ("a\n\nb\n", ["a", "", "b"], true),
             ("a b\nc\n", ["a b"], false), ("abc\n", ["a…c"], true),

@@ -40,7 +40,7 @@ struct RFC3339Tests {
     }
 
     @Test(
-        "trap 5: what the server would silently replace by the present is no time",
+        "trap 5: a time that the server would silently replace by the current one is invalid",
         arguments: [
             "", "2024-01-31", "2024-01-31 23:59:59", "2024-01-31 23:59:59Z", "2024-01-31T23:59:59",
             "2024-01-31T23:59:59+0000", "2024-01-31T23:59:59+00", "2024-01-31T23:59:59 Z", "2024-01-31T23:59:59ZZ",
@@ -74,7 +74,7 @@ struct RFC3339Tests {
     }
 
     @Test(
-        "years that four digits cannot say are not written",
+        "years beyond four digits are not written",
         arguments: [-62_167_219_200_000_001, 253_402_300_800_000_000, Int64.min, Int64.max]
     )
     func unwritten(microseconds: Int64) {

@@ -109,7 +109,7 @@ struct DamagedStoreTests {
     }
 
     @Test(
-        "a symbolic link in place of the store is set aside, and its target is neither read nor changed",
+        "a symbolic link in place of the store is moved aside, and its target is neither read nor changed",
         arguments: ["tokens.sqlite", "tokens.sqlite-wal"],
         [true, false]
     )

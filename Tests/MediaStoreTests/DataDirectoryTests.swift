@@ -127,7 +127,7 @@ struct DataDirectoryTests {
     }
 
     @Test(
-        "a link in place of anything of the store is refused",
+        "a link in place of any file of the store is refused",
         arguments: [
             "locks", "tokens.sqlite", "tokens.sqlite-wal", "library.sqlite", "index.sqlite", "spool-1", "captures",
             "captures/0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff", "capture-keys", "capture-keys/device.pem",

@@ -80,7 +80,7 @@ struct HashCacheTests {
     }
 
     @Test(
-        "another size or time is another file",
+        "a file with another size or time has another digest",
         arguments: [(1, 0, 0), (0, 1, 0), (0, 0, 1)] as [(Int64, Int64, Int64)]
     )
     func changedFile(size: Int64, modified: Int64, changed: Int64) throws {
@@ -110,7 +110,7 @@ struct HashCacheTests {
     }
 
     @Test(
-        "a file that changed a moment ago is not kept",
+        "the digest of a recently changed file is not stored",
         arguments: [
             // Nanoseconds from now: mtime, ctime, stored?
             (-20_000_000, -20_000_000, false),
@@ -236,7 +236,7 @@ struct HashCacheTests {
     }
 
     @Test(
-        "a newer version's cache, and another program's database, are left as they are",
+        "a newer version's cache, and another program's database, are left unchanged",
         arguments: ["PRAGMA user_version = 2", "PRAGMA application_id = 7"]
     )
     func foreign(change: String) throws {
@@ -303,7 +303,7 @@ struct HashCacheTests {
     // MARK: Many at once
 
     @Test(
-        "16 processes that start at once on no cache, or on garbage, all keep their entries",
+        "16 processes that start concurrently without a cache, or with an invalid one, all store their entries",
         arguments: [false, true]
     )
     func manyProcesses(isGarbage: Bool) throws {

@@ -11,7 +11,7 @@ struct ReadingStoreTests {
     let fixture = Result { try StoreFixture() }
 
     @Test(
-        "a read-only directory is read, rows in the log included",
+        "a store in a read-only directory is read, including rows in the log",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
         arguments: [false, true]
     )
@@ -38,7 +38,7 @@ struct ReadingStoreTests {
     }
 
     @Test(
-        "a full disk is read, rows in the log included",
+        "a store on a full disk is read, including rows in the log",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
         arguments: [false, true]
     )
@@ -57,7 +57,7 @@ struct ReadingStoreTests {
     }
 
     @Test(
-        "a store that cannot be written is copied whole, rows in the log included",
+        "a store that cannot be written is copied completely, including rows in the log",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
         arguments: [false, true]
     )

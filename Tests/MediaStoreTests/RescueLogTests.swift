@@ -200,7 +200,7 @@ struct RescueLogTests {
     }
 
     @Test(
-        "a response of any length is read as it was written",
+        "a response of any length is read back unchanged",
         arguments: [0, 1, 3_935, 3_936, 3_937, 15_744, 15_745, 200_000]
     )
     func lengths(count: Int) throws {

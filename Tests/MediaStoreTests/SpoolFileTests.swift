@@ -97,7 +97,7 @@ struct SpoolFileTests {
     }
 
     @Test(
-        "a disk that fills up ends the copy and gets its space back",
+        "a full disk ends the copy, and its space is freed",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() throws {

@@ -167,7 +167,7 @@ struct StoreOpeningTests {
     }
 
     @Test(
-        "a full disk is found at opening, whether the store exists or not",
+        "a full disk is detected at opening, whether the store exists or not",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() throws {
@@ -185,7 +185,7 @@ struct StoreOpeningTests {
     }
 
     @Test(
-        "a full disk is found although another process has the files open",
+        "a full disk is detected even if another process has the files open",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDiskInUse() throws {
@@ -198,7 +198,7 @@ struct StoreOpeningTests {
     }
 
     @Test(
-        "wherever the disk fills up during the creation, there is a whole store or none",
+        "if the disk fills up at any point of the creation, there is a complete store or none",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDiskDuringCreation() throws {

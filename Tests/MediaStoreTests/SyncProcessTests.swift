@@ -10,7 +10,7 @@ struct SyncProcessTests {
     let server = IndexFixture.server
 
     @Test(
-        "a kill while pages are stored leaves each with its cursor, or neither, and the next process goes on to the end"
+        "a kill while pages are stored leaves each with its cursor, or neither, and the next process completes the run"
     )
     func killed() throws {
         let fixture = try fixture.get()
@@ -113,7 +113,7 @@ struct SyncProcessTests {
     }
 
     @Test(
-        "16 processes that create the index, or replace a corrupt one, at once all get the same one",
+        "16 processes that create the index, or replace a corrupt one, concurrently all get the same one",
         arguments: [true, false]
     )
     func concurrentCreation(isCorrupt: Bool) throws {

@@ -200,7 +200,7 @@ struct SyncReadingTests {
 
     /// Microseconds by Python's `datetime`.
     @Test(
-        "usual times are kept as a number and told as the server wrote them",
+        "usual times are stored as a number and returned in the server's format",
         arguments: [
             ("0001-01-01T00:00:00Z", -62_135_596_800_000_000),
             ("0001-03-01T12:00:00.5Z", -62_130_455_999_500_000),
@@ -221,7 +221,7 @@ struct SyncReadingTests {
     }
 
     @Test(
-        "other forms of a time are kept as they are",
+        "other forms of a time are stored unchanged",
         arguments: ["1970-01-01T00:00:00.0Z", "1970-01-01T00:00:00.000000000Z", "1970-01-01T00:00:00+00:00", "", "Z"]
     )
     func unusualTimes(text: String) {

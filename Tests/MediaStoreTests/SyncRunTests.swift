@@ -50,7 +50,7 @@ struct SyncRunTests {
     }
 
     @Test(
-        "a photo whose upload time changes stays one photo, with and without the index over ids",
+        "a photo whose upload time changes is still one photo, with and without the index over ids",
         arguments: [6, 20_000]
     )
     func movedPhoto(totalCount: Int64) throws {
@@ -211,7 +211,7 @@ struct SyncRunTests {
     }
 
     @Test(
-        "a run of another kind, or asked to restart, begins at the start",
+        "a run of another kind, or an explicit restart, starts at the first page",
         arguments: Difference.allCases
     )
     func notResumed(difference: Difference) throws {
@@ -242,7 +242,7 @@ struct SyncRunTests {
     }
 
     @Test(
-        "after a day a run begins at the start, also when the clock was set back",
+        "after a day a run starts at the first page, even if the clock was set back",
         arguments: [86_400, 86_401, -86_401]
     )
     func tooOld(seconds: Double) throws {

@@ -70,7 +70,7 @@ struct TokenExportTests {
     }
 
     @Test(
-        "what is no entry is refused with its line, and without its token",
+        "an invalid entry is reported with its line, and without its token",
         arguments: [
             ("\"schema\":\"mediactl.token-export/1\"", "\"schema\":\"mediactl.token-export/2\"", "schema"),
             ("\"schema\":\"mediactl.token-export/1\",", "", "schema"),

@@ -16,7 +16,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a POST whose kept-alive connection dies before the answer reaches the server once",
+        "a POST whose kept-alive connection breaks before the response reaches the server once",
         arguments: [5, 64_000, 200_000, 1 << 20, (1 << 20) + 1, 3_000_000]
     )
     func atMostOnce(bodyLength: Int64) async throws {
@@ -48,7 +48,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a body that went out to a server that died then is not taken for one that was never sent",
+        "a body sent to a server that then exited counts as sent",
         arguments: [Repeatability.atMostOnce, .resumable, .safe]
     )
     func deadServer(_ repeatability: Repeatability) async throws {
@@ -77,7 +77,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a POST whose kept-alive connection is reset under way reaches the server once",
+        "a POST whose kept-alive connection is reset during the transfer reaches the server once",
         arguments: [1, 50_000, 999_999]
     )
     func atMostOnceReset(after count: Int) async throws {
@@ -110,7 +110,7 @@ struct FaultTests {
     }
 
     @Test(
-        "once a server has taken a body, others of up to 1 MiB share a connection and do not ask first",
+        "once a server has accepted a body, others of up to 1 MiB share a connection without Expect",
         arguments: [(65_536, 1, 0), (65_537, 1, 1), (100_000, 1, 1), (1 << 20, 1, 1), ((1 << 20) + 1, 5, 5)]
     )
     func keptConnection(bodyLength: Int64, connections: Int, asked: Int) async throws {
@@ -150,7 +150,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a refusal before the body is read is an answer, not a lost connection",
+        "a refusal before the body is read is a response, not a lost connection",
         arguments: [100_000, 1 << 20],
         [true, false]
     )
@@ -246,7 +246,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a reset after N bytes is a lost connection, and the body is complete only when all of it went",
+        "a reset after N bytes is a lost connection, and the body is complete only if all of it was sent",
         arguments: [0, 1, 4096, 99_999, 100_000]
     )
     func reset(after count: Int) async throws {

@@ -74,7 +74,7 @@ struct HeldBodyTests {
     }
 
     @Test(
-        "what is held back goes out after the release, what comes before it goes out at once",
+        "the held back part is sent after the release, the part before it at once",
         .timeLimit(.minutes(4)),
         arguments: [(1, 0), (2, 1), (100_000, 0), (100_000, 99_999), (3_000_000, 2_999_999)]
     )

@@ -61,7 +61,7 @@ struct MultipartFormTests {
     }
 
     @Test(
-        "a name cannot leave its header field",
+        "a name cannot end its header field",
         arguments: [
             ("a\";\r\n.mp4", "a%22;%0D%0A.mp4"), ("a\\b.mp4", "a\\b.mp4"), ("😀.mp4", "😀.mp4"),
             ("a;b=c.mp4", "a;b=c.mp4"),

@@ -60,7 +60,7 @@ struct QuietPeriodTests {
     }
 
     @Test(
-        "a request of any kind waits; a stop ends that, and the request is never sent",
+        "a request of any kind waits; a stop ends the wait, and the request is never sent",
         .timeLimit(.minutes(4)),
         arguments: [Repeatability.safe, .atMostOnce, .resumable],
         [0, 1, 2]

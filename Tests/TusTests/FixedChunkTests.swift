@@ -77,7 +77,7 @@ struct FixedChunkTests {
     }
 
     @Test(
-        "an upload that the server cannot complete ends at once",
+        "an upload that the server cannot complete fails at once",
         arguments: [
             (500, [String]()), (409, []), (409, ["Upload-Offset: 1500"]), (409, ["Upload-Offset: 3000"]),
             (409, ["Upload-Offset: 0"]),
@@ -116,7 +116,7 @@ struct FixedChunkTests {
     }
 
     @Test(
-        "only the end of a chunk that was sent is resumed",
+        "an upload resumes only at the end of a sent chunk",
         arguments: [
             (1500, [1000, 2000], true), (2000, [Int](), true), (2000, [1000, 2000], false),
             (1000, [1000, 2000], false),

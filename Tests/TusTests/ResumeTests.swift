@@ -25,7 +25,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "after a reset HEAD decides: nothing, a part, or all of the chunk may be on the server",
+        "after a reset HEAD is queried: nothing, a part, or all of the chunk may be on the server",
         arguments: [0, 1, 499, 999, 1000],
         [true, false]
     )
@@ -62,7 +62,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "a later run goes on where the server is, and hashes what it does not send",
+        "a later run resumes at the server's offset, and hashes the bytes before it",
         arguments: [1, 999, 1000, 2000, 5000]
     )
     func laterRun(offset: Int) async throws {
@@ -87,7 +87,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "a part of the first chunk needs no proof, a whole one does",
+        "a part of the first chunk needs no stored digest, a whole one does",
         arguments: [(999, true), (1000, true), (1001, false)]
     )
     func withoutProof(offset: Int, isAccepted: Bool) async throws {

@@ -76,7 +76,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "the id is the last segment of Location, wherever it points",
+        "the id is the last segment of Location, for any address",
         arguments: [
             ("/files/abc", "abc"), ("abc", "abc"), ("../files/abc", "abc"), ("/files/abc/", "abc"),
             ("/files/abc?x=/y", "abc"), ("/files/abc#/y", "abc"), ("https://other.example.org/files/abc", "abc"),
@@ -89,7 +89,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "what cannot be an id is refused",
+        "an invalid id is refused",
         arguments: [
             "", "/", "/files/", "/files", "https://other.example.org", "https://other.example.org/", "..", "/files/..",
             "/files/abc/.", "/files/a%2Fb", "/files/a%5Cb", "/files/%2e%2e", "/files/a%00b", "/files/a%0d%0ab",
@@ -124,7 +124,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "an id that is none is never put into an address",
+        "an invalid id is never used in an address",
         arguments: ["", ".", "..", "a/b", "a\\b", "a b", "a\r\nb"]
     )
     func foreignID(id: String) async throws {
@@ -196,7 +196,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "HEAD without a readable offset says nothing",
+        "HEAD without a valid offset is an invalid response",
         arguments: [[], ["Upload-Offset: -1"], ["Upload-Offset: 1e3"]]
     )
     func unreadableStatus(headers: [String]) async throws {

@@ -95,7 +95,7 @@ struct ReadingBackTests {
     }
 
     @Test(
-        "refusals (contract 6.2); a signed question goes out once, whatever comes",
+        "refusals (contract 6.2); a signed query is sent once, regardless of the response",
         arguments: [
             (Response.refusal(404, "CAPTURE_NOT_FOUND"), OutcomeCode.captureNotFound, false),
             (.refusal(403, "FORBIDDEN"), .forbidden, false),

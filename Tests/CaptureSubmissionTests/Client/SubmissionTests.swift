@@ -89,7 +89,7 @@ struct SubmissionTests {
     // MARK: Taken
 
     @Test(
-        "202: the id must be a UUID, the address one of http or https",
+        "202: the id must be a UUID, and the address must use http or https",
         arguments: [
             ("https://v.example/\(id)", "https://v.example/\(id)"), ("HTTP://h:1/x?y#z", "HTTP://h:1/x?y#z"),
             ("javascript:alert(1)", nil), ("https://", nil), ("https://user@h/x", nil), ("https://h/\\u001b[2J", nil),
@@ -113,7 +113,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "a success that tells no id leaves the outcome unknown",
+        "a success without an id leaves the outcome unknown",
         arguments: [
             Response(status: 202, body: "<html>", type: "text/html"), .data(202, "{}"), .data(202, "null"),
             .data(202, #"{"capture_id":"../../x"}"#), .data(202, #"{"capture_id":7}"#),
@@ -128,7 +128,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "409: the id of the earlier capture, wherever it stands",
+        "409: the id of the earlier capture is read from any of its places",
         arguments: [
             (#"{"error":{"code":"DUPLICATE_CAPTURE","details":{"capture_id":"\#(id)"}}}"#, id),
             (#"{"error":{"code":"DUPLICATE_CAPTURE","capture_id":"\#(id)"}}"#, id),
@@ -143,7 +143,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "only an address that can be opened is kept",
+        "only a valid address is stored",
         arguments: [
             ("https://a.test/verify/1", true), ("http://a.test", true), ("javascript://a.test/%0aalert(1)", false),
             ("file://a.test/etc", false), ("https://user@a.test/", false), ("https:///x", false),
@@ -165,7 +165,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "every refusal has its code, and only what may pass is worth repeating",
+        "every refusal has its code, and only temporary ones are retryable",
         arguments: [
             (Response.refusal(400, "VALIDATION_ERROR"), Code.badRequest, false),
             (Response(status: 400, body: "expected value", type: "text/plain; charset=utf-8"), .badRequest, false),

@@ -164,7 +164,7 @@ struct HashOnlyBodyTests {
     }
 
     @Test(
-        "what differs from a body that would be built now is none",
+        "a body that differs from a newly built one is invalid",
         arguments: [
             ("{", "{ "), ("}", "}\n"), ("0.5", "0.50"), (#""metadata":{}"#, #""metadata":{"x":1}"#),
             (#""media_hash":"efa1"#, #""media_hash":"EFA1"#), ("hash_only", "full"),

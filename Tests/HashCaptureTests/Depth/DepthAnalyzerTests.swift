@@ -24,7 +24,7 @@ struct DepthAnalyzerTests {
     }
 
     @Test(
-        "a neighbour may be too far to be valid, but must be farther than 0.1 and finite",
+        "an adjacent sample may be too far to be valid, but must be farther than 0.1 and finite",
         arguments: [
             (Float(25), true), (.infinity, false), (.nan, false), (0.1, false), (Float(0.1).nextUp, true),
         ]
@@ -64,7 +64,7 @@ struct DepthAnalyzerTests {
     }
 
     @Test(
-        "a map's number of samples must be its size",
+        "a map's number of samples must match its size",
         arguments: [
             (3, 3, 8), (3, 3, 10), (0, 0, 0), (-3, -3, 9), (.max, 2, 0), (1 << 62, 4, 0),
         ]

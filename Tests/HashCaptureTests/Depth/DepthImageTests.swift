@@ -55,7 +55,7 @@ struct DepthImageTests {
         }
 
         @Test(
-            "a small image that claims a large size costs no memory",
+            "a small image that claims a large size uses no memory",
             arguments: [
                 (1_000_000_000, 1_000_000_000, "cannot be read"), (0x7FFF_FFFF, 1, "cannot be read"),
                 (100_000, 100_000, "samples are supported"), (10_000, 10_000, "cannot contain 10000x10000"),

@@ -63,7 +63,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "a raw map without its size is not guessed",
+        "a raw map without a specified size is refused",
         arguments: [
             DepthMapFile.Layout(), .init(width: 256), .init(height: 192),
         ]
@@ -83,7 +83,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "a size that contradicts the file",
+        "a size that contradicts the file is refused",
         arguments: ["littlef4.npy", "little.pfm"],
         [
             DepthMapFile.Layout(width: 4, height: 5), .init(width: 6), .init(height: 3),
@@ -112,7 +112,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "sizes beyond every camera cost no memory",
+        "unrealistic sizes use no memory",
         arguments: [
             "1000000000 1000000000", "4294967296 4294967296", "9223372036854775807 2", "100000001 1", "10000 10001",
         ]
@@ -131,7 +131,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "PFM headers that are none",
+        "invalid PFM headers are refused",
         arguments: [
             ("PF\n5 4\n-1\n", "a color PFM"), ("Pf\n5\n", "no end"), ("Pf\n5 4\n-1", "no end"), ("Pf 0 4 -1 ", "0x4"),
             ("Pf\n-5 -4\n-1\n", "-5x-4"), ("Pf\nfive 4\n-1\n", "three numbers"), ("Pf\n5 4\n0\n", "scale"),
@@ -145,7 +145,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "arrays that are no map",
+        "arrays that are not a map are refused",
         arguments: [
             ("integers.npy", "type"), ("flat.npy", "shape"), ("structured.npy", "invalid NPY header"),
         ]
@@ -155,7 +155,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "NPY headers that are none",
+        "invalid NPY headers are refused",
         arguments: [
             "", "{", "{}", "}{", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 5)",
             "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (4, 5)}",
@@ -177,7 +177,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "an NPY header that claims more than there is",
+        "an NPY header that claims more data than the file has is refused",
         arguments: [
             [1, 0, 0xFF, 0xFF], [2, 0, 0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 1, 0], [4, 0, 1, 0], [1], [],
         ] as [[UInt8]]
@@ -187,7 +187,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "files that cannot be read",
+        "files that cannot be read are reported",
         arguments: [
             ("/nowhere/map.npy", OutcomeCode.fileNotFound), ("/dev/null", .notRegularFile),
             ("/", .notRegularFile),

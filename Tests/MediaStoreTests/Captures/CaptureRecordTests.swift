@@ -86,7 +86,7 @@ struct CaptureRecordTests {
     }
 
     @Test(
-        "what no version has written is refused by name",
+        "a record that no version has written is refused with its name",
         arguments: [
             ("state", "'maybe'"), ("mode", "'half'"), ("mode", "''"), ("counter", "-1"), ("counter", "4294967296"),
         ]
@@ -103,7 +103,7 @@ struct CaptureRecordTests {
     }
 
     @Test(
-        "an id that is no UUID in lower case is not kept, since ids become paths",
+        "an id that is not a lower-case UUID is not stored, since ids are used in paths",
         arguments: [
             "", "../../etc/passwd", "ABCDEF01-0000-4000-8000-000000000001", "abcdef01-0000-4000-8000-00000000000",
             "abcdef01-0000-4000-8000-0000000000011", "abcdef01/0000-4000-8000-000000000001",
@@ -121,7 +121,7 @@ struct CaptureRecordTests {
     // MARK: Devices
 
     @Test(
-        "a device comes back with its key source, and replaces the one before it",
+        "a device is read back with its key source, and replaces the earlier one",
         arguments: [
             .file("a \"b\".pem"), .provider(uri: "handle:0x81000001", provider: "tpm2"),
             .provider(uri: "handle:0x81020000", provider: "tpm2", isOurs: true), .command(["sign", "ü", ""]),
@@ -139,7 +139,7 @@ struct CaptureRecordTests {
     }
 
     @Test(
-        "a key source that no version has written is refused by name",
+        "a key source that no version has written is refused with its name",
         arguments: ["", "{}", "[]", #"{"file":"a","uri":"b"}"#, #"{"uri":"b"}"#, #"{"file":7}"#]
     )
     func corruptKeySource(json: String) throws {

@@ -48,7 +48,7 @@ struct CounterFileTests {
     }
 
     @Test(
-        "the file is on the disk before it gets its name, then the directory",
+        "the file is synced before it gets its name, then the directory",
         .enabled(if: WorkerProcess.hasStrace, "needs strace: scripts/setup.sh test")
     )
     func synchronised() throws {
@@ -82,7 +82,7 @@ struct CounterFileTests {
     }
 
     @Test(
-        "a file that holds no counter is refused and left as it is",
+        "a file without a valid counter is refused and left unchanged",
         arguments: ["", "\n", "12", "x\n", "-1\n", "+1\n", "01\n", " 1\n", "1\n\n", "1\n2\n", "4294967296\n", "1.0\n"]
     )
     func corrupt(text: String) async throws {
@@ -201,7 +201,7 @@ struct CounterFileTests {
     // MARK: Disks
 
     @Test(
-        "on a full disk nothing is taken, and the file stays",
+        "on a full disk no counter is taken, and the file is unchanged",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() async throws {

@@ -40,7 +40,7 @@ struct ClipStoreTests {
     }
 
     @Test(
-        "clips go to their place, clamped, and positions stay dense",
+        "clips are inserted at a clamped position, and positions stay consecutive",
         arguments: [
             (nil, [0, 1, 2, 90, 91]), (0, [90, 91, 0, 1, 2]), (1, [0, 90, 91, 1, 2]), (3, [0, 1, 2, 90, 91]),
             (99, [0, 1, 2, 90, 91]), (-4, [90, 91, 0, 1, 2]), (Int.max, [0, 1, 2, 90, 91]),

@@ -40,7 +40,7 @@ struct FutureRowTests {
     }
 
     @Test(
-        "1.3: a setting of a tape that is not known here is read as the default, hides no tape, and stays",
+        "1.3: an unknown setting of a tape is read as the default, hides no tape, and is preserved",
         arguments: ["orientation", "scale_mode", "transition"]
     )
     func tapeSettings(column: String) throws {

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "R10: refused access leaves the tape pending with its reason, and is not asked for on every command (trap 22)",
+        "R10: refused access leaves the tape pending with its reason, and is not requested by every command (trap 22)",
         arguments: [
             (AlbumAccess.State.denied, AssociationReason.accessDenied), (.restricted, .accessDenied),
             (.notDetermined, .accessNotDetermined),

@@ -8,7 +8,7 @@ struct TapeEditorTests {
     let bench = Result { try EditingBench() }
 
     @Test(
-        "1.1: a title is trimmed; an empty one is refused by rename, and is New Tape on create",
+        "1.1: a title is trimmed; an empty one is refused by rename, and becomes New Tape on create",
         arguments: [
             ("Summer", "Summer"), ("  Été \n", "Été"), ("", "New Tape"), (" \t\n", "New Tape"), ("a  b", "a  b"),
         ]

@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(
-        "an album that cannot be removed from the root stays ours for the next try",
+        "an album that cannot be removed from the root is kept for the next attempt",
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func rootNotWritable() async throws {
