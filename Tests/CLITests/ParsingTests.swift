@@ -136,7 +136,7 @@ import Testing
         (["upload", "--watch", "d", "--dry-run"], "--watch cannot be combined with --dry-run or --fail-fast"),
         (
             ["upload", "--files-from", "-", "--password-stdin"],
-            "standard input can be read once only, not for --password-stdin and --files-from"
+            "standard input can be read only once; it is used by --password-stdin and --files-from"
         ),
         (
             ["upload", "-", "--stdin-name", "a.mp4", "--shard", "0/2"],

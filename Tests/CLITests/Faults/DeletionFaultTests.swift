@@ -277,7 +277,7 @@ import Testing
             try await scene.stage.delete(["1", "--yes"] + line).expect(expected)
         }
         let shown = try await scene.stage.runner.run(["uploads", "show", "1"])
-        #expect(shown.exitCode == 11 && shown.errors.contains("was removed, as after a deletion"), "\(shown)")
+        #expect(shown.exitCode == 11 && shown.errors.contains("was removed, for example by a deletion"), "\(shown)")
         #expect(!shown.errors.contains("--as-admin"))
     }
 

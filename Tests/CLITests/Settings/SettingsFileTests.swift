@@ -116,11 +116,11 @@ import Testing
             line: 3,
             key: "retries",
             value: "ma\u{1B}ny",
-            rule: "is not a whole number from 0"
+            rule: "is not a non-negative whole number"
         )
-        #expect(error.message == "/c/config.yaml:3: retries: \"ma\\u{1b}ny\" is not a whole number from 0")
-        let flag = SettingsError(key: "--retries", value: "x", rule: "is not a whole number from 0")
-        #expect(flag.message == "--retries: \"x\" is not a whole number from 0")
+        #expect(error.message == "/c/config.yaml:3: retries: \"ma\\u{1b}ny\" is not a non-negative whole number")
+        let flag = SettingsError(key: "--retries", value: "x", rule: "is not a non-negative whole number")
+        #expect(flag.message == "--retries: \"x\" is not a non-negative whole number")
     }
 
     @Test func fileNamesAreRelativeToTheSettingsFile() throws {
