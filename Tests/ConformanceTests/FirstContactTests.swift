@@ -86,7 +86,7 @@ struct FirstContactTests {
     }
 
     @Test("without a terminal, and with --no-input, there is no prompt", arguments: [true, false])
-    func nobodyToAsk(isTerminal: Bool) async throws {
+    func noPromptWithoutATerminal(isTerminal: Bool) async throws {
         let scene = try await Scene()
         let result = try await scene.runner.run(
             ["upload", try scene.file("one"), "--no-input"],

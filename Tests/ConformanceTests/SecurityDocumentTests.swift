@@ -34,7 +34,7 @@ struct SecurityDocumentTests {
     }
 
     @Test("every target of the fuzzer is in its table")
-    func fuzzTargetsAreNamed() throws {
+    func fuzzTargetsAreInTheTable() throws {
         let document = try Self.document()
         for entry in FuzzEntry.allCases {
             #expect(document.contains("| `\(entry.rawValue)` |"))

@@ -40,8 +40,8 @@ import Testing
         #expect(String(decoding: try key.pem(), as: UTF8.self).hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
     }
 
-    /// A key file may ask for the compressed form of its public half.
-    @Test func readsAKeyThatAsksForCompressedPoints() async throws {
+    /// A key file may specify the compressed form of its public half.
+    @Test func readsAKeyWithCompressedPoints() async throws {
         let form = "point-format:compressed"
         let pem = try await OpenSSLTool.run("genpkey", "-algorithm", "EC", "-pkeyopt", "group:P-256", "-pkeyopt", form)
         let key = try SigningKey.read(pem: pem)

@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: ["x", "twelve bytes", "fLaC\0\0\0\0\0\0\0\0", "ID3\u{4}\0\0\0\0\0\0\0\0"])
-    func otherContentSaysNothing(text: String) {
+    func otherContentHasNoDuration(text: String) {
         #expect(milliseconds(Array(text.utf8)) == nil)
     }
 

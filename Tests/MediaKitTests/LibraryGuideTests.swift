@@ -54,7 +54,7 @@ struct LibraryGuideTests {
     }
 
     @Test("a canceled task ends the upload during the transfer, and the next process resumes it")
-    func cancelAndGoOn() async throws {
+    func cancelAndResume() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["tus-patch:stall,after=65536,skip=1"])
         let temporary = try TemporaryDirectory()
         let path = Array(temporary.file("long.mp4").utf8)

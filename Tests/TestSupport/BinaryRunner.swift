@@ -54,12 +54,12 @@ public struct BinaryRunner: Sendable {
     /// Runs the executable to its end.
     ///
     /// - Parameters:
-    /// - arguments: Without the program's name.
-    /// - input: The content of standard input.
-    /// - streams: The standard streams.
-    /// - extra: Environment variables added to, or replacing, those of the runner.
-    /// - wrapper: A program and its arguments that runs the executable.
-    /// - deadline: The child is killed after it.
+    ///   - arguments: Without the program's name.
+    ///   - input: The content of standard input.
+    ///   - streams: The standard streams.
+    ///   - extra: Environment variables added to, or replacing, those of the runner.
+    ///   - wrapper: A program and its arguments that runs the executable.
+    ///   - deadline: The child is killed after it.
     /// - Returns: Its output and exit status.
     /// - Throws: ``ChildError``.
     public func run(

@@ -49,10 +49,10 @@ public final class CuttingProxy: Sendable {
     /// Starts listening on a free loopback port.
     ///
     /// - Parameters:
-    /// - port: Where the server listens on loopback.
-    /// - byteCount: Bytes from clients, over all connections, between two interruptions.
-    /// - times: The number of interruptions; everything passes after the last one.
-    /// - ending: The kind of interruption.
+    ///   - port: Where the server listens on loopback.
+    ///   - byteCount: Bytes from clients, over all connections, between two interruptions.
+    ///   - times: The number of interruptions; everything passes after the last one.
+    ///   - ending: The kind of interruption.
     /// - Throws: When no port is available.
     public init(before port: Int, cuttingEvery byteCount: Int, times: Int, ending: Ending = .reset) throws {
         let progress = Progress(Plan(every: byteCount, cutsLeft: times))

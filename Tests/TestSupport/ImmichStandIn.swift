@@ -156,11 +156,11 @@ public final class ImmichStandIn: Sendable {
     /// Creates a server.
     ///
     /// - Parameters:
-    /// - major: 2 or 3.
-    /// - version: All three numbers; nil is one of that major version.
-    /// - permissions: Of the key `key-1`, which belongs to Alice.
-    /// - quota: Bytes that an account may store; nil for no limit.
-    /// - gather: Uploads get a response only after this many have been in progress concurrently, or after 30 s.
+    ///   - major: 2 or 3.
+    ///   - version: All three numbers; nil is one of that major version.
+    ///   - permissions: Of the key `key-1`, which belongs to Alice.
+    ///   - quota: Bytes that an account may store; nil for no limit.
+    ///   - gather: Uploads get a response only after this many have been in progress concurrently, or after 30 s.
     /// - Returns: The server, empty.
     /// - Throws: ``Failure``.
     public static func start(

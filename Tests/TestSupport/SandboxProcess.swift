@@ -134,11 +134,11 @@ public final class SandboxProcess: Sendable {
     /// Starts a sandbox and waits until it listens.
     /// - Parameters:
     ///   - dialect: `d1`, `d2`, `d3` or `d4`.
-    ///   - faults: Faults in force from the start, as `--fault` takes them.
+    ///   - faults: Initial faults, in the form of `--fault`.
     ///   - arguments: More command line arguments.
-    ///   - data: Where to store; a new directory when nil.
+    ///   - data: The data directory; a new one if nil.
     /// - Returns: The running sandbox.
-    /// - Throws: ``Failure`` when it ends before it is ready.
+    /// - Throws: ``Failure`` if it ends before it is ready.
     public static func start(
         dialect: String = "d3",
         faults: [String] = [],
@@ -225,8 +225,8 @@ public final class SandboxProcess: Sendable {
     ///   - method: As `POST`.
     ///   - path: Below `/__sandbox/photosync/`, as `photos` or `photos/ID`.
     ///   - json: The body, if any.
-    /// - Returns: The answer, JSON.
-    /// - Throws: ``Failure/control(status:_:)`` when it is refused.
+    /// - Returns: The response, JSON.
+    /// - Throws: ``Failure/control(status:_:)`` if it is rejected.
     @discardableResult
     public func photoSync(_ method: String, _ path: String, _ json: String? = nil) async throws -> String {
         String(decoding: try await control(method, "photosync/" + path, body: json), as: UTF8.self)

@@ -20,9 +20,9 @@ extension SoftwareTPM {
     /// Creates evidence with the TPM's own tools (`Tests/ConformanceTests/scripts/make-tpm2-evidence.sh`).
     ///
     /// - Parameters:
-    /// - handle: Of a key of ``makeKey(at:algorithm:)``.
-    /// - algorithm: Of the attestation key, `ecc` or `rsa`.
-    /// - directory: Where the files are kept; if nil, a temporary one that is removed on return.
+    ///   - handle: Of a key of ``makeKey(at:algorithm:)``.
+    ///   - algorithm: Of the attestation key, `ecc` or `rsa`.
+    ///   - directory: Where the files are kept; if nil, a temporary one that is removed on return.
     /// - Returns: The content of the files.
     /// - Throws: ``Failure/refused(_:_:)``.
     public func makeEvidence(

@@ -79,8 +79,8 @@ public final class SoftwareTPM: Sendable {
     /// Creates a signing key and stores it in the TPM.
     ///
     /// - Parameters:
-    /// - handle: Where it is stored, as `0x81000001`.
-    /// - algorithm: As for `tpm2_createprimary -G`.
+    ///   - handle: Where it is stored, as `0x81000001`.
+    ///   - algorithm: As for `tpm2_createprimary -G`.
     /// - Throws: ``Failure/refused(_:_:)``.
     public func makeKey(at handle: String, algorithm: String = "ecc256:ecdsa-sha256") async throws {
         let context = state.file("key-\(handle).ctx")

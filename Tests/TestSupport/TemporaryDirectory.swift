@@ -8,7 +8,7 @@ public final class TemporaryDirectory: Sendable {
     /// Creates it under the system's temporary directory.
     ///
     /// - Parameter isInMemory: Whether it may be in memory, if possible: for tests that often wait for the disk,
-    /// and not for tests of durability.
+    ///   and not for tests of durability.
     /// - Throws: When it cannot be created.
     public init(isInMemory: Bool = false) throws {
         let memory = "/dev/shm/"

@@ -54,10 +54,10 @@ final class TusServer: Sendable {
 
     /// Starts listening.
     /// - Parameters:
-    /// - length: Length of the upload.
-    /// - stored: Bytes already stored.
-    /// - script: The handling of a request, given its number among those of its method, from 1.
-    /// - beforeLastByte: Called when all bytes of a PATCH but the last have been read.
+    ///   - length: Length of the upload.
+    ///   - stored: Bytes already stored.
+    ///   - script: The handling of a request, given its number among those of its method, from 1.
+    ///   - beforeLastByte: Called when all bytes of a PATCH but the last have been read.
     /// - Throws: When no port is available.
     init(
         length: Int,

@@ -249,7 +249,7 @@ struct SubmissionTests {
     // MARK: No answer
 
     @Test("an unreachable server has not received the request")
-    func nobody() async throws {
+    func unreachableServer() async throws {
         let server = try ScriptedServer { _, _ in }
         server.stopListening()
         let client = try CaptureServer.client(of: server.address)

@@ -5,7 +5,7 @@ import TestSupport
 /// nginx with TLS in front of another server, in a usual configuration.
 ///
 /// - `/…`: passed on, bodies up to `largestBody`, buffered first or not; the response contains the protocol in
-/// `X-Protocol`.
+///   `X-Protocol`.
 /// - `/private/…`: requires `uploader` / `secret`, then as above.
 /// - `/small/…`: rejects bodies above 1 MiB.
 final class ReverseProxy {
@@ -17,9 +17,9 @@ final class ReverseProxy {
     private let directory: TemporaryDirectory
 
     /// - Parameters:
-    /// - backend: The server's address.
-    /// - largestBody: Larger ones are rejected by the length they announce.
-    /// - isBuffering: Bodies are read completely before the backend gets a byte; otherwise passed on as they arrive.
+    ///   - backend: The server's address.
+    ///   - largestBody: Larger ones are rejected by the length they announce.
+    ///   - isBuffering: Bodies are read completely before the backend gets a byte; otherwise passed on as they arrive.
     /// - Throws: When nginx cannot be started.
     init(before backend: String, largestBody: String = "1g", isBuffering: Bool = true) async throws {
         let directory = try TemporaryDirectory()

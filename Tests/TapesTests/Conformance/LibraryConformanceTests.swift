@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test("4.1: a canceled call ends as canceled, and does nothing", arguments: LibraryKind.allCases)
-    func cancelling(_ kind: LibraryKind) async throws {
+    func canceledCall(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let library = try bench.open()
         let album = try await library.createAlbum(title: Self.title, tapeID: Self.tapeID)

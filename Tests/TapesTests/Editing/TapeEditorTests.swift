@@ -63,7 +63,7 @@ struct TapeEditorTests {
     }
 
     @Test("a clip is selected by number, file name, path, id, or id prefix")
-    func clipNamed() throws {
+    func clipSelectedByName() throws {
         let bench = try bench.get()
         for name in ["a.jpg", "b.jpg"] { try bench.write(EditingBench.jpeg, name) }
         let (tape, clips) = try bench.tape(["a.jpg", "b.jpg"])

@@ -96,8 +96,7 @@ enum JSONValue: Sendable, Equatable {
     /// Canonical JSON (RFC 8785) of any received value: the sandbox has no schema here, so it checks the client's
     /// own writer.
     /// - Throws: ``UnreadableJSON`` for a duplicate member and a number beyond binary64, which have no canonical
-    /// form
-    /// (RFC 7493).
+    ///   form (RFC 7493).
     func canonical() throws(UnreadableJSON) -> JSONValue {
         switch self {
         case .null, .bool, .string: return self
