@@ -32,7 +32,9 @@
                 do throws(CaptureError) {
                     switch try SubmissionResponse(reading: response(status, body)) {
                     case .accepted(let id, let address):
-                        guard Shape.isUUID(id), address.map(isAddress) ?? true else { return "an invalid capture: \(id)" }
+                        guard Shape.isUUID(id), address.map(isAddress) ?? true else {
+                            return "an invalid capture: \(id)"
+                        }
                     case .duplicate(let id):
                         guard id.map(Shape.isUUID) ?? true else { return "an invalid duplicate: \(id ?? "")" }
                     }
