@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lists the components of a release binary, from the list of linked objects and the checkouts that they come from.
 
-  scripts/components.py spdx BINARY OBJECTS       an SPDX 2.3 document (JSON): all statically or dynamically linked components
+  scripts/components.py spdx BINARY OBJECTS       an SPDX 2.3 document (JSON): all linked components
   scripts/components.py notices BINARY OBJECTS    the full license texts of the components in the binary
   scripts/components.py copyright BINARY OBJECTS  the same in Debian's format (DEP-5)
   scripts/components.py table BINARY OBJECTS      a readable table: component, version, license

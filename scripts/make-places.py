@@ -109,8 +109,8 @@ def read_places():
 
 def assign_cities(places):
     """Quarters, boroughs and suburbs are not disclosed: "the 11th arrondissement" is not a coarse place. A city absorbs
-    a place of its own country and first-level division with at most half its inhabitants if most of that place's disc is
-    inside its own. The largest such city is used."""
+    a place of its own country and first-level division with at most half its inhabitants if most of that place's disc
+    is inside its own. The largest such city is used."""
     kept = Grid()
     for place in places:
         if place.population < CITY_FLOOR:
