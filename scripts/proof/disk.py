@@ -178,8 +178,8 @@ class Disk:
     # States
 
     def state(self, choice):
-        """The remainder after a power loss, by path: a mode for a directory, a target for a link, otherwise content, mode
-        and time of a file. `choice` determines the missing parts.
+        """The remainder after a power loss, by path: a mode for a directory, a target for a link, otherwise content,
+        mode and time of a file. `choice` determines the missing parts.
         """
         found = {}
         for path, node in self.roots.items():

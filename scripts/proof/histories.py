@@ -5,7 +5,7 @@
 
 In each history, photos are taken, edited, damaged, renamed, copied and deleted, on both machines and on the server's
 disk; rows appear late; the server restarts or its database fails; and mediactl synchronizes, or is killed meanwhile.
-After each command, its JSON records are compared with the files on both disks and with the rows of the server's database.
+After each command, its JSON records are compared with the files on both disks and the rows of the server's database.
 --seed N repeats the history with the seed N and the --count - 1 after it, except for the times of kills. --oracle
 falsifies claims and facts one at a time, which must be detected. Environment: as for powerloss.py.
 """

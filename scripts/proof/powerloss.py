@@ -4,7 +4,7 @@
     scripts/proof/powerloss.py [--states N] [--seed N] [--runs N] [--only NAME,…] [--jobs N] [--oracle]
 
 Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX are the programs (default: dist/mediactl and the debug build of the
-sandbox). --long means --states 140000 --runs 4. --oracle ignores one kind of sync at a time, which must cause bad states.
+sandbox). --long means --states 140000 --runs 4. --oracle ignores one kind of sync at a time, to cause bad states.
 """
 
 import argparse
