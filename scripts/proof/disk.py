@@ -1,6 +1,13 @@
 """A disk on which a recorded run took place, and the states in which a power loss may leave it.
 
-Synced data is present. Any part of other data may be missing; docs/proof.md contains the rules.
+Data covered by a sync is present; any part of the other data may be missing:
+
+- A sync of a file makes its data and size durable, but not its name. Names are durable after a sync of their directory;
+  of the later changes, each directory contains any number of the first ones.
+- Every 512 bytes written since the last sync may have any version that they had since then, alone or in groups of 4096;
+  so may the size. New space contains zeros, or old content of the disk.
+- A truncation happened or did not. fdatasync makes no times durable, sync_file_range nothing; a file that is mapped for
+  writing (SQLite's -shm) has any content.
 """
 
 import collections
