@@ -183,7 +183,7 @@ import Testing
         try await bench.sandbox.addPhotos(#"{"content":"one"}"#)
         try bench.addPictures("a.jpg")
         try await bench.succeed("sync")
-        for place in ["health", "status", "list", "check", "upload", "download", "legacy", "claim", "browse"] {
+        for place in ["health", "status", "list", "check", "upload", "download", "claim", "get"] {
             try await bench.sandbox.addFaults("photos-\(place):redirect=\(address)")
         }
         try await bench.sandbox.addFaults("devices:redirect=\(address)", "login:redirect=\(address)")

@@ -49,11 +49,11 @@ import Testing
         for area in Self.areas {
             for (user, status) in zip(["admin", "uploader", "viewer", nil], area.statuses) {
                 let login = user.map { ["-u", "\($0):\($0)"] } ?? []
-                let reply = try await curl(login + ["-X", area.method, fixture.sandbox.baseURL + area.path])
-                #expect(reply.status == status, "\(area.testDescription) as \(user ?? "nobody")")
+                let response = try await curl(login + ["-X", area.method, fixture.sandbox.baseURL + area.path])
+                #expect(response.status == status, "\(area.testDescription) as \(user ?? "nobody")")
                 if status == 401 {
-                    #expect(reply.headers["www-authenticate"] == area.realm)
-                    #expect(reply.text.hasPrefix("<!doctype html>"))
+                    #expect(response.headers["www-authenticate"] == area.realm)
+                    #expect(response.text.hasPrefix("<!doctype html>"))
                 }
             }
         }

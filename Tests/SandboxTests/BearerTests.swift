@@ -4,22 +4,22 @@ import Testing
 
 /// `--auth bearer`: logins as described in GigHive's drafts (gighive-d4 contract section 12; never observed).
 @Suite struct BearerTests {
-    private func logIn(_ sandbox: SandboxProcess, _ json: String) async throws -> CurlReply {
+    private func logIn(_ sandbox: SandboxProcess, _ json: String) async throws -> CurlResponse {
         try await curl(
             ["-H", "Content-Type: application/json", "-d", json, sandbox.baseURL + "/api/login.php"]
         )
     }
 
     private func token(_ sandbox: SandboxProcess, _ role: String = "contributor") async throws -> String {
-        let reply = try await logIn(sandbox, #"{"email":"\#(role)@example.org","password":"\#(role)"}"#)
-        return try #require(try reply.object()["token"] as? String)
+        let response = try await logIn(sandbox, #"{"email":"\#(role)@example.org","password":"\#(role)"}"#)
+        return try #require(try response.object()["token"] as? String)
     }
 
     @Test func aLoginHasTokenRoleAddressAndExpiry() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4", arguments: ["--auth", "bearer"])
-        let reply = try await logIn(sandbox, #"{"email":"viewer@example.org","password":"viewer"}"#)
-        let members = try reply.object()
-        #expect(reply.status == 200 && Set(members.keys) == ["token", "role", "email", "expires_at"])
+        let response = try await logIn(sandbox, #"{"email":"viewer@example.org","password":"viewer"}"#)
+        let members = try response.object()
+        #expect(response.status == 200 && Set(members.keys) == ["token", "role", "email", "expires_at"])
         #expect(members["role"] as? String == "viewer" && members["email"] as? String == "viewer@example.org")
         let expiry = try #require(members["expires_at"] as? String)
         let date = try Date(expiry, strategy: .iso8601)
@@ -38,9 +38,9 @@ import Testing
             dialect: "d4",
             arguments: ["--auth", "bearer", "--user", "disabled@example.org:locked-out"]
         )
-        let reply = try await logIn(sandbox, json)
-        #expect(reply.status == status)
-        #expect(try reply.object()["error"] as? String == error)
+        let response = try await logIn(sandbox, json)
+        #expect(response.status == status)
+        #expect(try response.object()["error"] as? String == error)
     }
 
     @Test func rolesAndMissingLoginsAreDistinguished() async throws {
@@ -53,10 +53,10 @@ import Testing
             (["-H", "Authorization: Bearer \(viewer)"], 403, "forbidden"),
             (["-H", "Authorization: Bearer \(contributor)"], 404, "Not Found"),
         ] as [([String], Int, String)] {
-            let reply = try await curl(credentials + [sandbox.baseURL + "/api/uploads/7"])
-            #expect(reply.status == status)
-            #expect(try reply.object()["error"] as? String == error)
-            #expect(reply.headers["www-authenticate"] == nil)
+            let response = try await curl(credentials + [sandbox.baseURL + "/api/uploads/7"])
+            #expect(response.status == status)
+            #expect(try response.object()["error"] as? String == error)
+            #expect(response.headers["www-authenticate"] == nil)
         }
         let seen = try await sandbox.requests().map(\.credentials)
         // A response to HEAD has no content; otherwise the next response on the connection would be read after it.
@@ -76,12 +76,12 @@ import Testing
             (sandbox, try await token(sandbox), 200, nil), (sandbox, "x", 401, "invalid_token"),
             (expired, try await token(expired), 401, "token_expired"),
         ] as [(SandboxProcess, String, Int, String?)] {
-            let reply = try await curl(
+            let response = try await curl(
                 ["-H", "Authorization: Bearer \(token)", sandbox.baseURL + "/api/verify.php"]
             )
-            #expect(reply.status == status)
-            #expect(try reply.object()["valid"] as? Bool == (error == nil ? true : nil))
-            #expect(try reply.object()["error"] as? String == error)
+            #expect(response.status == status)
+            #expect(try response.object()["valid"] as? Bool == (error == nil ? true : nil))
+            #expect(try response.object()["error"] as? String == error)
         }
     }
 
@@ -89,8 +89,8 @@ import Testing
     @Test func withoutTheOptionThereAreNoLogins() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4")
         #expect(try await logIn(sandbox, "{}").status == 401)
-        let reply = try await curl(["-u", "uploader:uploader", sandbox.baseURL + "/api/login.php"])
-        #expect(reply.status == 404)
+        let response = try await curl(["-u", "uploader:uploader", sandbox.baseURL + "/api/login.php"])
+        #expect(response.status == 404)
         let bearer = try await curl(["-H", "Authorization: Bearer x", sandbox.baseURL + "/api/uploads/7"])
         #expect(bearer.status == 401 && bearer.headers["www-authenticate"] == #"Basic realm="GigHive Upload""#)
     }

@@ -11,12 +11,12 @@ import Testing
             let fixture = try await Fixture(dialect: dialect)
             let upload = try await fixture.upload(try fixture.file(content: user))
             let token = try #require(try upload.string("delete_token"))
-            let reply = try await fixture.delete(
+            let response = try await fixture.delete(
                 #"{"file_id":1,"asset_id":"1","file_ids":[1],"asset_ids":[1],"delete_token":" \#(token) "}"#
                     .replacingOccurrences(of: "\"1\"", with: user == "admin" ? "1" : "\"1\""),
                 user: user
             )
-            #expect(reply.text.hasSuffix(#""results":{"deleted":[{"\#(idKey)":1}],"errors":[]}}"#))
+            #expect(response.text.hasSuffix(#""results":{"deleted":[{"\#(idKey)":1}],"errors":[]}}"#))
             #expect(try fixture.storedFiles().isEmpty)
             #expect(try await fixture.get("/api/uploads/1", user: "uploader").status == 404)
         }
@@ -71,19 +71,19 @@ import Testing
     func refusesAndKeepsTheFile(_ refusal: Refusal) async throws {
         let fixture = try await Fixture(dialect: refusal.dialect)
         _ = try await fixture.upload(try fixture.file(content: "kept"))
-        let reply = try await fixture.delete(refusal.body, user: refusal.user)
-        #expect(reply.status == refusal.status)
-        #expect(try reply.string("message") == refusal.message)
-        #expect(try reply.object()["success"] as? Bool == false)
+        let response = try await fixture.delete(refusal.body, user: refusal.user)
+        #expect(response.status == refusal.status)
+        #expect(try response.string("message") == refusal.message)
+        #expect(try response.object()["success"] as? Bool == false)
         #expect(try fixture.storedFiles().count == 1)
     }
 
     @Test func anAdministratorDeletesSeveralAndFailuresAreReported() async throws {
         let fixture = try await Fixture()
         for name in ["a", "b"] { _ = try await fixture.upload(try fixture.file(content: name)) }
-        let reply = try await fixture.delete(#"{"asset_ids":[2,2,4242]}"#, user: "admin")
+        let response = try await fixture.delete(#"{"asset_ids":[2,2,4242]}"#, user: "admin")
         #expect(
-            reply.text
+            response.text
                 == #"{"success":false,"db":{"host":"localhost","name":"sandbox"},"deleted_count":1,"error_count":1,"#
                 + #""results":{"deleted":[{"asset_id":2}],"errors":[{"asset_id":4242,"error":"Not found"}]}}"#
         )

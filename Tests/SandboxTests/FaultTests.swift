@@ -43,12 +43,12 @@ import Testing
     func appliesTheFaultWithTheDocumentedState(_ testCase: Case) async throws {
         let fixture = try await Fixture(faults: [testCase.fault])
         let path = try fixture.file(size: 400_000)
-        let reply = try await fixture.upload(
+        let response = try await fixture.upload(
             path,
             options: testCase.exitCodes == [28] ? ["--max-time", "2"] : []
         )
-        #expect(testCase.exitCodes.contains(reply.exitCode), "curl exit code \(reply.exitCode)")
-        #expect(reply.status == testCase.status)
+        #expect(testCase.exitCodes.contains(response.exitCode), "curl exit code \(response.exitCode)")
+        #expect(response.status == testCase.status)
         #expect(try fixture.storedFiles().count == (testCase.isStored ? 1 : 0))
         try await fixture.sandbox.clearFaults()
         #expect(try await fixture.upload(path).status == (testCase.isStored ? 409 : 201))
@@ -57,10 +57,10 @@ import Testing
     @Test func aDelayedResponseIsSentWhenTheFaultsAreCleared() async throws {
         let fixture = try await Fixture(faults: ["upload:delay-answer=600"])
         let path = try fixture.file(content: "held")
-        async let reply = fixture.upload(path)
+        async let response = fixture.upload(path)
         try await fixture.sandbox.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
         try await fixture.sandbox.clearFaults()
-        #expect(try await reply.status == 201)
+        #expect(try await response.status == 201)
     }
 
     @Test func aResetFollowsTheSpecifiedByte() async throws {
@@ -80,11 +80,11 @@ import Testing
 
     @Test func anEarlyResponseReadsNoBody() async throws {
         let fixture = try await Fixture(faults: ["upload:early-status=413"])
-        let reply = try await fixture.upload(
+        let response = try await fixture.upload(
             try fixture.file(size: 2_000_000),
             options: ["-H", "Expect: 100-continue"]
         )
-        #expect(reply.uploadedBytes == 0)
+        #expect(response.uploadedBytes == 0)
         #expect(try await fixture.sandbox.requests().map(\.bodyBytesRead) == [0])
     }
 
@@ -95,10 +95,10 @@ import Testing
 
     @Test func statusesHaveRetryAfterAndTheRightKindOfBody() async throws {
         let fixture = try await Fixture(faults: ["upload:status=429,retry-after=2"])
-        let reply = try await fixture.upload(try fixture.file(content: "x"))
-        #expect(reply.status == 429)
-        #expect(reply.headers["retry-after"] == "2")
-        #expect(reply.headers["content-type"]?.hasPrefix("text/html") == true)
+        let response = try await fixture.upload(try fixture.file(content: "x"))
+        #expect(response.status == 429)
+        #expect(response.headers["retry-after"] == "2")
+        #expect(response.headers["content-type"]?.hasPrefix("text/html") == true)
     }
 
     @Test func timesLimitsTheNumberOfFaults() async throws {
@@ -109,12 +109,12 @@ import Testing
 
     @Test func fieldsOfASuccessAreChanged() async throws {
         let fixture = try await Fixture()
-        func upload(_ fault: String) async throws -> CurlReply {
+        func upload(_ fault: String) async throws -> CurlResponse {
             try await fixture.sandbox.clearFaults()
             try await fixture.sandbox.addFaults(fault)
-            let reply = try await fixture.upload(try fixture.file(content: fault))
-            #expect(reply.status == 201)
-            return reply
+            let response = try await fixture.upload(try fixture.file(content: fault))
+            #expect(response.status == 201)
+            return response
         }
         #expect(try await upload("upload:no-token").string("delete_token") == nil)
         #expect(try await upload("upload:odd-token").string("delete_token") == "not-a-token")

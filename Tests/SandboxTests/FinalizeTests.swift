@@ -34,12 +34,12 @@ import Testing
         let data = try TemporaryDirectory()
         let first = try await Fixture(data: data)
         let id = try await first.completeUpload("bytes")
-        let answer = try await first.finalize(id)
+        let response = try await first.finalize(id)
         try await first.sandbox.stop()
         let second = try await Fixture(data: data)
         let repetition = try await second.finalize(id)
         #expect(repetition.status == 201)
-        #expect(try repetition.int("asset_id") == answer.int("asset_id"))
+        #expect(try repetition.int("asset_id") == response.int("asset_id"))
     }
 
     @Test func blankFieldsAreReadFromTheMetadataAndThenTheDefaults() async throws {
@@ -51,15 +51,18 @@ import Testing
                 "org_name": "Meta", "keywords": "k", "event_type": " ",
             ]
         )
-        let reply = try await fixture.finalize(id, #""label":" ","org_name":"Body","event_date":"","participants":"p""#)
-        #expect(reply.status == 201)
-        #expect(try reply.string("label") == "from metadata")
-        #expect(try reply.string("event_date") == "2026-03-01")
-        #expect(try reply.string("org_name") == "Body")
-        #expect(try reply.string("event_type") == "band")
-        #expect(try reply.string("keywords") == "k")
-        #expect(try reply.string("participants") == "p")
-        #expect(try reply.string("file_name")?.hasSuffix(".mov") == true)
+        let response = try await fixture.finalize(
+            id,
+            #""label":" ","org_name":"Body","event_date":"","participants":"p""#
+        )
+        #expect(response.status == 201)
+        #expect(try response.string("label") == "from metadata")
+        #expect(try response.string("event_date") == "2026-03-01")
+        #expect(try response.string("org_name") == "Body")
+        #expect(try response.string("event_type") == "band")
+        #expect(try response.string("keywords") == "k")
+        #expect(try response.string("participants") == "p")
+        #expect(try response.string("file_name")?.hasSuffix(".mov") == true)
         let asset = try await fixture.get("/api/uploads/1", user: "uploader")
         #expect(try asset.string("source_relpath") == "my-clip--1-.MOV")
     }
@@ -83,9 +86,9 @@ import Testing
             ("....ftypisom", "x.bin", "video/mp4", "video"), ("only text", "x.mp3", "text/plain", "audio"),
         ] {
             let id = try await fixture.completeUpload(content, ["filename": name, "label": "x"])
-            let reply = try await fixture.finalize(id)
-            #expect(try reply.string("mime_type") == type)
-            #expect(try reply.string("file_type") == kind)
+            let response = try await fixture.finalize(id)
+            #expect(try response.string("mime_type") == type)
+            #expect(try response.string("file_type") == kind)
         }
         let id = try await fixture.completeUpload("only text, no name", ["label": "x"])
         let refused = try await fixture.finalize(id)
@@ -121,9 +124,9 @@ import Testing
         #"{}"#, #"{"upload_id":""}"#, #"{"upload_id":"../x"}"#, #"{"upload_id":"a.b"}"#, "not JSON", "[]",
     ])
     func anIDIsRequired(json: String) async throws {
-        let reply = try await Fixture().finalize(json: json)
-        #expect(reply.status == 400)
-        #expect(reply.text == #"{"error":"Bad Request","message":"Missing or invalid upload_id"}"#)
+        let response = try await Fixture().finalize(json: json)
+        #expect(response.status == 400)
+        #expect(response.text == #"{"error":"Bad Request","message":"Missing or invalid upload_id"}"#)
     }
 
     @Test(arguments: ["d2", "d3"])
@@ -131,9 +134,9 @@ import Testing
         let fixture = try await Fixture(dialect: dialect)
         _ = try await fixture.upload(try fixture.file(content: "known"), fields: ["event_date=2026-03-01"])
         let id = try await fixture.completeUpload("known")
-        let reply = try await fixture.finalize(id, #""event_date":"2026-03-01""#)
-        #expect(reply.status == 409)
-        #expect(try reply.int(dialect == "d3" ? "existing_asset_id" : "existing_file_id") == 1)
+        let response = try await fixture.finalize(id, #""event_date":"2026-03-01""#)
+        #expect(response.status == 409)
+        #expect(try response.int(dialect == "d3" ? "existing_asset_id" : "existing_file_id") == 1)
         #expect(try fixture.gatheringFiles().isEmpty)
         let again = try await fixture.finalize(id)
         #expect(again.status == 500)
@@ -146,10 +149,10 @@ import Testing
         _ = try await fixture.upload(try fixture.file(content: "known"), fields: ["event_date=2026-03-01"])
         let id = try await fixture.completeUpload("known")
         for _ in 0..<2 {
-            let reply = try await fixture.finalize(id)
-            #expect(reply.status == 201)
-            #expect(try reply.int("id") == 1)
-            #expect(try reply.string("delete_token") == nil)
+            let response = try await fixture.finalize(id)
+            #expect(response.status == 201)
+            #expect(try response.int("id") == 1)
+            #expect(try response.string("delete_token") == nil)
         }
         #expect(try fixture.gatheringFiles().isEmpty)
     }
@@ -166,9 +169,9 @@ import Testing
     @Test func anEmptyUploadIsRefused() async throws {
         let fixture = try await Fixture()
         let id = try await fixture.completeUpload("")
-        let reply = try await fixture.finalize(id)
-        #expect(reply.status == 500)
-        #expect(try reply.string("message") == "Uploaded file is empty")
+        let response = try await fixture.finalize(id)
+        #expect(response.status == 500)
+        #expect(try response.string("message") == "Uploaded file is empty")
     }
 
     @Test func isForUploadersOnly() async throws {
@@ -213,22 +216,22 @@ import Testing
     func anOldServerDoesNotWait(dialect: String, arguments: [String]) async throws {
         let fixture = try await Fixture(dialect: dialect, arguments: ["--hook-delay", "3600"] + arguments)
         for id in [try await fixture.completeUpload("bytes"), "feed"] {
-            let reply = try await fixture.finalize(id)
-            #expect(reply.status == 500)
-            #expect(try reply.string("message") == Self.noHook)
+            let response = try await fixture.finalize(id)
+            #expect(response.status == 500)
+            #expect(try response.string("message") == Self.noHook)
         }
     }
 
     @Test func oneOfSeveralConcurrentFinalizesWins() async throws {
         let fixture = try await Fixture(arguments: ["--races", "0.5"])
         let id = try await fixture.completeUpload("bytes")
-        let replies = try await withThrowingTaskGroup(of: CurlReply.self) { group in
+        let responses = try await withThrowingTaskGroup(of: CurlResponse.self) { group in
             for _ in 0..<4 { group.addTask { try await fixture.finalize(id) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        let winners = try replies.filter { try $0.string("delete_token") != nil }
+        let winners = try responses.filter { try $0.string("delete_token") != nil }
         #expect(winners.count == 1)
-        for loser in replies where loser.status != 201 {
+        for loser in responses where loser.status != 201 {
             #expect(loser.text == #"{"error":"Server Error","message":"Failed to move file (rename)"}"#)
         }
         #expect(try fixture.storedFiles().count == 1)

@@ -36,7 +36,7 @@ struct Fixture {
         to endpoint: String = "/api/uploads.php",
         fields: [String] = [],
         options: [String] = []
-    ) async throws -> CurlReply {
+    ) async throws -> CurlResponse {
         let form = (["label=clip"] + fields).flatMap { ["-F", $0] }
         return try await curl(
             ["-u", "\(user):\(user)", "-F", "file=@\(path);type=video/mp4"] + form + options
@@ -44,11 +44,11 @@ struct Fixture {
         )
     }
 
-    func get(_ path: String, user: String = "viewer", options: [String] = []) async throws -> CurlReply {
+    func get(_ path: String, user: String = "viewer", options: [String] = []) async throws -> CurlResponse {
         try await curl(["-u", "\(user):\(user)"] + options + [sandbox.baseURL + path])
     }
 
-    func delete(_ json: String, user: String = "uploader") async throws -> CurlReply {
+    func delete(_ json: String, user: String = "uploader") async throws -> CurlResponse {
         try await curl(
             "-u",
             "\(user):\(user)",
@@ -61,7 +61,7 @@ struct Fixture {
     }
 }
 
-extension CurlReply {
+extension CurlResponse {
     /// The body as a JSON object.
     func object() throws -> [String: Any] {
         try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])

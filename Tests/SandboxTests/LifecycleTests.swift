@@ -15,11 +15,11 @@ import Testing
     @Test func stopsCleanlyDuringAStall() async throws {
         let fixture = try await Fixture(faults: ["upload:stall,after=body"])
         let path = try fixture.file(content: "stalled")
-        async let reply = fixture.upload(path)
+        async let response = fixture.upload(path)
         try await fixture.sandbox.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
         let outcome = try await fixture.sandbox.stop()
         #expect(outcome.exitCode == 0)
-        #expect(try await reply.status == 0)
+        #expect(try await response.status == 0)
     }
 
     @Test func aRestartKeepsFilesTokensAndNumbers() async throws {

@@ -5,8 +5,8 @@ import Testing
 /// The media listing in the three dialects (gighive contract section 7).
 @Suite struct ListingTests {
     private func entries(_ fixture: Fixture, _ query: String) async throws -> [[String: Any]] {
-        let reply = try await fixture.get("/db/database.php?format=json&\(query)")
-        return try #require(try reply.object()["entries"] as? [[String: Any]])
+        let response = try await fixture.get("/db/database.php?format=json&\(query)")
+        return try #require(try response.object()["entries"] as? [[String: Any]])
     }
 
     private func fixture(_ dialect: String) async throws -> Fixture {

@@ -17,9 +17,9 @@ import Testing
         let recording = try Transcript(named: name)
         let fixture = try await Fixture(dialect: String(name.prefix(2)))
         let fields = Self.event + (field == "label" ? [] : ["label=one"]) + ["\(field)=\(Self.long)"]
-        let reply = try await fixture.upload(try fixture.file(content: name), fields: fields)
-        #expect(reply.status == recording.status)
-        #expect(reply.text == recording.text.trimmingCharacters(in: .whitespacesAndNewlines))
+        let response = try await fixture.upload(try fixture.file(content: name), fields: fields)
+        #expect(response.status == recording.status)
+        #expect(response.text == recording.text.trimmingCharacters(in: .whitespacesAndNewlines))
         #expect(try fixture.storedFiles().count == files)
         #expect(try await fixture.listedTitles().count == rows)
     }
@@ -53,9 +53,9 @@ import Testing
             "event_date=2026-05-05", "org_name=A   B  rec", "label=la   bel rec", "participants=P   Q,  R",
             "keywords=k   l", "location=L   M",
         ]
-        let reply = try await fixture.upload(try fixture.file(content: "x"), fields: fields)
+        let response = try await fixture.upload(try fixture.file(content: "x"), fields: fields)
         for key in ["org_name", "label", "participants", "keywords", "event_date"] {
-            #expect(try reply.string(key) == recorded[key] as? String)
+            #expect(try response.string(key) == recorded[key] as? String)
         }
         #expect(try await fixture.listedOrganizations() == [listedOrganization])
         #expect(try await fixture.listedTitles() == [listedLabel])
@@ -67,10 +67,10 @@ import Testing
         let fixture = try await Fixture(dialect: dialect)
         for (number, name) in ["Case", "CASE", "Cäse"].enumerated() {
             let fields = ["event_date=2026-05-05", "org_name=\(name)"]
-            let reply = try await fixture.upload(try fixture.file(content: name), fields: fields)
-            #expect(try reply.int(dialect == "d3" ? "event_id" : "session_id") == 1)
-            #expect(try reply.int(dialect == "d3" ? "position" : "seq") == number + 1)
-            #expect(try reply.string("org_name") == name)
+            let response = try await fixture.upload(try fixture.file(content: name), fields: fields)
+            #expect(try response.int(dialect == "d3" ? "event_id" : "session_id") == 1)
+            #expect(try response.int(dialect == "d3" ? "position" : "seq") == number + 1)
+            #expect(try response.string("org_name") == name)
         }
         #expect(Set(try await fixture.listedOrganizations()) == [dialect == "d2" ? "case" : "Case"])
     }
@@ -80,10 +80,10 @@ import Testing
     func phpLimitsRespondLikeTheRecording(name: String, fault: String) async throws {
         let recording = try Transcript(named: name)
         let fixture = try await Fixture(faults: [fault])
-        let reply = try await fixture.upload(try fixture.file(size: 2000))
-        #expect(reply.status == recording.status)
-        #expect(try JSONShape(reply.text) == JSONShape(recording.text))
-        #expect(try reply.object() as NSDictionary == recording.object())
+        let response = try await fixture.upload(try fixture.file(size: 2000))
+        #expect(response.status == recording.status)
+        #expect(try JSONShape(response.text) == JSONShape(recording.text))
+        #expect(try response.object() as NSDictionary == recording.object())
         #expect(try fixture.storedFiles().isEmpty)
         #expect(try await fixture.upload(try fixture.file(size: 100)).status == 201)
     }
@@ -107,10 +107,10 @@ import Testing
         #expect(try await fixture.upload(try fixture.file(content: "x")).status == 201)
     }
 
-    private func expect(_ reply: CurlReply, like name: String) throws {
+    private func expect(_ response: CurlResponse, like name: String) throws {
         let recording = try Transcript(named: name)
-        #expect(reply.status == recording.status)
-        #expect(reply.headers["content-type"] == recording.headers["content-type"])
-        #expect(TranscriptTests.title(reply.text) == TranscriptTests.title(recording.text))
+        #expect(response.status == recording.status)
+        #expect(response.headers["content-type"] == recording.headers["content-type"])
+        #expect(TranscriptTests.title(response.text) == TranscriptTests.title(recording.text))
     }
 }

@@ -19,7 +19,6 @@ import Testing
                 switch event {
                 case .partBegan(let header): parts.append(Found(header: header))
                 case .data(let data): parts[parts.count - 1].bytes += Array(data.readableBytesView)
-                case .partEnded: break
                 }
             }
             start = end

@@ -24,8 +24,8 @@ import Testing
         let fixture = try await Fixture(dialect: String(name.prefix(2)), arguments: ["--races", "0.5"])
         let first = contents.filter { $0 == "first" }
         #expect(try await fixture.uploadAtOnce(first.map { ($0, $0) }).allSatisfy { $0.status == 201 })
-        let replies = try await fixture.uploadAtOnce(contents.dropFirst(first.count).map { ($0, $0) })
-        let loser = try #require(replies.first { $0.status == 500 })
+        let responses = try await fixture.uploadAtOnce(contents.dropFirst(first.count).map { ($0, $0) })
+        let loser = try #require(responses.first { $0.status == 500 })
         #expect(loser.status == recording.status)
         #expect(Self.withoutValue(loser.text) == Self.withoutValue(recording.text))
         #expect(loser.text.contains("Duplicate entry '\(value)' for key"))
@@ -35,8 +35,8 @@ import Testing
     func aLostSequenceNumberLeavesBytesWithoutARow(dialect: String) async throws {
         let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "0.5"])
         #expect(try await fixture.uploadAtOnce([("first", "first")]).map(\.status) == [201])
-        let replies = try await fixture.uploadAtOnce([("a", "a"), ("b", "b")])
-        #expect(replies.map(\.status).sorted() == [201, 500])
+        let responses = try await fixture.uploadAtOnce([("a", "a"), ("b", "b")])
+        #expect(responses.map(\.status).sorted() == [201, 500])
         #expect(try fixture.storedFiles().count == 3)
         #expect(try await fixture.listedTitles().count == 2)
         for file in try fixture.storedFiles() { #expect(try await fixture.get("/video/" + file).status == 200) }
@@ -50,12 +50,12 @@ import Testing
         let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "0.5"])
         if !isNewEvent { _ = try await fixture.finalize(try await fixture.completeUpload("first")) }
         let ids = [try await fixture.completeUpload("by tus"), try await fixture.completeUpload("at the same time")]
-        let replies = try await withThrowingTaskGroup(of: (String, CurlReply).self) { group in
+        let responses = try await withThrowingTaskGroup(of: (String, CurlResponse).self) { group in
             for id in ids { group.addTask { (id, try await fixture.finalize(id)) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(replies.map(\.1.status).sorted() == [201, 500])
-        let id = try #require(replies.first { $0.1.status == 500 }?.0)
+        #expect(responses.map(\.1.status).sorted() == [201, 500])
+        let id = try #require(responses.first { $0.1.status == 500 }?.0)
         let retry = try await fixture.finalize(id)
         if isNewEvent {
             #expect(retry.status == 201)
@@ -74,30 +74,30 @@ import Testing
     ])
     func uploadsIntoANewEventMayCollide(dialect: String, keys: [String]) async throws {
         let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "0.5"])
-        let replies = try await fixture.uploadAtOnce((0..<4).map { ("file \($0)", "label \($0)") })
-        let stored = replies.filter { $0.status == 201 }
-        #expect(stored.count + replies.filter { $0.status == 500 }.count == 4)
+        let responses = try await fixture.uploadAtOnce((0..<4).map { ("file \($0)", "label \($0)") })
+        let stored = responses.filter { $0.status == 201 }
+        #expect(stored.count + responses.filter { $0.status == 500 }.count == 4)
         #expect(stored.count < 4)
-        for key in keys { #expect(replies.contains { $0.text.contains("for key '\(key)'") }) }
+        for key in keys { #expect(responses.contains { $0.text.contains("for key '\(key)'") }) }
         #expect(try await fixture.listedTitles().count == stored.count)
     }
 
     @Test func uploadsIntoAnExistingEventCollideOnTheNumber() async throws {
         let fixture = try await Fixture(dialect: "d1", arguments: ["--races", "0.5"])
         #expect(try await fixture.uploadAtOnce([("first", "first")]).map(\.status) == [201])
-        let replies = try await fixture.uploadAtOnce((0..<4).map { ("file \($0)", "label \($0)") })
-        let stored = replies.filter { $0.status == 201 }
+        let responses = try await fixture.uploadAtOnce((0..<4).map { ("file \($0)", "label \($0)") })
+        let stored = responses.filter { $0.status == 201 }
         #expect(stored.count < 4)
-        #expect(replies.contains { $0.text.contains("'1-2' for key 'uq_files_session_seq'") })
+        #expect(responses.contains { $0.text.contains("'1-2' for key 'uq_files_session_seq'") })
         #expect(try await fixture.listedTitles().count == 1 + stored.count)
     }
 
     @Test func identicalBytesCollideOnTheChecksum() async throws {
         let fixture = try await Fixture(arguments: ["--races", "0.5"])
         #expect(try await fixture.uploadAtOnce([("first", "first")]).map(\.status) == [201])
-        let replies = try await fixture.uploadAtOnce((0..<4).map { ("same", "label \($0)") })
-        #expect(replies.filter { $0.status == 201 }.count == 1)
-        #expect(replies.contains { $0.text.contains("uq_assets_tenant_checksum") })
+        let responses = try await fixture.uploadAtOnce((0..<4).map { ("same", "label \($0)") })
+        #expect(responses.filter { $0.status == 201 }.count == 1)
+        #expect(responses.contains { $0.text.contains("uq_assets_tenant_checksum") })
         #expect(try await fixture.listedTitles().count == 2)
     }
 
@@ -108,9 +108,9 @@ import Testing
 
 extension Fixture {
     /// Uploads files with these contents and labels into the event of ``RaceTests``, all concurrently.
-    func uploadAtOnce(_ files: [(content: String, label: String)]) async throws -> [CurlReply] {
+    func uploadAtOnce(_ files: [(content: String, label: String)]) async throws -> [CurlResponse] {
         let files = try files.map { (path: try file(content: $0.content), label: $0.label) }
-        return try await withThrowingTaskGroup(of: CurlReply.self) { group in
+        return try await withThrowingTaskGroup(of: CurlResponse.self) { group in
             for file in files {
                 group.addTask { try await upload(file.path, fields: RaceTests.event + ["label=\(file.label)"]) }
             }

@@ -23,11 +23,9 @@ import Testing
 
     @Test func readsTheDurationOfAMovie() throws {
         let start = box("ftyp", Array("isom".utf8)) + box("mdat", [UInt8](repeating: 7, count: 1000))
-        // Version 0: flags, two times, time scale, duration; version 1 has 64-bit times and duration.
+        // Flags, two times, time scale, duration.
         let version0 = number(0, bytes: 12) + number(600, bytes: 4) + number(1260, bytes: 4)
-        let version1 = [1] + number(0, bytes: 19) + number(1000, bytes: 4) + number(3_600_400, bytes: 8)
-        #expect(try duration(of: start + box("moov", box("mvhd", version0))) == 2)
-        #expect(try duration(of: start + box("moov", box("trak", []) + box("mvhd", version1))) == 3600)
+        #expect(try duration(of: start + box("moov", box("trak", []) + box("mvhd", version0))) == 2)
     }
 
     @Test(arguments: [[], Array("just text, long enough".utf8), [0, 0, 0, 4, 0x6D, 0x6F, 0x6F, 0x76]])
@@ -82,8 +80,10 @@ import Testing
                 )
             }
         }
-        let reply = try ListingEndpoint(catalog: catalog).reply(query: QueryParameters("format=json&page=\(page)"))
-        guard case .json(let object) = reply.body, let pagination = object["pagination"],
+        let response = try ListingEndpoint(catalog: catalog).response(
+            query: QueryParameters("format=json&page=\(page)")
+        )
+        guard case .json(let object) = response.body, let pagination = object["pagination"],
             case .array(let entries) = object["entries"], let last = entries.last
         else {
             Issue.record("not a listing")

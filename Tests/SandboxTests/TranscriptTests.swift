@@ -251,14 +251,14 @@ import Testing
         }
         if !arguments.contains("-u") { arguments = ["-u", "uploader:uploader"] + arguments }
         let path = arguments.removeLast()
-        let reply = try await curl(arguments + [fixture.sandbox.baseURL + path])
+        let response = try await curl(arguments + [fixture.sandbox.baseURL + path])
 
-        #expect(reply.status == recording.status)
-        #expect(reply.headers.filter(Self.isComparable) == recording.headers.filter(Self.isComparable))
+        #expect(response.status == recording.status)
+        #expect(response.headers.filter(Self.isComparable) == recording.headers.filter(Self.isComparable))
         if recording.text.hasPrefix("{") {
-            #expect(try JSONShape(reply.text) == JSONShape(recording.text))
+            #expect(try JSONShape(response.text) == JSONShape(recording.text))
         } else {
-            #expect(Self.title(reply.text) == Self.title(recording.text))
+            #expect(Self.title(response.text) == Self.title(recording.text))
         }
     }
 
@@ -271,7 +271,7 @@ import Testing
         let extensions = try #require(recording.headers["tus-extension"])
         let size = try #require(recording.headers["tus-max-size"])
         let fixture = try await Fixture(arguments: ["--tus-extensions", extensions, "--tus-max-size", size])
-        let reply = try await curl(
+        let response = try await curl(
             "-u",
             "uploader:uploader",
             "-X",
@@ -279,12 +279,12 @@ import Testing
             fixture.sandbox.baseURL + "/files/"
         )
         // tusd prefers 200.
-        #expect((reply.status, recording.status) == (200, 204))
+        #expect((response.status, recording.status) == (200, 204))
         func isShared(_ header: (key: String, value: String)) -> Bool {
             Self.isComparable(header) && header.key != "server"
         }
-        #expect(reply.headers.filter(isShared) == recording.headers.filter(isShared))
-        #expect(reply.body.isEmpty)
+        #expect(response.headers.filter(isShared) == recording.headers.filter(isShared))
+        #expect(response.body.isEmpty)
     }
 
     private func prepare(
@@ -298,17 +298,17 @@ import Testing
         for step in steps {
             switch step {
             case .upload(let date, let label):
-                let reply = try await fixture.upload(
+                let response = try await fixture.upload(
                     clip,
                     fields: ["event_date=\(date)", "org_name=StormPigs", "label=\(label)"]
                 )
-                token = try #require(try reply.string("delete_token"))
+                token = try #require(try response.string("delete_token"))
             case .uploadOther:
-                let reply = try await fixture.upload(try fixture.file(content: "another"), fields: ["label=other"])
-                #expect(reply.status == 201)
+                let response = try await fixture.upload(try fixture.file(content: "another"), fields: ["label=other"])
+                #expect(response.status == 201)
             case .delete:
-                let reply = try await fixture.delete(#"{"asset_id":1,"delete_token":"\#(token)"}"#)
-                #expect(try reply.int("deleted_count") == 1)
+                let response = try await fixture.delete(#"{"asset_id":1,"delete_token":"\#(token)"}"#)
+                #expect(try response.int("deleted_count") == 1)
             case .tus(let metadata, let isWhole):
                 id = try await fixture.createUpload(length: 5, metadata)
                 if isWhole { _ = try await fixture.patch(id, at: 0, "bytes") }
@@ -317,12 +317,12 @@ import Testing
             case .finalize:
                 #expect(try await fixture.finalize(id).status == 201)
             case .guestFinalize:
-                let reply = try await fixture.finalize(
+                let response = try await fixture.finalize(
                     id,
                     #""label":"my clip","tos_accepted":true"#,
                     options: ["-H", "X-Upload-Token: \(Self.link)"]
                 )
-                nonce = try #require(try reply.string("status_nonce"))
+                nonce = try #require(try response.string("status_nonce"))
             }
         }
         return ["TOKEN": token, "ID": id, "NONCE": nonce]

@@ -13,7 +13,7 @@ extension Fixture {
         headers: [String] = [],
         body: String? = nil,
         options: [String] = ["-u", "uploader:uploader"]
-    ) async throws -> CurlReply {
+    ) async throws -> CurlResponse {
         let body = try body.map { ["--data-binary", "@\(try file(content: $0))"] } ?? []
         return try await curl(
             options + (method == "HEAD" ? ["--head"] : ["-X", method])
@@ -29,13 +29,13 @@ extension Fixture {
         headers: [String] = [],
         options: [String] = ["-u", "uploader:uploader"]
     ) async throws -> String {
-        let reply = try await tus(
+        let response = try await tus(
             "POST",
             headers: ["Upload-Length: \(length)", Self.metadata(metadata)] + headers,
             options: options
         )
-        #expect(reply.status == 201)
-        return try reply.uploadID()
+        #expect(response.status == 201)
+        return try response.uploadID()
     }
 
     static func metadata(_ pairs: [String: String]) -> String {
@@ -50,7 +50,7 @@ extension Fixture {
         _ content: String,
         headers: [String] = [],
         options: [String] = ["-u", "uploader:uploader"]
-    ) async throws -> CurlReply {
+    ) async throws -> CurlResponse {
         try await tus(
             "PATCH",
             id,
@@ -81,7 +81,7 @@ extension Fixture {
         _ fields: String = "",
         path: String = "/api/uploads/finalize",
         options: [String] = ["-u", "uploader:uploader"]
-    ) async throws -> CurlReply {
+    ) async throws -> CurlResponse {
         try await finalize(json: #"{"upload_id":"\#(id)"\#(fields.isEmpty ? "" : ",")\#(fields)}"#, path, options)
     }
 
@@ -89,14 +89,14 @@ extension Fixture {
         json: String,
         _ path: String = "/api/uploads/finalize",
         _ options: [String] = ["-u", "uploader:uploader"]
-    ) async throws -> CurlReply {
+    ) async throws -> CurlResponse {
         try await curl(
             options + ["-H", "Content-Type: application/json", "-d", json, sandbox.baseURL + path]
         )
     }
 }
 
-extension CurlReply {
+extension CurlResponse {
     /// The last segment of `Location`.
     func uploadID() throws -> String {
         String(try #require(headers["location"]?.split(separator: "/").last))

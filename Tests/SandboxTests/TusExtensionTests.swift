@@ -53,10 +53,10 @@ import Testing
 
     @Test func creationMayIncludeTheFirstChunk() async throws {
         let fixture = try await Fixture()
-        let reply = try await fixture.tus("POST", headers: ["Upload-Length: 10", Fixture.chunkType], body: "01234")
-        #expect(reply.status == 201)
-        #expect(reply.headers["upload-offset"] == "5")
-        let id = try reply.uploadID()
+        let response = try await fixture.tus("POST", headers: ["Upload-Length: 10", Fixture.chunkType], body: "01234")
+        #expect(response.status == 201)
+        #expect(response.headers["upload-offset"] == "5")
+        let id = try response.uploadID()
         #expect(try await fixture.offset(of: id) == 5)
         // Another content type is not a chunk.
         let ignored = try await fixture.tus("POST", headers: ["Upload-Length: 10"], body: "01234")

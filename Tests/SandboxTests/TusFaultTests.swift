@@ -15,8 +15,8 @@ import Testing
         for other in ["OPTIONS", "HEAD", "PATCH", "POST", "DELETE"] {
             let path = ["POST", "OPTIONS"].contains(other) ? "" : id
             let headers = ["Upload-Length: 5", "Upload-Offset: 0", Fixture.chunkType]
-            let reply = try await fixture.tus(other, path, headers: other == "HEAD" ? [] : headers)
-            #expect((reply.status == 503) == (other == method), "\(other) \(reply.status)")
+            let response = try await fixture.tus(other, path, headers: other == "HEAD" ? [] : headers)
+            #expect((response.status == 503) == (other == method), "\(other) \(response.status)")
         }
     }
 
@@ -29,10 +29,10 @@ import Testing
     func statusesHaveTheTextsOfTusd(status: Int, text: String) async throws {
         let fixture = try await Fixture(faults: ["tus-patch:status=\(status),retry-after=7"])
         let id = try await fixture.createUpload(length: 5)
-        let reply = try await fixture.patch(id, at: 0, "01234")
-        #expect(reply.status == status)
-        #expect(reply.text == text)
-        #expect(reply.headers["retry-after"] == "7")
+        let response = try await fixture.patch(id, at: 0, "01234")
+        #expect(response.status == status)
+        #expect(response.text == text)
+        #expect(response.headers["retry-after"] == "7")
         #expect(try await fixture.offset(of: id) == 0)
     }
 
@@ -66,9 +66,9 @@ import Testing
         let id = try await fixture.createUpload(length: 500_000)
         try await fixture.sandbox.addFaults(testCase.fault)
         let content = String(repeating: "x", count: 500_000)
-        let reply = try await fixture.patch(id, at: 0, content)
-        #expect(testCase.exitCodes.contains(reply.exitCode), "curl exit code \(reply.exitCode)")
-        #expect(reply.status == testCase.status)
+        let response = try await fixture.patch(id, at: 0, content)
+        #expect(testCase.exitCodes.contains(response.exitCode), "curl exit code \(response.exitCode)")
+        #expect(response.status == testCase.status)
         try await fixture.sandbox.clearFaults()
         #expect(try await fixture.offset(of: id) == (testCase.isWritten ? 500_000 : 0))
     }
@@ -78,9 +78,9 @@ import Testing
         let id = try await fixture.createUpload(length: 2000)
         let chunked = ["Transfer-Encoding: chunked"]
         let content = String(repeating: "x", count: 2000)
-        let reply = try await fixture.patch(id, at: 0, content, headers: chunked)
-        #expect(reply.status == 413)
-        #expect(reply.text.contains("<title>413 Request Entity Too Large</title>"))
+        let response = try await fixture.patch(id, at: 0, content, headers: chunked)
+        #expect(response.status == 413)
+        #expect(response.text.contains("<title>413 Request Entity Too Large</title>"))
         #expect(try await fixture.patch(id, at: 0, String(content.prefix(1000)), headers: chunked).status == 204)
         #expect(try await fixture.upload(try fixture.file(size: 2000)).status == 413)
     }
@@ -116,9 +116,9 @@ import Testing
     @Test func aLostUploadCannotBeFinalized() async throws {
         let fixture = try await Fixture(faults: ["finalize:forget"])
         let id = try await fixture.completeUpload("bytes")
-        let reply = try await fixture.finalize(id)
-        #expect(reply.status == 500)
-        #expect(try reply.string("message") == "Upload not found: no data or hook record for upload_id=\(id)")
+        let response = try await fixture.finalize(id)
+        #expect(response.status == 500)
+        #expect(try response.string("message") == "Upload not found: no data or hook record for upload_id=\(id)")
     }
 
     @Test func everyAppliesToEachNthRequestOfItsRoute() async throws {

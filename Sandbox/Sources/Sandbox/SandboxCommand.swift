@@ -50,7 +50,7 @@ public struct SandboxCommand: AsyncParsableCommand {
     @Flag(help: "Allow an address that other machines can reach.")
     var allowRemote = false
 
-    /// Used by the parser.
+    /// Made by the parser.
     public init() {}
 
     /// Checks the address.
@@ -60,9 +60,6 @@ public struct SandboxCommand: AsyncParsableCommand {
             throw ValidationError("--body-timeout is a number of seconds up to a day")
         }
         _ = try logins.book(users)
-        if let option = uploads.optionWithoutEffect(in: dialect) {
-            throw ValidationError("\(option) has no effect with --dialect \(dialect.rawValue)")
-        }
         let isLoopback = ["localhost", "::1"].contains(host) || host.wholeMatch(of: /127(\.[0-9]{1,3}){3}/) != nil
         guard allowRemote || isLoopback else {
             throw ValidationError("\(host) is not loopback; add --allow-remote to listen there")
@@ -73,14 +70,14 @@ public struct SandboxCommand: AsyncParsableCommand {
     public func run() async throws {
         guard let (host, port) = address else { return }
         try await SandboxServer(command: self).run(host, port) { port in
-            // IPv6 addresses are in brackets in a URL.
+            // IPv6 addresses have brackets in a URL.
             print("listening on http://\(host.contains(":") ? "[\(host)]" : host):\(port)")
-            // Standard output is fully buffered if it is a pipe.
+            // Standard output is fully buffered when it is a pipe.
             fflush(nil)
         }
     }
 
-    /// The default users, unless others are specified.
+    /// The default users that are not specified otherwise, and those of `--user`.
     var accounts: [Account] {
         let named = Set(users.map(\.name))
         return Account.defaults.filter { !named.contains($0.name) } + users
@@ -95,7 +92,7 @@ public struct SandboxCommand: AsyncParsableCommand {
     }
 }
 
-/// The four dialects of the GigHive protocol, oldest first (gighive contract 0, gighive-d4 contract 9).
+/// The releases of GigHive's protocol, oldest first (gighive contract 0, gighive-d4 contract 9).
 enum Dialect: String, Sendable, CaseIterable, Comparable, ExpressibleByArgument {
     case d1, d2, d3
     /// D3 with tus in PHP.
@@ -103,13 +100,13 @@ enum Dialect: String, Sendable, CaseIterable, Comparable, ExpressibleByArgument 
 
     static func < (left: Dialect, right: Dialect) -> Bool { left.rawValue < right.rawValue }
 
-    /// D3 and D4 use the term assets, the others files.
+    /// D3 and D4 have assets, the others files.
     private var noun: String { self >= .d3 ? "asset" : "file" }
 
-    /// `file_id` or `asset_id`: the key of an id in delete requests and results.
+    /// `file_id` or `asset_id`, in deletions.
     var idKey: String { noun + "_id" }
-    /// `file_ids` or `asset_ids`: an administrator's list.
+    /// `file_ids` or `asset_ids`, in deletions by an administrator.
     var idListKey: String { noun + "_ids" }
-    /// `existing_file_id` or `existing_asset_id`: the key in a 409.
+    /// `existing_file_id` or `existing_asset_id`, in a 409.
     var existingIDKey: String { "existing_" + idKey }
 }

@@ -49,11 +49,11 @@ struct CaptureFixture {
 
     // MARK: Calling
 
-    func get(_ path: String, _ options: [String] = []) async throws -> CurlReply {
+    func get(_ path: String, _ options: [String] = []) async throws -> CurlResponse {
         try await curl(options + [sandbox.baseURL + "/api/v1/" + path])
     }
 
-    func post(_ path: String, _ body: String, _ options: [String] = ["-H", json]) async throws -> CurlReply {
+    func post(_ path: String, _ body: String, _ options: [String] = ["-H", json]) async throws -> CurlResponse {
         try await curl(options + ["-H", "Expect:", "--data-binary", body, sandbox.baseURL + "/api/v1/" + path])
     }
 
@@ -63,7 +63,7 @@ struct CaptureFixture {
         counter: UInt8 = 1,
         sending sent: String? = nil,
         options: [String] = []
-    ) async throws -> CurlReply {
+    ) async throws -> CurlResponse {
         let assertion = try await assertion(counter + 1, over: payload.utf8)
         let body = (sent ?? payload).dropLast() + #","assertion":"\#(assertion)"}"#
         return try await post(
@@ -108,7 +108,7 @@ enum CapturePayload {
     }
 }
 
-extension CurlReply {
+extension CurlResponse {
     /// `error.code`; nil for anything but an error envelope.
     var errorCode: String? {
         guard let object = try? object(), object.keys.sorted() == ["error", "meta"] else { return nil }

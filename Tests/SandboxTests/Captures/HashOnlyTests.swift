@@ -78,8 +78,8 @@ import Testing
     @Test func refusesInTheDocumentedOrder() async throws {
         let fixture = try await CaptureFixture()
         func refusal(_ options: [String], _ body: String = "x") async throws -> String {
-            let reply = try await fixture.post("captures/hash-only", body, options)
-            return "\(reply.status) \(reply.errorCode ?? reply.text)"
+            let response = try await fixture.post("captures/hash-only", body, options)
+            return "\(response.status) \(response.errorCode ?? response.text)"
         }
         let late = try await fixture.headers(1, "x", late: 310_000)
         #expect(try await refusal(Array(late.dropFirst(2))) == "401 DEVICE_AUTH_REQUIRED")
@@ -156,12 +156,12 @@ import Testing
 
     @Test func aWrongClockIsRejected() async throws {
         let fixture = try await CaptureFixture("mediactl-1", level: "software", ["--capture-clock=-600"])
-        let reply = try await fixture.get("captures/x", try await fixture.headers(1))
-        #expect(reply.errorCode == "TIMESTAMP_INVALID")
+        let response = try await fixture.get("captures/x", try await fixture.headers(1))
+        #expect(response.errorCode == "TIMESTAMP_INVALID")
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
         format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
-        let date = try #require(format.date(from: reply.headers["date"] ?? ""))
+        let date = try #require(format.date(from: response.headers["date"] ?? ""))
         #expect((590...620).contains(-date.timeIntervalSinceNow))
     }
 
@@ -178,34 +178,6 @@ import Testing
         try await fixture.sandbox.addFaults("challenge:status=429,times=1", "challenge:wrong-types,skip=1")
         #expect(try await fixture.get("devices/challenge").errorCode == "TOO_MANY_REQUESTS")
         #expect(try await fixture.get("devices/challenge").data("challenge") as? Int == 0)
-    }
-
-    /// By the file itself, which is sent to the server (M17).
-    @Test func verifiesAFile() async throws {
-        let fixture = try await CaptureFixture()
-        let temporary = try TemporaryDirectory()
-        try Data("picture".utf8).write(to: URL(filePath: temporary.file("known")))
-        try Data("another".utf8).write(to: URL(filePath: temporary.file("unknown")))
-        let hash = Digest.hex(of: "picture")
-        let accepted = try await fixture.submit(
-            CapturePayload.canonical().replacing(CapturePayload.hash, with: hash)
-        )
-        #expect(accepted.status == 202, "\(accepted.text)")
-        func verify(_ name: String) async throws -> CurlReply {
-            try await fixture.get("verify-file", ["-F", "file=@" + temporary.file(name)])
-        }
-        let known = try await verify("known")
-        #expect(known.status == 200)
-        #expect(try known.data("status") as? String == "verified")
-        #expect(try known.data("capture_id") as? String == accepted.data("capture_id") as? String)
-        #expect(try known.data("media_hash") as? String == hash)
-        #expect(try known.data("media_stored") as? Bool == false)
-        // Base64 here, hexadecimal there (trap 18): printf picture | openssl dgst -sha256 -binary | base64
-        #expect(try known.data("file_hash") as? String == "LOonTQvtw57Eq2up5Z7IiePtb7VqHPCIpk2bODN43Jc=")
-        let unknown = try await verify("unknown")
-        #expect(unknown.status == 200)
-        #expect(try unknown.data("status") as? String == "no_record")
-        #expect(try await fixture.get("verify-file", ["-F", "other=x"]).status == 400)
     }
 
     @Test func worksBelowAPath() async throws {

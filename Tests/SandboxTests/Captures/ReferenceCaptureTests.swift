@@ -31,8 +31,8 @@ import Testing
         let assertion = try await fixture.assertion(1, over: CapturePayload.reference(isReal: false).utf8)
         let body = CapturePayload.reference(isReal: false).dropLast() + #","assertion":"\#(assertion)","more":[1]}"#
         let headers = try await fixture.headers(9) + ["-H", CaptureFixture.json]
-        let reply = try await fixture.post("captures/hash-only", String(body), headers)
-        #expect(reply.status == 202, "\(reply.text)")
+        let response = try await fixture.post("captures/hash-only", String(body), headers)
+        #expect(response.status == 202, "\(response.text)")
         #expect(try await fixture.sandbox.captures().map(\.confidence) == ["suspicious"])
         #expect(try await fixture.counter() == 1)
     }
@@ -57,14 +57,14 @@ import Testing
             ),
         ]
         for (body, type, status) in cases {
-            let reply = try await fixture.post("captures/hash-only", body, headers + type)
-            #expect(reply.status == status && reply.errorCode == nil)
-            #expect(reply.headers["content-type"] == "text/plain; charset=utf-8")
+            let response = try await fixture.post("captures/hash-only", body, headers + type)
+            #expect(response.status == status && response.errorCode == nil)
+            #expect(response.headers["content-type"] == "text/plain; charset=utf-8")
         }
         let get = try await fixture.get("captures/hash-only")
         #expect(get.status == 405 && get.body.isEmpty)
-        let reply = try await fixture.post("captures/hash-only", "{}", json)
-        #expect(reply.status == 401 && reply.errorCode == "DEVICE_AUTH_REQUIRED")
+        let response = try await fixture.post("captures/hash-only", "{}", json)
+        #expect(response.status == 401 && response.errorCode == "DEVICE_AUTH_REQUIRED")
     }
 
     @Test func strictServersCheckSignaturesAndLevels() async throws {

@@ -65,7 +65,7 @@ import Testing
                 + ["-o", folder.file("sig"), folder.file("challenge")]
         )
         let signature = Array(try Data(contentsOf: URL(fileURLWithPath: folder.file("sig"))))
-        let reply = try await fixture.post(
+        let response = try await fixture.post(
             "devices/register",
             """
             {"platform":"linux","model":"desk","has_lidar":false,"key_attestation":{"format":"tpm2",\
@@ -76,8 +76,8 @@ import Testing
             "ek_certificates":["\(base64(made.endorsementCertificate))"]}}
             """
         )
-        #expect(reply.status == 201, "\(reply.text)")
-        #expect(try reply.data("attestation_level") as? String == "software")
+        #expect(response.status == 201, "\(response.text)")
+        #expect(try response.data("attestation_level") as? String == "software")
         #expect(try await fixture.sandbox.captureDevices().map(\.level) == ["software", "software"])
     }
 }

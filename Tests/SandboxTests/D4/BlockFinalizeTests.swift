@@ -23,9 +23,9 @@ import Testing
             "db_done":true}
             """
         for fields in ["", #""label":"x""#, #""event_type":"party""#] {
-            let reply = try await bench.finalize(fields)
-            #expect(reply.status == 201)
-            #expect(reply.text == text)
+            let response = try await bench.finalize(fields)
+            #expect(response.status == 201)
+            #expect(response.text == text)
         }
         #expect(try await bench.fixture.delete(#"{"asset_ids":[1]}"#, user: "admin").int("deleted_count") == 1)
         let deleted = try await bench.finalize()
@@ -98,11 +98,11 @@ import Testing
         let missing = try await bench.finalize(guest: guest)
         #expect(missing.status == 400)
         #expect(try missing.string("message") == "Missing or invalid token-mode fields (label, tos_accepted)")
-        let reply = try await bench.finalize(Self.terms, guest: guest)
-        #expect(reply.status == 201)
+        let response = try await bench.finalize(Self.terms, guest: guest)
+        #expect(response.status == 201)
         #expect(bench.nonce.count == 32)
-        #expect(try reply.int("upload_job_id") == 1)
-        #expect(try reply.string("delete_token") == nil)
+        #expect(try response.int("upload_job_id") == 1)
+        #expect(try response.string("delete_token") == nil)
         let again = try await bench.finalize(Self.terms, guest: guest)
         #expect(again.status == 500)
         #expect(
@@ -121,11 +121,11 @@ import Testing
         let bench = try await D4Bench()
         try await bench.create(5)
         let text = #"{"error":"Invalid or expired upload token"}"#
-        let replies = [
+        let responses = [
             try await bench.create(5, guest: "nonsense"), try await bench.patch(at: 0, 5, guest: "nonsense"),
         ]
-        #expect(replies.map(\.status) == [401, 401])
-        #expect(replies.map(\.text) == [text, text])
+        #expect(responses.map(\.status) == [401, 401])
+        #expect(responses.map(\.text) == [text, text])
         let options = D4Bench.credentials("nonsense")
         #expect(try await bench.fixture.tus("HEAD", bench.id, options: options).status == 401)
         #expect(try await bench.fixture.tus("OPTIONS", options: options).status == 204)

@@ -134,18 +134,18 @@ import Testing
         let bench = try await D4Bench()
         #expect(try await bench.create(row.length * mebibyte).status == 201)
         for send in row.sends {
-            let reply = try await bench.patch(at: send.offset * mebibyte, send.size * mebibyte)
-            #expect(reply.status == send.status)
-            #expect(reply.headers["upload-offset"].flatMap { Int($0) } == send.reported.map { $0 * mebibyte })
+            let response = try await bench.patch(at: send.offset * mebibyte, send.size * mebibyte)
+            #expect(response.status == send.status)
+            #expect(response.headers["upload-offset"].flatMap { Int($0) } == send.reported.map { $0 * mebibyte })
             let isLast = row.state == .complete && send.reported == row.length
-            #expect(reply.headers["x-asset-id"] == (isLast ? "1" : nil))
+            #expect(response.headers["x-asset-id"] == (isLast ? "1" : nil))
         }
         #expect(try await bench.offset() == row.claimed * mebibyte)
-        let reply = try await bench.finalize()
+        let response = try await bench.finalize()
         switch row.state {
-        case .complete: #expect(try reply.int("size_bytes") == row.stored * mebibyte)
-        case .pending: #expect(try reply.string("status") == "pending")
-        case .failed: #expect(try reply.string("message") == "Upload failed: upload_id=\(bench.id)")
+        case .complete: #expect(try response.int("size_bytes") == row.stored * mebibyte)
+        case .pending: #expect(try response.string("status") == "pending")
+        case .failed: #expect(try response.string("message") == "Upload failed: upload_id=\(bench.id)")
         }
         if row.state != .complete {
             let path = bench.fixture.sandbox.data.file("uploads/\(bench.id)")

@@ -48,14 +48,14 @@ final class D4Bench {
         _ length: Int,
         _ metadata: [String: String] = ["filename": "a.mp4", "filetype": "video/mp4"],
         guest: String? = nil
-    ) async throws -> CurlReply {
-        let reply = try await fixture.tus(
+    ) async throws -> CurlResponse {
+        let response = try await fixture.tus(
             "POST",
             headers: ["Upload-Length: \(length)", Fixture.metadata(metadata)],
             options: Self.credentials(guest)
         )
-        if reply.status == 201 { note(try reply.uploadID()) }
-        return reply
+        if response.status == 201 { note(try response.uploadID()) }
+        return response
     }
 
     /// Makes an upload the current one.
@@ -74,17 +74,17 @@ final class D4Bench {
         _ size: Int,
         file: String? = nil,
         guest: String? = nil
-    ) async throws -> CurlReply {
+    ) async throws -> CurlResponse {
         try await fixture.sendFile(try file ?? zeros(size), to: id, at: offset, options: Self.credentials(guest))
     }
 
     /// What HEAD reports; nil when it reports nothing.
     func offset() async throws -> Int? { try await fixture.offset(of: id) }
 
-    func finalize(_ fields: String = "", guest: String? = nil) async throws -> CurlReply {
-        let reply = try await fixture.finalize(id, fields, options: Self.credentials(guest))
-        if let nonce = try? reply.string("status_nonce") { self.nonce = nonce }
-        return reply
+    func finalize(_ fields: String = "", guest: String? = nil) async throws -> CurlResponse {
+        let response = try await fixture.finalize(id, fields, options: Self.credentials(guest))
+        if let nonce = try? response.string("status_nonce") { self.nonce = nonce }
+        return response
     }
 
     /// Creates an upload and sends it in one PATCH.
@@ -92,7 +92,7 @@ final class D4Bench {
         _ content: String,
         _ metadata: [String: String] = ["filename": "a.mp4", "filetype": "video/mp4"],
         guest: String? = nil
-    ) async throws -> CurlReply {
+    ) async throws -> CurlResponse {
         #expect(try await create(content.utf8.count, metadata, guest: guest).status == 201)
         return try await patch(at: 0, content.utf8.count, file: try fixture.file(content: content), guest: guest)
     }
@@ -154,7 +154,7 @@ final class D4Bench {
     // MARK: Recordings
 
     /// Sends the request of a recording, with the ids and names of this sandbox in it.
-    func send(_ recording: D4Recording, form: [String]? = nil, bearer: Bool = false) async throws -> CurlReply {
+    func send(_ recording: D4Recording, form: [String]? = nil, bearer: Bool = false) async throws -> CurlResponse {
         var arguments = recording.user.map { ["-u", "\($0):\($0)"] } ?? []
         if bearer { arguments += ["-H", "Authorization: Bearer abc"] }
         arguments += recording.method == "HEAD" ? ["--head"] : ["-X", recording.method]
@@ -171,10 +171,10 @@ final class D4Bench {
             case .bytes(let count): arguments += ["-T", try zeros(count)]
             }
         }
-        let reply = try await curl(arguments + [fixture.sandbox.baseURL + adapted(recording.path)])
-        if recording.path.hasPrefix("/files"), reply.headers["location"] != nil { note(try reply.uploadID()) }
-        if let nonce = try? reply.string("status_nonce") { self.nonce = nonce }
-        return reply
+        let response = try await curl(arguments + [fixture.sandbox.baseURL + adapted(recording.path)])
+        if recording.path.hasPrefix("/files"), response.headers["location"] != nil { note(try response.uploadID()) }
+        if let nonce = try? response.string("status_nonce") { self.nonce = nonce }
+        return response
     }
 
     private static let unknownID = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa"
@@ -202,7 +202,7 @@ extension Fixture {
         to id: String,
         at offset: Int,
         options: [String] = D4Bench.credentials(nil)
-    ) async throws -> CurlReply {
+    ) async throws -> CurlResponse {
         try await curl(
             options + ["-X", "PATCH", "-T", path, "-H", "Tus-Resumable: 1.0.0", "-H", "Upload-Offset: \(offset)"]
                 + ["-H", Self.chunkType, "-H", "Expect:", sandbox.baseURL + "/files/" + id]

@@ -177,7 +177,7 @@ import Testing
             [.patch(at: 0, 2 * mebibyte, asGuest: true)],
             replays("guest-finalize", "guest-delete-unapproved"),
             [.approve],
-            replays("guest-gallery", "guest-delete")
+            replays("guest-delete")
         )
     ]
 
@@ -261,27 +261,27 @@ import Testing
                 name == "d4-mp-before-tus" ? "filename=a.mov;type=video/quicktime" : "filename=a.mp4;type=video/mp4"
             form = ["file=@\(try bench.zeros(Self.mebibyte));\(type)"] + fields
         }
-        let reply = try await bench.send(recording, form: form, bearer: name == "d4-options-bearer")
+        let response = try await bench.send(recording, form: form, bearer: name == "d4-options-bearer")
         let comment = Comment(rawValue: name)
-        #expect(reply.status == recording.status, comment)
-        #expect(Self.comparable(reply.headerLines) == Self.comparable(recording.responseHeaders), comment)
+        #expect(response.status == recording.status, comment)
+        #expect(Self.comparable(response.headerLines) == Self.comparable(recording.responseHeaders), comment)
         let closes = recording.responseHeaders["connection"]?.contains { $0.hasSuffix("close") } ?? false
-        #expect((reply.headers["connection"] == "close") == closes, comment)
+        #expect((response.headers["connection"] == "close") == closes, comment)
         switch recording.responseText.first {
         // curl stores the head as the body.
         case _ where recording.method == "HEAD": break
         case "{":
-            #expect(try JSONShape(reply.text) == JSONShape(recording.responseText), comment)
+            #expect(try JSONShape(response.text) == JSONShape(recording.responseText), comment)
             if recording.status >= 400 || recording.responseText.contains(#""status":"pending""#) {
                 #expect(
-                    try Self.masked(Self.sorted(reply.text)) == Self.masked(Self.sorted(recording.responseText)),
+                    try Self.masked(Self.sorted(response.text)) == Self.masked(Self.sorted(recording.responseText)),
                     comment
                 )
             }
-        case _ where recording.status == 206: #expect(reply.body.count == Self.rangeSize(recording), comment)
+        case _ where recording.status == 206: #expect(response.body.count == Self.rangeSize(recording), comment)
         default:
             #expect(
-                TranscriptTests.title(reply.text) == TranscriptTests.title(recording.responseText),
+                TranscriptTests.title(response.text) == TranscriptTests.title(recording.responseText),
                 comment
             )
         }

@@ -30,7 +30,7 @@ import Testing
         try await fixture.sandbox.addPhotos(#"{"count":10}"#)
         let first = try await fixture.list(#"{"limit":4}"#)
         let cursor = try #require(first.pagination.cursor)
-        func page(_ fault: String) async throws -> PhotoPageReply {
+        func page(_ fault: String) async throws -> PhotoPageResponse {
             try await fixture.sandbox.clearFaults()
             try await fixture.sandbox.addFaults("photos-list:" + fault)
             return try await fixture.list(#"{"limit":4,"cursor":"\#(cursor)"}"#)
@@ -55,7 +55,7 @@ import Testing
         let fixture = try await PhotoFixture(["--photosync-rewrite", "off"])
         let content = String(repeating: "x", count: 300_000)
         let id = try #require(try await fixture.upload(try fixture.file("a.jpg", content.utf8)).string("id"))
-        func get(_ fault: String, _ options: String...) async throws -> CurlReply {
+        func get(_ fault: String, _ options: String...) async throws -> CurlResponse {
             try await fixture.sandbox.clearFaults()
             try await fixture.sandbox.addFaults("photos-download:" + fault)
             return try await curl(
@@ -86,7 +86,7 @@ import Testing
     @Test func faultsOfUploads() async throws {
         let fixture = try await PhotoFixture()
         let path = try fixture.file("a.jpg", [UInt8](repeating: 7, count: 3_000_000))
-        func upload(_ fault: String) async throws -> CurlReply {
+        func upload(_ fault: String) async throws -> CurlResponse {
             try await fixture.sandbox.clearFaults()
             try await fixture.sandbox.addFaults("photos-upload:" + fault)
             return try await fixture.upload(path)
@@ -109,21 +109,21 @@ import Testing
 
     @Test func jsonWithoutAnEnd() async throws {
         let fixture = try await PhotoFixture(faults: ["photos-list:endless-json=3000000", "photos-status:wrong-types"])
-        let reply = try await fixture.post("/api/sync/photos", "{}")
-        #expect(reply.body.count >= 3_000_000 && reply.text.hasPrefix(#"{"photos":[{"id":"xxx"#))
+        let response = try await fixture.post("/api/sync/photos", "{}")
+        #expect(response.body.count >= 3_000_000 && response.text.hasPrefix(#"{"photos":[{"id":"xxx"#))
         #expect(try await fixture.get("/api/sync/status").string("totalPhotos") == "many")
-        try await fixture.sandbox.addFaults("photos-browse:whitespace=5000", "photos-legacy:wrong-length")
-        #expect(try await fixture.get("/api/photos").body.prefix(5000).allSatisfy { $0 == 32 })
-        #expect(try await fixture.get("/api/sync/legacy-photos").exitCode == 18)
+        try await fixture.sandbox.addFaults("devices:whitespace=5000", "photos-health:wrong-length")
+        #expect(try await fixture.get("/api/devices").body.prefix(5000).allSatisfy { $0 == 32 })
+        #expect(try await fixture.get("/api/health").exitCode == 18)
     }
 
     @Test func aRejectedKeyDoesNotReadALongBody() async throws {
         let fixture = try await PhotoFixture()
         let path = try fixture.file("a.jpg", [UInt8](repeating: 7, count: 3_000_000))
         for expectation in ["Expect:", "Expect: 100-continue"] {
-            let reply = try await fixture.upload(path, as: ["-H", expectation])
-            #expect(reply.status == 401 && reply.headers["connection"] == "close")
-            #expect(reply.text == #"{"error":"API key is required."}"# + "\n")
+            let response = try await fixture.upload(path, as: ["-H", expectation])
+            #expect(response.status == 401 && response.headers["connection"] == "close")
+            #expect(response.text == #"{"error":"API key is required."}"# + "\n")
         }
         let short = try await fixture.upload(try fixture.file("b.jpg", "x".utf8), as: [])
         #expect(short.status == 401 && short.headers["connection"] == nil)

@@ -24,29 +24,29 @@ struct PhotoFixture {
         return path
     }
 
-    func get(_ path: String, as user: [String] = alice, _ options: String...) async throws -> CurlReply {
+    func get(_ path: String, as user: [String] = alice, _ options: String...) async throws -> CurlResponse {
         try await curl(user + options + [sandbox.baseURL + path])
     }
 
-    func post(_ path: String, _ json: String, as user: [String] = alice) async throws -> CurlReply {
+    func post(_ path: String, _ json: String, as user: [String] = alice) async throws -> CurlResponse {
         try await curl(user + ["-d", json, sandbox.baseURL + path])
     }
 
-    func delete(_ path: String, as user: [String] = alice) async throws -> CurlReply {
+    func delete(_ path: String, as user: [String] = alice) async throws -> CurlResponse {
         try await curl(user + ["-X", "DELETE", sandbox.baseURL + path])
     }
 
-    func list(_ json: String = "{}", as user: [String] = alice) async throws -> PhotoPageReply {
-        try JSONDecoder().decode(PhotoPageReply.self, from: try await post("/api/sync/photos", json, as: user).body)
+    func list(_ json: String = "{}", as user: [String] = alice) async throws -> PhotoPageResponse {
+        try JSONDecoder().decode(PhotoPageResponse.self, from: try await post("/api/sync/photos", json, as: user).body)
     }
 
     func status(device: String = "", as user: [String] = alice) async throws -> [String: Int] {
-        let reply = try await get("/api/sync/status", as: user, "-H", "X-Device-ID: " + device)
-        return try reply.object().compactMapValues { $0 as? Int }
+        let response = try await get("/api/sync/status", as: user, "-H", "X-Device-ID: " + device)
+        return try response.object().compactMapValues { $0 as? Int }
     }
 
     /// Uploads with these form fields.
-    func upload(_ path: String, _ fields: [String] = [], as user: [String] = alice) async throws -> CurlReply {
+    func upload(_ path: String, _ fields: [String] = [], as user: [String] = alice) async throws -> CurlResponse {
         let form = ["file=@" + path] + fields
         return try await curl(user + form.flatMap { ["-F", $0] } + [sandbox.baseURL + "/api/photos/upload"])
     }
@@ -54,23 +54,23 @@ struct PhotoFixture {
     /// Uploads new bytes; returns the ID.
     func uploadNew(_ name: String = "a.jpg", _ fields: [String] = [], as user: [String] = alice) async throws -> String
     {
-        let reply = try await upload(try file(name, UUID().uuidString.utf8), fields, as: user)
-        return try #require(try reply.string("id"), "\(reply.status) \(reply.text)")
+        let response = try await upload(try file(name, UUID().uuidString.utf8), fields, as: user)
+        return try #require(try response.string("id"), "\(response.status) \(response.text)")
     }
 
     /// Registers a device; returns the ID.
     func register(_ token: String, as user: [String] = alice) async throws -> String {
-        let reply = try await post(
+        let response = try await post(
             "/api/devices/register",
             #"{"deviceName":"laptop","platform":"android","fcmToken":"\#(token)"}"#,
             as: user
         )
-        return try #require(try reply.string("id"))
+        return try #require(try response.string("id"))
     }
 }
 
 /// A page of the listing, parsed by Foundation.
-struct PhotoPageReply: Decodable {
+struct PhotoPageResponse: Decodable {
     struct Photo: Decodable {
         struct Device: Decodable {
             var id: String

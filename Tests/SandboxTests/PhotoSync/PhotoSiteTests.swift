@@ -6,31 +6,30 @@ import Testing
 @Suite struct PhotoSiteTests {
     @Test func pathsAndMethodsAreExact() async throws {
         let fixture = try await PhotoFixture()
-        func answer(_ method: String, _ path: String) async throws -> String {
-            let reply = try await curl(
+        func response(_ method: String, _ path: String) async throws -> String {
+            let response = try await curl(
                 PhotoFixture.alice + ["--path-as-is"] + (method == "HEAD" ? ["-I"] : ["-X", method])
                     + [fixture.sandbox.baseURL + path]
             )
-            #expect((reply.status == 404) == (reply.text == "404 page not found\n"), "\(method) \(path)")
+            #expect((response.status == 404) == (response.text == "404 page not found\n"), "\(method) \(path)")
             // curl stores the head of a HEAD response as its body.
-            if reply.status == 405, method != "HEAD" {
-                #expect(reply.body.isEmpty && reply.headers["content-type"] == nil)
+            if response.status == 405, method != "HEAD" {
+                #expect(response.body.isEmpty && response.headers["content-type"] == nil)
             }
-            return "\(reply.status) \(method) \(path)"
+            return "\(response.status) \(method) \(path)"
         }
         for expected in [
-            "200 GET /health", "200 GET /api/health", "200 GET /api/version", "200 GET /api/info",
-            "200 GET /api/setup/status", "200 GET /api/photos", "200 GET /api/photos/", "200 GET /api/devices/",
-            "401 GET /api/web/collections/", "401 GET /api/web/collections", "401 DELETE /api/web/photos/x",
+            "200 GET /health", "200 GET /api/health", "200 GET /api/version", "200 GET /api/setup/status",
+            "200 GET /api/devices/",
             "404 GET /api/sync/status/", "404 GET //api/sync/status", "404 GET /api//sync/status",
             "404 GET /api/sync/nothing", "404 GET /api/collections", "404 GET /health/",
             "405 HEAD /api/health", "405 HEAD /api/sync/status", "405 GET /api/sync/photos",
-            "405 GET /api/sync/claim-legacy", "405 POST /api/sync/status", "405 PUT /api/photos",
+            "405 GET /api/sync/claim-legacy", "405 POST /api/sync/status", "405 PUT /api/photos/x",
             "405 POST /api/photos/x/download", "405 GET /api/devices/x", "405 GET /api/mobile/auth/login",
             "405 POST /api/photos/batch-delete",
         ] {
             let words = expected.split(separator: " ").map(String.init)
-            #expect(try await answer(words[1], words[2]) == expected)
+            #expect(try await response(words[1], words[2]) == expected)
         }
     }
 
@@ -41,7 +40,6 @@ import Testing
         #expect(
             try await text("/api/version") == #"{"version":"dev","gitCommit":"unknown","buildTime":"unknown"}"# + "\n"
         )
-        #expect(try await text("/api/info") == #"{"appName":"PhotoSync"}"# + "\n")
         #expect(
             try await text("/api/setup/status")
                 == #"{"isComplete":true,"databaseConfigured":true,"firebaseConfigured":false,"adminCreated":true}"#
@@ -55,7 +53,7 @@ import Testing
         #expect(refused.status == 503)
         #expect(try refused.string("error") == "Setup required")
         #expect(try refused.string("setupUrl") == "/setup")
-        for path in ["/api/version", "/api/info", "/api/photos"] {
+        for path in ["/api/version", "/api/photos/x", "/api/devices"] {
             #expect(try await fixture.get(path).status == 503)
         }
         for path in ["/health", "/api/health", "/api/setup/status"] {
@@ -64,15 +62,11 @@ import Testing
         #expect(try await fixture.post("/api/mobile/auth/login", "{}").status == 400)
     }
 
-    /// Trap 14: paths in the server's responses do not contain the proxy's prefix.
     @Test func aReverseProxyServesItBelowAPath() async throws {
         let fixture = try await PhotoFixture(["--base-path", "/photos/app"])
         #expect(try await fixture.get("/photos/app/api/sync/status").status == 200)
         #expect(try await fixture.get("/photos/app//api/sync/status").status == 404)
         #expect(try await fixture.get("/api/sync/status").status != 200)
-        try await fixture.sandbox.addPhotos()
-        let legacy = try await fixture.get("/photos/app/api/sync/legacy-photos")
-        #expect(legacy.text.contains(#""thumbnailUrl":"/api/web/"#))
     }
 
     @Test func gigHiveKeepsItsPaths() async throws {
@@ -93,9 +87,9 @@ import Testing
         let deleted = try await fixture.delete("/api/photos/" + id, as: PhotoFixture.bob)
         #expect(deleted.status == 204 && deleted.body.isEmpty)
         #expect(!FileManager.default.fileExists(atPath: file))
-        for reply in [try await fixture.delete("/api/photos/" + id), try await fixture.get("/api/photos/" + id)] {
-            #expect(reply.status == 404)
-            #expect(try reply.string("error") == "Photo not found.")
+        for response in [try await fixture.delete("/api/photos/" + id), try await fixture.get("/api/photos/" + id)] {
+            #expect(response.status == 404)
+            #expect(try response.string("error") == "Photo not found.")
         }
     }
 
@@ -109,8 +103,6 @@ import Testing
         let photo = try #require(try await fixture.sandbox.photos().first)
         #expect(photo.user == nil)
         #expect(try await fixture.get("/api/photos/\(id)/download").text == "Access denied\n")
-        #expect(try await fixture.get("/api/sync/download/" + photo.fileHash).status == 404)
-        #expect(try await fixture.get("/api/photos").int("totalCount") == 1)
         #expect(try await fixture.post("/api/photos/check", #"{"hashes":["\#(photo.fileHash)"]}"#).text.contains("[]}"))
         #expect(
             try await fixture.post("/api/sync/claim-legacy", #"{"deviceId":"\#(device)","claimAll":true}"#).int(
@@ -137,9 +129,9 @@ import Testing
         let id = try await fixture.sandbox.addPhotos(
             #"{"content":"text","originalFilename":"../x.jpg","dateTaken":"1960-05-06T07:08:09Z"}"#
         )[0]
-        let reply = try await fixture.get("/api/photos/\(id)/download")
-        #expect(reply.text == "text")
-        #expect(reply.headers["x-photosync-datetaken"] == "1960-05-06T07:08:09Z")
+        let response = try await fixture.get("/api/photos/\(id)/download")
+        #expect(response.text == "text")
+        #expect(response.headers["x-photosync-datetaken"] == "1960-05-06T07:08:09Z")
         try await fixture.sandbox.photoSync(
             "PATCH",
             "photos/" + id,

@@ -3,7 +3,7 @@ import Testing
 
 /// The responses of one file of `fixtures/transcripts/photosync`, by their titles.
 struct PhotoTranscript {
-    struct Answer {
+    struct Response {
         /// Nil if only the body was recorded.
         var status: Int?
         /// Names in lower case.
@@ -11,7 +11,7 @@ struct PhotoTranscript {
         var body = ""
     }
 
-    private var answers: [String: Answer] = [:]
+    private var responses: [String: Response] = [:]
 
     init(named name: String) throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -21,29 +21,29 @@ struct PhotoTranscript {
             .replacingOccurrences(of: "\r\n", with: "\n")
         for section in ("\n" + text).components(separatedBy: "\n### ").dropFirst() {
             let lines = section.components(separatedBy: "\n")
-            answers[lines[0]] = Self.answer(Array(lines.dropFirst()))
+            responses[lines[0]] = Self.response(Array(lines.dropFirst()))
         }
     }
 
     /// The response whose title starts like this.
-    func callAsFunction(_ title: String) throws -> Answer {
-        try #require(answers[title] ?? answers.first { $0.key.hasPrefix(title) }?.value, "no \(title)")
+    func callAsFunction(_ title: String) throws -> Response {
+        try #require(responses[title] ?? responses.first { $0.key.hasPrefix(title) }?.value, "no \(title)")
     }
 
-    private static func answer(_ lines: [String]) -> Answer {
-        var answer = Answer()
+    private static func response(_ lines: [String]) -> Response {
+        var response = Response()
         var rest = lines[...]
         while let line = rest.first, line.hasPrefix("HTTP/") {
-            answer.status = line.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+            response.status = line.split(separator: " ").dropFirst().first.flatMap { Int($0) }
             let head = rest.dropFirst().prefix { !$0.isEmpty }
             for header in head {
                 guard let colon = header.firstIndex(of: ":") else { continue }
                 let value = header[header.index(after: colon)...].trimmingCharacters(in: .whitespaces)
-                answer.headers[header[..<colon].lowercased()] = value
+                response.headers[header[..<colon].lowercased()] = value
             }
             rest = rest.dropFirst(head.count + 2)
         }
-        answer.body = rest.first ?? ""
-        return answer
+        response.body = rest.first ?? ""
+        return response
     }
 }

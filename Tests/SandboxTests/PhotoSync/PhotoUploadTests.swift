@@ -12,9 +12,9 @@ import Testing
             #expect(try await fixture.upload(try fixture.file(name, name.utf8)).status == 200, "\(name)")
         }
         for name in ["a.bmp", "a.tif", "a.tiff", "a.mp4", "a.mov", "a", "jpg", "a.jpg.txt"] {
-            let reply = try await fixture.upload(try fixture.file(name, name.utf8))
-            #expect(reply.status == 400, "\(name)")
-            #expect(reply.text == #"{"error":"file extension not allowed"}"# + "\n", "\(name)")
+            let response = try await fixture.upload(try fixture.file(name, name.utf8))
+            #expect(response.status == 400, "\(name)")
+            #expect(response.text == #"{"error":"file extension not allowed"}"# + "\n", "\(name)")
         }
     }
 
@@ -54,9 +54,9 @@ import Testing
         let url = fixture.sandbox.baseURL + "/api/photos/upload"
         // curl's `<` sends the content without `filename=`.
         for form in [["-F", "file=<" + path], ["-F", "file=@\(path);filename="], ["-F", "photo=@" + path]] {
-            let reply = try await curl(PhotoFixture.alice + form + [url])
-            #expect(reply.status == 400)
-            #expect(try reply.string("error") == "No file provided or file is empty.", "\(form)")
+            let response = try await curl(PhotoFixture.alice + form + [url])
+            #expect(response.status == 400)
+            #expect(try response.string("error") == "No file provided or file is empty.", "\(form)")
         }
     }
 
@@ -64,7 +64,7 @@ import Testing
         let fixture = try await PhotoFixture()
         let first = try fixture.file("first.jpg", "1".utf8)
         let second = try fixture.file("second.jpg", "2".utf8)
-        let reply = try await curl(
+        let response = try await curl(
             PhotoFixture.alice + ["-H", "Transfer-Encoding: chunked"]
                 + [
                     "originalFilename=one.jpg", "originalFilename=two.jpg", "file=@" + first, "file=@" + second,
@@ -72,7 +72,7 @@ import Testing
                 ]
                 .flatMap { ["-F", $0] } + [fixture.sandbox.baseURL + "/api/photos/upload"]
         )
-        #expect(try reply.string("storedPath") == "2024/01/first.jpg")
+        #expect(try response.string("storedPath") == "2024/01/first.jpg")
         #expect(try await fixture.sandbox.photos().map(\.originalFilename) == ["one.jpg"])
     }
 
@@ -80,11 +80,11 @@ import Testing
         let fixture = try await PhotoFixture()
         let text = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.jpg\"\r\n\r\nbytes"
         for type in ["multipart/form-data; boundary=b", "multipart/form-data", "application/json"] {
-            let reply = try await curl(
+            let response = try await curl(
                 PhotoFixture.alice
                     + ["-H", "Content-Type: " + type, "-d", text, fixture.sandbox.baseURL + "/api/photos/upload"]
             )
-            #expect(try reply.string("error") == "Request must be multipart/form-data.")
+            #expect(try response.string("error") == "Request must be multipart/form-data.")
         }
         #expect(try await fixture.sandbox.photos().isEmpty)
     }
@@ -140,10 +140,10 @@ import Testing
         try await fixture.sandbox.addPhotos(
             #"{"user":"bob@example.test","fileHash":"\#(String(repeating: "a", count: 64))"}"#
         )
-        func check(_ json: String) async throws -> CurlReply { try await fixture.post("/api/photos/check", json) }
+        func check(_ json: String) async throws -> CurlResponse { try await fixture.post("/api/photos/check", json) }
         let known = String(repeating: "A", count: 64)
-        let reply = try await check(#"{"hashes":[" \#(known) ","beef","BEEF"]}"#)
-        #expect(reply.text == #"{"existing":["\#(known.lowercased())"],"missing":["beef"]}"# + "\n")
+        let response = try await check(#"{"hashes":[" \#(known) ","beef","BEEF"]}"#)
+        #expect(response.text == #"{"existing":["\#(known.lowercased())"],"missing":["beef"]}"# + "\n")
         func many(_ count: Int) -> String {
             #"{"hashes":["# + (0..<count).map { "\"h\($0)\"" }.joined(separator: ",") + "]}"
         }
@@ -154,9 +154,9 @@ import Testing
             ("", "Invalid request body."),
         ]
         for (json, text) in refusals {
-            let reply = try await check(json)
-            #expect(reply.status == 400)
-            #expect(try reply.string("error") == text)
+            let response = try await check(json)
+            #expect(response.status == 400)
+            #expect(try response.string("error") == text)
         }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// The database of captures: devices with their counters, and the captures they sent.
+/// The database of captures: devices with their counters, and their captures.
 struct CaptureCatalog: Sendable {
     let queue: DatabaseQueue
     let settings: CaptureSettings
@@ -16,7 +16,7 @@ struct CaptureCatalog: Sendable {
         }
     }
 
-    /// A hash is unique over all devices and both modes (contract 1.3).
+    /// A hash is unique across devices and modes (contract 1.3).
     private static let schema = """
         CREATE TABLE device (
             id TEXT PRIMARY KEY, platform TEXT NOT NULL, model TEXT NOT NULL, level TEXT NOT NULL, key BLOB,
@@ -34,7 +34,7 @@ struct CaptureCatalog: Sendable {
 
     func devices() throws -> [CaptureDevice] { try queue.read { try CaptureDevice.order(sql: "rowid").fetchAll($0) } }
 
-    /// Enrolls a device; returns false if its key is already registered.
+    /// False if the key is registered.
     @discardableResult
     func add(_ device: CaptureDevice) throws -> Bool {
         try queue.write { db in
@@ -44,8 +44,7 @@ struct CaptureCatalog: Sendable {
         }
     }
 
-    /// Raises the level of a device whose key is now verified to be in a TPM, and returns its id; nil if the key is
-    /// not registered. Verifying it once more changes nothing.
+    /// Raises the level of a device whose key is proven to be in a TPM, and returns its ID; nil if the key is not registered.
     func upgrade(_ device: CaptureDevice) throws -> String? {
         guard device.level == "tpm2" else { return nil }
         return try queue.write { db in
@@ -60,21 +59,21 @@ struct CaptureCatalog: Sendable {
         }
     }
 
-    /// Raises a device's counter; returns false if it is not below that already, because of a concurrent request.
+    /// False if the counter is not higher than that of another request.
     func advance(_ device: CaptureDevice, to counter: Int) throws -> Bool {
         try queue.change("UPDATE device SET counter = ? WHERE id = ? AND counter < ?", [counter, device.id, counter])
     }
 
     func capture(_ id: String) throws -> CaptureRow? { try queue.read { try CaptureRow.fetchOne($0, key: id) } }
 
-    /// The hash in lower case.
+    /// `hash` is in lower case.
     func capture(hash: String) throws -> CaptureRow? {
         try queue.read { try CaptureRow.fetchOne($0, key: ["hash": hash]) }
     }
 
     func captures() throws -> [CaptureRow] { try queue.read { try CaptureRow.order(sql: "rowid").fetchAll($0) } }
 
-    /// Throws `DatabaseError` if the hash exists.
+    /// Throws `DatabaseError` for a duplicate hash.
     func add(_ row: CaptureRow) throws { try queue.write { db in try row.insert(db) } }
 }
 
@@ -86,11 +85,10 @@ struct CaptureDevice: Sendable, SnakeCaseRecord {
     var model: String
     /// `software`, `tpm2`, `secure_enclave`, …
     var level: String
-    /// Nil for a device without an attestation.
     var key: P256PublicKey?
-    /// The value that must be unique among registrations.
+    /// Unique.
     var keyId: String
-    /// Of the last assertion that was accepted.
+    /// Of the last accepted assertion.
     var counter = 0
 }
 
@@ -112,19 +110,19 @@ struct CaptureRow: Sendable, SnakeCaseRecord {
     var evidence: JSONValue
     /// Of hash-only captures.
     var flags: JSONValue?
-    /// The real server reports everything as a photo (contract 1.4).
+    /// Always `photo` on the reference server (contract 1.4).
     var mediaType: String
-    /// The location that is public.
+    /// The public location.
     var location: String?
     var capturedAt: Timestamp
     var uploadedAt: Timestamp
-    /// The request, unchanged, for tests; the real server does not store it.
+    /// The body of the request, for tests; the real server does not store it.
     var body: Data
 }
 
-/// The server's evaluation of a capture (contract 1.4, 3.4).
+/// Contract 1.4, 3.4.
 enum CaptureEvidence {
-    /// From `pass`, `fail` or `unavailable` of both; `level` is the device's, if it limits the confidence.
+    /// `hardware` and `depth` are `pass`, `fail` or `unavailable`; `level` is set if it limits the confidence.
     static func confidence(hardware: String, depth: String, cappedFor level: String?) -> String {
         if [hardware, depth].contains("fail") { return "suspicious" }
         let cap = level == nil || level == "secure_enclave" ? 2 : level == "software" ? 0 : 1

@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// Captures read back (contract 6).
+/// Contract 6.
 struct CaptureReadEndpoint {
     let catalog: CaptureCatalog
     let links: CaptureLinks
@@ -17,8 +17,7 @@ struct CaptureReadEndpoint {
         return json(row)
     }
 
-    /// `GET /api/v1/captures/by-hash/{hex}` (3.4 no. 6). Another device's capture is reported as missing: queries
-    /// must not reveal what others have photographed.
+    /// `GET /api/v1/captures/by-hash/{hex}` (3.4 no. 6). Captures of other devices are not disclosed.
     func capture(hash: String, for device: CaptureDevice) throws -> JSONValue {
         guard hash.wholeMatch(of: /[0-9a-fA-F]{64}/) != nil else { throw CaptureRefusal.invalid("Invalid hash") }
         guard let row = try catalog.capture(hash: hash.lowercased()), row.deviceId == device.id else {
@@ -60,35 +59,13 @@ struct CaptureReadEndpoint {
         object["evidence"] = row.evidence
         return object
     }
-
-    /// `POST /api/v1/verify-file` (6.1). It receives the media itself, so no client of hash-only captures may call
-    /// it on its own (M17); the sandbox has it so that a test can detect such a call.
-    func verifyFile(_ body: [UInt8], _ exchange: Exchange) throws -> JSONValue {
-        guard let file = try FullCaptureEndpoint.form(body, exchange)["file"] else {
-            throw CaptureRefusal.invalid("file is required")
-        }
-        let digest = Digest.sha256(Array(buffer: file.value))
-        guard let row = try catalog.capture(hash: hexString(digest)) else {
-            return [
-                "status": "no_record", "file_hash": .string(base64(digest)),
-                "note": "No capture of this file is known",
-            ]
-        }
-        return [
-            "status": "verified", "file_hash": .string(base64(digest)), "capture_id": .string(row.id),
-            "confidence_level": .string(row.confidence), "verification_url": .string(links.verification(of: row.id)),
-            "capture_mode": .string(row.mode.rawValue), "media_stored": .bool(row.mode == .full),
-            "media_hash": .string(row.hash), "evidence": row.evidence, "metadata_flags": row.flags ?? .null,
-            "captured_at": .string(row.capturedAt.captureText), "media_type": .string(row.mediaType),
-        ]
-    }
 }
 
 /// The sandbox's own routes about captures, below `/__sandbox/captures/`; see `FaultSyntax.help`.
 struct CaptureControl {
     let site: CaptureSite
 
-    func reply(_ method: HTTPRequest.Method, _ path: [String]) throws -> Reply {
+    func response(_ method: HTTPRequest.Method, _ path: [String]) throws -> Response {
         guard method == .get, path.count == 1 else { return .webServerError(.notFound) }
         return switch path[0] {
         case "records": .json(.ok, .array(try site.catalog.captures().map(Self.json)))

@@ -5,7 +5,7 @@ enum CaptureRoute: Sendable, Equatable {
     case challenge, credential, register
     case hashOnly, full
     case capture(String), captureByHash(String)
-    case publicPage(String), verifyFile
+    case publicPage(String)
     case notFound, methodNotAllowed
 
     private static let prefix = "/api/v1/"
@@ -35,7 +35,6 @@ enum CaptureRoute: Sendable, Equatable {
         case ("captures", 2): return last == "hash-only" ? (.post, .hashOnly) : (.get, .capture(last))
         case ("captures", 3) where segments[1] == "by-hash" && profile == .mediactl1:
             return (.get, .captureByHash(last))
-        case ("verify-file", 1): return (.post, .verifyFile)
         case ("verify", 2): return (.get, .publicPage(last))
         default: return nil
         }
@@ -54,29 +53,29 @@ enum CaptureRoute: Sendable, Equatable {
         case .register, .credential: .register
         case .hashOnly: .capture
         case .full: .captureFull
-        case .capture, .captureByHash, .publicPage, .verifyFile: .captureRead
+        case .capture, .captureByHash, .publicPage: .captureRead
         case .notFound, .methodNotAllowed: nil
         }
     }
 }
 
 enum CaptureID {
-    /// In lower case; nil for anything but a UUID.
+    /// In lower case; nil if not a UUID.
     static func read(_ text: String) -> String? { UUID(uuidString: text)?.uuidString.lowercased() }
 }
 
-/// A request of an authenticated device.
+/// An admitted request of a device.
 struct DeviceCall {
     var device: CaptureDevice
     let timestamp: String
     let assertion: [UInt8]
     var isVerified = false
-    /// On `mediactl-1`: the request's counter, which is stored only after the payload's assertion was verified, as
-    /// the payload was signed with a higher one (contract 3.4 no. 2).
+    /// The counter of the request on `mediactl-1`, stored after the payload's assertion with its higher counter was verified
+    /// (contract 3.4 no. 2).
     var pendingCounter: Int?
 }
 
-/// The checks before the body is parsed, in order (contract 1.1).
+/// The checks before those of the body (contract 1.1).
 struct CaptureGate {
     let catalog: CaptureCatalog
 
@@ -94,7 +93,7 @@ struct CaptureGate {
         guard let assertion = base64Bytes(signature), !assertion.isEmpty else {
             throw CaptureRefusal.invalid("X-Device-Signature must be base64")
         }
-        // The limits themselves are accepted; extreme numbers would overflow.
+        // The limits are inclusive. As `Double`, because the difference of integers could overflow.
         let age = Double(settings.now.milliseconds) - Double(milliseconds)
         if age > 300_000 { throw CaptureRefusal.unauthorized("TIMESTAMP_EXPIRED", "Timestamp is too old") }
         if age < -60_000 { throw CaptureRefusal.unauthorized("TIMESTAMP_INVALID", "Timestamp is in the future") }
@@ -108,8 +107,7 @@ struct CaptureGate {
         return DeviceCall(device: row, timestamp: timestamp, assertion: assertion)
     }
 
-    /// Checks the signature over time and body. The reference server does so for one level only, and rejects an
-    /// invalid one only if it is strict.
+    /// Verifies the signature over time and body; the reference server for one level, ignoring the result unless strict.
     func verify(_ call: DeviceCall, body: [UInt8]) throws -> DeviceCall {
         guard settings.profile == .mediactl1 || call.device.level == "secure_enclave" else { return call }
         do {
@@ -142,7 +140,7 @@ struct CaptureGate {
         return call
     }
 
-    /// Checks a payload's assertion and stores its counter; the cause of a failure is not disclosed.
+    /// Verifies the assertion of a payload and stores its counter.
     func accept(_ text: String, over signedBytes: [UInt8], of call: DeviceCall) throws -> Bool {
         guard let assertion = base64Bytes(text).flatMap(CaptureAssertion.init(cbor:)),
             assertion.relyingPartyHash == Digest.sha256(Array(settings.relyingParty.utf8)),
@@ -153,7 +151,7 @@ struct CaptureGate {
     }
 }
 
-/// Addresses that the capture server returns to its clients: a public page; here it is the page's data.
+/// Addresses in responses; the public page is JSON here.
 struct CaptureLinks {
     let host: String
     let basePath: String

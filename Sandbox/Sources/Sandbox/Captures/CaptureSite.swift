@@ -5,15 +5,15 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// The capture part of the server: gate, devices, and routes.
+/// The routes of the capture server.
 struct CaptureSite: Sendable {
     let catalog: CaptureCatalog
     let bodies = ReceivedBodies()
     private let challenges = ChallengeBook()
 
-    /// Larger ones are rejected before any other check (contract 1.1).
+    /// Contract 1.1.
     private static let bodyLimit = 20 << 20
-    /// The framework's default, for JSON and for forms.
+    /// The default of the framework, for JSON and for forms.
     static let frameworkLimit = 2 << 20
 
     init(folder: DataFolder, settings: CaptureSettings) throws {
@@ -32,8 +32,8 @@ struct CaptureSite: Sendable {
         )
     }
 
-    func answer(_ route: CaptureRoute, to exchange: Exchange) async throws -> Answer {
-        if let answer = exchange.answerBeforeBody { return answer }
+    func response(_ route: CaptureRoute, to exchange: Exchange) async throws -> Response {
+        if let response = exchange.responseBeforeBody { return response }
         let envelope = CaptureEnvelope(settings, requestID: exchange.header("X-Request-Id"))
         let call: DeviceCall?
         do {
@@ -41,19 +41,19 @@ struct CaptureSite: Sendable {
             if route == .methodNotAllowed { throw CaptureRefusal.methodNotAllowed }
             call = route.isOpen ? nil : try CaptureGate(catalog: catalog).admit(exchange)
         } catch let refusal as CaptureRefusal {
-            return try await exchange.refusal(envelope.reply(refusal))
+            return try await exchange.refusal(envelope.response(refusal))
         }
         do {
             let body = try await collectBody(exchange)
-            if let reply = exchange.plan.replyInsteadOfWork { return Answer(reply: reply) }
+            if let response = exchange.plan.responseInsteadOfWork { return response }
             let (status, data) = try work(route, exchange, body, call)
-            return Answer(reply: envelope.reply(status, data: data))
+            return envelope.response(status, data: data)
         } catch let refusal as CaptureRefusal {
-            return Answer(reply: envelope.reply(refusal))
+            return envelope.response(refusal)
         } catch is DatabaseError {
-            return Answer(reply: envelope.reply(.databaseError))
+            return envelope.response(.databaseError)
         } catch is BodyTooLarge {
-            return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
+            return .webServerError(.requestEntityTooLarge).early
         }
     }
 
@@ -77,7 +77,7 @@ struct CaptureSite: Sendable {
         let reading = CaptureReadEndpoint(catalog: catalog, links: links)
         if let call {
             let call = try CaptureGate(catalog: catalog).verify(call, body: body)
-            // An accepted request uses its counter, regardless of its result; a payload has raised it further.
+            // An admitted request uses its counter, whatever its result; a payload has raised it further.
             defer { if let counter = call.pendingCounter { _ = try? catalog.advance(call.device, to: counter) } }
             switch route {
             case .hashOnly:
@@ -104,7 +104,6 @@ struct CaptureSite: Sendable {
             let endpoint = RegistrationEndpoint(catalog: catalog, challenges: challenges)
             return (.created, try endpoint.register(try Self.json(body, exchange)))
         case .publicPage(let id): return (.ok, try reading.publicPage(id))
-        case .verifyFile: return (.ok, try reading.verifyFile(body, exchange))
         default: throw CaptureRefusal.notFound
         }
     }
@@ -117,7 +116,7 @@ struct CaptureSite: Sendable {
         return ["challenge": .string(base64(challenge)), "expires_at": .string(expiry.captureText)]
     }
 
-    /// The framework's own checks, in its order.
+    /// The checks of the framework, in its order.
     private static func json(_ body: [UInt8], _ exchange: Exchange) throws -> JSONValue {
         let type = exchange.contentType.value.lowercased()
         guard type.wholeMatch(of: /application\/([^;]+\+)?json/) != nil else { throw CaptureRefusal.wrongMediaType }
@@ -130,7 +129,7 @@ struct CaptureSite: Sendable {
     }
 }
 
-/// Every body that a capture route received, including rejected ones, for tests that search them.
+/// All bodies that capture routes received, for tests.
 final class ReceivedBodies: Sendable {
     private let entries = Mutex<[(path: String, body: [UInt8])]>([])
 
@@ -139,30 +138,30 @@ final class ReceivedBodies: Sendable {
     var all: [(path: String, body: [UInt8])] { entries.withLock { $0 } }
 }
 
-/// The behavior of the capture part of a sandbox (hash-only contract).
+/// Hash-only contract.
 struct CaptureSettings: Sendable {
     enum Profile: String, Sendable, CaseIterable, ExpressibleByArgument {
-        /// Complete and correct (contract 3.4).
+        /// Contract 3.4.
         case mediactl1 = "mediactl-1"
-        /// The existing server with its deviations (contract section 9).
+        /// The existing server, with its deviations (contract section 9).
         case reference
     }
 
     var profile = Profile.mediactl1
-    /// Its SHA-256 starts every assertion of a payload.
-    var relyingParty = Profile.mediactl1.rawValue
     /// The reference server's `REQUIRE_VERIFIED_DEVICES`; on `mediactl-1` it admits level `tpm2` only.
     var isStrict = false
-    /// Devices that are enrolled at the start.
+    /// Enrolled before the start.
     var devices: [CaptureDevice] = []
-    /// Authorities whose TPMs are trusted; without any, no device gets the level `tpm2`.
+    /// Without any, no device gets the level `tpm2`.
     var tpmAuthorities = TPMAuthorities()
-    /// Seconds by which its clock is ahead of the machine's.
+    /// Seconds.
     var clockOffset = 0.0
-    /// The path before `/api/v1` if a reverse proxy serves it below a path; empty or `/photos`.
+    /// The path before `/api/v1` behind a reverse proxy; empty or `/photos`.
     var basePath = ""
 
     var now: Timestamp { .now(offset: clockOffset) }
+    /// Its SHA-256 begins every assertion of a payload.
+    var relyingParty: String { profile == .reference ? "XXXXXXXXXX.com.realitycam.app" : profile.rawValue }
 }
 
 struct CaptureArguments: ParsableArguments {
@@ -171,12 +170,6 @@ struct CaptureArguments: ParsableArguments {
         help: "mediactl-1: takes Linux devices, signs canonical JSON; reference: the existing server as it is."
     )
     var profile = CaptureSettings.Profile.mediactl1
-
-    @Option(
-        name: .customLong("capture-rp-id"),
-        help: "Name whose SHA-256 begins an assertion; mediactl-1 or XXXXXXXXXX.com.realitycam.app by profile."
-    )
-    var relyingParty: String?
 
     @Flag(
         name: .customLong("capture-strict"),
@@ -198,14 +191,11 @@ struct CaptureArguments: ParsableArguments {
 
     func validate() throws {
         guard abs(clockOffset) <= 1e9 else { throw ValidationError("--capture-clock is a number of seconds") }
-        guard relyingParty?.isEmpty != true else { throw ValidationError("--capture-rp-id needs a name") }
     }
 
     func settings(basePath: String) -> CaptureSettings {
-        let ownName = profile == .reference ? "XXXXXXXXXX.com.realitycam.app" : profile.rawValue
-        return CaptureSettings(
+        CaptureSettings(
             profile: profile,
-            relyingParty: relyingParty ?? ownName,
             isStrict: isStrict,
             devices: devices,
             tpmAuthorities: tpmAuthorities.reduce(into: TPMAuthorities()) { $0.add($1) },

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// A secret that only the TPM with both keys can decrypt, for the registration with one challenge.
+/// A secret that only the TPM with both keys can decrypt.
 struct TPMActivation {
     let attestationKeyName: [UInt8]
     let secret: [UInt8]

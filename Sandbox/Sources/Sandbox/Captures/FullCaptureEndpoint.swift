@@ -2,11 +2,8 @@ import Foundation
 import HTTPTypes
 import NIOCore
 
-/// `POST /api/v1/captures` (contract 7): an upload of the media itself.
-///
-/// A photo may have 10 MiB and a depth map 5 MiB; the framework's limit on the whole form is below both, so the
-/// rules for those sizes never apply. The sandbox does not analyze depth maps: it returns what the real server
-/// returns for one it cannot unpack.
+/// `POST /api/v1/captures` (contract 7): the media itself. The framework's limit on the form is below the limits of a photo and
+/// of a depth map. Depth maps are not analyzed: the response is that to one that cannot be unpacked.
 struct FullCaptureEndpoint {
     let catalog: CaptureCatalog
     let links: CaptureLinks
@@ -14,10 +11,9 @@ struct FullCaptureEndpoint {
     private var settings: CaptureSettings { catalog.settings }
 
     func accept(_ body: [UInt8], _ exchange: Exchange, from call: DeviceCall) throws -> JSONValue {
-        let upload = try FullCaptureUpload(try Self.form(body, exchange))
+        let upload = try FullCaptureUpload(try form(body, exchange))
         let hardware = try hardware(upload, call)
-        // The confidence of a device whose request was not verified is limited, and so is that of all devices that
-        // are not phones.
+        // Unverified requests and devices other than phones limit the confidence.
         let cap = settings.profile == .mediactl1 ? call.device.level : call.isVerified ? nil : "unverified"
         let late = settings.now.seconds - upload.time.seconds
         let metadata: JSONValue = [
@@ -42,7 +38,7 @@ struct FullCaptureEndpoint {
             uploadedAt: settings.now,
             body: Data(body)
         )
-        // A duplicate hash violates the database's constraint: 500 on either server.
+        // A duplicate hash violates a constraint of the database: 500 on both servers.
         try catalog.add(row)
         return [
             "capture_id": .string(row.id), "status": "complete",
@@ -50,7 +46,7 @@ struct FullCaptureEndpoint {
         ]
     }
 
-    static func form(_ body: [UInt8], _ exchange: Exchange) throws(CaptureRefusal) -> FormReader {
+    private func form(_ body: [UInt8], _ exchange: Exchange) throws(CaptureRefusal) -> FormReader {
         let type = exchange.contentType
         guard type.value.lowercased() == "multipart/form-data", type["boundary"]?.isEmpty == false else {
             throw .invalid("Request must be multipart/form-data")
@@ -61,7 +57,7 @@ struct FullCaptureEndpoint {
         return form
     }
 
-    /// The assertion is optional and never causes a refusal.
+    /// The assertion is optional.
     private func hardware(_ upload: FullCaptureUpload, _ call: DeviceCall) throws -> String {
         guard let assertion = upload.assertion else { return "unavailable" }
         let signed = Array("\(upload.photoHash)|\(upload.capturedAt)".utf8)
@@ -71,7 +67,7 @@ struct FullCaptureEndpoint {
 
 /// The form of a full capture (contract 7).
 private struct FullCaptureUpload {
-    /// Strings as sent: they are signed.
+    /// As sent: the strings are signed.
     let photoHash: String
     let capturedAt: String
     let time: Timestamp
@@ -99,7 +95,7 @@ private struct FullCaptureUpload {
                 (try place.double("latitude"), try place.double("longitude"))
             }
         } catch let refusal as CaptureRefusal {
-            // It is parsed by hand, not by the framework: no 422 here.
+            // Not parsed by the framework, which would respond with 422.
             throw CaptureRefusal.invalid(refusal.message)
         }
         guard let time = Timestamp(capturedAt) else { throw CaptureRefusal.invalid("captured_at must be RFC 3339") }

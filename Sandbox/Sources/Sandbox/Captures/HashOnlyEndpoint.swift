@@ -41,8 +41,7 @@ struct HashOnlyEndpoint {
         ]
     }
 
-    /// The reference server has no duplicate check, only a database constraint; `mediactl-1` returns the capture to
-    /// its own device.
+    /// The reference server has no error for duplicates; `mediactl-1` returns the capture to its own device.
     private func refusal(of row: CaptureRow) throws -> CaptureRefusal {
         guard settings.profile == .mediactl1, let known = try catalog.capture(hash: row.hash) else {
             return .databaseError
@@ -56,14 +55,13 @@ struct HashOnlyEndpoint {
     }
 }
 
-/// The server's evaluation of a hash-only capture with a valid assertion (contract 1.4, 3.4).
+/// The evidence of a hash-only capture with a valid assertion (contract 1.4, 3.4).
 struct HashOnlyEvidence {
     let submission: HashOnlySubmission
     let device: CaptureDevice
     let profile: CaptureSettings.Profile
 
-    /// `pass` or `fail`, and on `mediactl-1` `unavailable`, which the reference server cannot distinguish from
-    /// `fail`.
+    /// `pass` or `fail`, and on `mediactl-1` `unavailable`.
     private var depthStatus: String {
         submission.depthStatus == "unavailable" ? "unavailable" : submission.isLikelyRealScene ? "pass" : "fail"
     }
@@ -73,7 +71,7 @@ struct HashOnlyEvidence {
         return CaptureEvidence.confidence(hardware: "pass", depth: depthStatus, cappedFor: cap)
     }
 
-    /// The location that is public: four decimals at the level `precise`.
+    /// The public location: four decimals at the level `precise`.
     var location: String? {
         guard submission.includes("location") else { return nil }
         guard let place = submission.coordinates else { return submission.placeName }

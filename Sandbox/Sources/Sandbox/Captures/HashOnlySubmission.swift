@@ -1,4 +1,4 @@
-/// The body of a hash-only request in the server's structures (contract 1.2), and their serialization.
+/// The body of a hash-only request as the server parses it (contract 1.2).
 struct HashOnlySubmission {
     let captureMode: String
     let mediaHash: String
@@ -8,7 +8,7 @@ struct HashOnlySubmission {
     /// A claim about one depth map; its numbers are binary32.
     let depth: JSONValue
     let isLikelyRealScene: Bool
-    /// `completed` or `unavailable`; the reference server has no such member.
+    /// `completed` or `unavailable`; nil on the reference server.
     let depthStatus: String?
     private let layers: Int32
     private let coherence: Float
@@ -62,7 +62,7 @@ struct HashOnlySubmission {
         self.flags = flags
         capturedAt = try body.string("captured_at")
         assertion = try body.string("assertion")
-        // It must parse; its content is ignored.
+        // It must parse; its values are ignored.
         let chain = try body.optionalFields("hash_chain")
         hasHashChain = chain != nil
         _ = (try chain?.string("final_hash"), try chain?.int32("chain_length"))
@@ -93,7 +93,7 @@ struct HashOnlySubmission {
     /// Whether a flag allows something to be submitted.
     func includes(_ name: String) -> Bool { flags[name + "_included"] == true }
 
-    /// The field rules of contract 1.2; returns the first violation.
+    /// The rules of contract 1.2.
     func validate() throws(CaptureRefusal) {
         let rules = [
             (captureMode == "hash_only", "capture_mode must be \"hash_only\""),
@@ -116,8 +116,7 @@ struct HashOnlySubmission {
         if let broken = rules.first(where: { !$0.0 }) { throw .invalid(broken.1) }
     }
 
-    /// The signed bytes. On the reference server the structures, serialized again in the order of their declarations
-    /// (contract 2.1): the received bytes are ignored, and unknown members are not signed.
+    /// The reference server encodes its structures again (contract 2.1): unknown members are not signed.
     func signedBytes(_ received: JSONValue, _ profile: CaptureSettings.Profile) throws(UnreadableJSON) -> [UInt8] {
         guard profile == .reference else {
             let signed = (received.members ?? []).filter { $0.key != "assertion" }

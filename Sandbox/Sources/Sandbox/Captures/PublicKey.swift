@@ -3,10 +3,10 @@ import Foundation
 
 /// A public key of OpenSSL.
 struct PublicKey: ~Copyable {
-    /// An `EVP_PKEY`, owned: created in `init`, freed in `deinit`, never passed on.
+    /// An `EVP_PKEY`, owned: made in `init`, freed in `deinit`, never handed out.
     private let key: OpaquePointer
 
-    /// Reads SubjectPublicKeyInfo; nil if OpenSSL refuses it, as it does for a point that is not on the curve.
+    /// Reads SubjectPublicKeyInfo; nil if OpenSSL refuses it, such as a point that is not on the curve.
     init?(der: [UInt8]) {
         let made: OpaquePointer? = der.withUnsafeBufferPointer { bytes in
             var start = bytes.baseAddress
@@ -17,7 +17,6 @@ struct PublicKey: ~Copyable {
         key = made
     }
 
-    /// Takes ownership of an `EVP_PKEY`.
     init(owning key: OpaquePointer) { self.key = key }
 
     deinit { EVP_PKEY_free(key) }
@@ -30,13 +29,12 @@ struct PublicKey: ~Copyable {
     private static func point(of key: OpaquePointer) -> [UInt8]? {
         var encoded: UnsafeMutablePointer<UInt8>?
         let count = EVP_PKEY_get1_encoded_public_key(key, &encoded)
-        // Owned from the call on.
         defer { CRYPTO_free(encoded, nil, 0) }
         guard count == 65, let encoded else { return nil }
         return P256PublicKey(point: Array(UnsafeBufferPointer(start: encoded, count: count)))?.point
     }
 
-    /// RSAES-OAEP with SHA-256 and a label (RFC 8017); nil if OpenSSL fails.
+    /// RSAES-OAEP with SHA-256 and a label (RFC 8017); nil when OpenSSL fails.
     func encryptOAEP(_ message: [UInt8], label: [UInt8]) -> [UInt8]? {
         guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
         defer {
@@ -49,7 +47,7 @@ struct PublicKey: ~Copyable {
             EVP_PKEY_CTX_set_rsa_oaep_md(context, EVP_sha256()) == 1,
             let copy = CRYPTO_memdup(label, label.count, nil, 0)
         else { return nil }
-        // The context owns the copy once this has worked.
+        // The context owns the copy after success.
         guard EVP_PKEY_CTX_set0_rsa_oaep_label(context, copy, Int32(label.count)) == 1 else {
             CRYPTO_free(copy, nil, 0)
             return nil
@@ -60,8 +58,7 @@ struct PublicKey: ~Copyable {
         return Array(encrypted[..<count])
     }
 
-    /// ECDH of a new P-256 key with this one (SP 800-56A): x of the shared point, and the new key's point; nil if
-    /// OpenSSL fails.
+    /// ECDH of a new P-256 key with this one (SP 800-56A): x of the common point, and the point of the new key.
     func exchange() -> (secret: [UInt8], point: [UInt8])? {
         defer { ERR_clear_error() }
         guard let maker = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { return nil }
@@ -93,7 +90,7 @@ struct PublicKey: ~Copyable {
     }
 }
 
-/// A P-256 public key that was verified to be a point of the curve.
+/// A P-256 public key, verified to be a point of the curve.
 struct P256PublicKey: Sendable, Equatable, Codable {
     /// SEC 1, uncompressed: 65 bytes.
     let point: [UInt8]
@@ -131,11 +128,11 @@ struct P256PublicKey: Sendable, Equatable, Codable {
     }
 }
 
-/// The DER forms required to convert keys and signatures for OpenSSL.
+/// The forms of DER that OpenSSL requires.
 enum DER {
     static func sequence(_ content: [UInt8]) -> [UInt8] { element(0x30, content) }
 
-    /// A non-negative integer of these big-endian bytes.
+    /// A non-negative integer; the bytes are big-endian.
     static func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         let digits = bytes.drop { $0 == 0 }
         let needsZero = digits.first.map { $0 >= 0x80 } ?? true
@@ -154,13 +151,12 @@ enum DER {
     }
 }
 
-/// A device's assertion (contract 3.1).
+/// Contract 3.1.
 struct CaptureAssertion {
-    /// rpIdHash ‖ flags ‖ counter, optionally followed by more.
+    /// rpIdHash ‖ flags ‖ counter ‖ extensions.
     let authenticatorData: [UInt8]
     let signature: [UInt8]
 
-    /// Nil for anything but CBOR with both members.
     init?(cbor: [UInt8]) {
         guard let map = try? CBORReader.read(cbor), let data = map["authenticatorData"], data.count >= 37,
             let signature = map["signature"]
@@ -172,7 +168,6 @@ struct CaptureAssertion {
     var relyingPartyHash: [UInt8] { Array(authenticatorData[..<32]) }
     var counter: Int { authenticatorData[33..<37].reduce(0) { $0 << 8 | Int($1) } }
 
-    /// Whether a key signed this over the SHA-256 of that data.
     func isSigned(by key: P256PublicKey, over clientData: some Sequence<UInt8>) -> Bool {
         key.verifies(signature, of: authenticatorData + Digest.sha256(Array(clientData)))
     }

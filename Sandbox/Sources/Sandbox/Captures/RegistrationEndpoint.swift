@@ -14,17 +14,12 @@ struct RegistrationEndpoint {
         let model = try request.string("model")
         let hasLidar = try request.bool("has_lidar")
         guard !model.allSatisfy(\.isWhitespace) else { throw CaptureRefusal.invalid("model must not be empty") }
-        let device: CaptureDevice
-        switch (settings.profile, platform) {
-        case (.mediactl1, "linux"):
-            guard !hasLidar else { throw CaptureRefusal.invalid("has_lidar must be false on linux") }
-            device = try linuxDevice(try request.fields("key_attestation"), model)
-        case (.reference, "ios"): device = try unverifiedDevice(request, model)
-        case (.reference, "android"):
-            // The sandbox trusts no chain, so a self-signed one enrolls nothing.
-            throw CaptureRefusal(.badRequest, "ANDROID_CHAIN_VERIFICATION_FAILED", "Certificate chain was refused")
-        default: throw CaptureRefusal.invalid("platform \(platform) is not supported")
+        // The reference server accepts only phones, whose attestations do not exist on Linux.
+        guard settings.profile == .mediactl1, platform == "linux" else {
+            throw CaptureRefusal.invalid("platform \(platform) is not supported")
         }
+        guard !hasLidar else { throw CaptureRefusal.invalid("has_lidar must be false on linux") }
+        let device = try linuxDevice(try request.fields("key_attestation"), model)
         var id = device.id
         if try !catalog.add(device) {
             guard let upgraded = try catalog.upgrade(device) else {
@@ -35,8 +30,7 @@ struct RegistrationEndpoint {
         return ["device_id": .string(id), "attestation_level": .string(device.level), "has_lidar": .bool(hasLidar)]
     }
 
-    /// Proof of possession, and for `tpm2` the evidence of the TPM. Missing evidence lowers the level; invalid
-    /// evidence is rejected.
+    /// Verifies possession of the key, and for `tpm2` the evidence. Without evidence the level is lower; invalid one is refused.
     private func linuxDevice(_ attestation: TypedFields, _ model: String) throws -> CaptureDevice {
         let format = try attestation.string("format")
         guard ["self", "tpm2"].contains(format) else { throw CaptureRefusal.invalid("format must be self or tpm2") }
@@ -64,23 +58,9 @@ struct RegistrationEndpoint {
             keyId: hexString(Digest.sha256(key.point))
         )
     }
-
-    /// The reference server's handling of an attestation it cannot verify: the device is enrolled without a key, and
-    /// its name is reserved. The sandbox verifies none, as no device with a genuine one runs on Linux (contract
-    /// 3.3).
-    private func unverifiedDevice(_ request: TypedFields, _ model: String) throws -> CaptureDevice {
-        let nested = try request.optionalFields("attestation")
-        let keyID = try nested?.string("key_id") ?? request.string("device_id")
-        _ = try (nested ?? request).string("attestation_object")
-        let challenge = try nested?.string("challenge") ?? request.optionalString("challenge")
-        if let challenge, base64Bytes(challenge)?.count != 32 {
-            throw CaptureRefusal.unauthorized("CHALLENGE_INVALID", "Challenge must be 32 bytes")
-        }
-        return CaptureDevice(platform: "ios", model: model, level: "unverified", key: nil, keyId: keyID)
-    }
 }
 
-/// The issued challenges: in memory, valid for five minutes, each for one registration (contract 3.2).
+/// Challenges: valid for five minutes and for one registration, kept in memory (contract 3.2).
 final class ChallengeBook: Sendable {
     private struct Entry {
         let expiry: Timestamp
@@ -89,7 +69,7 @@ final class ChallengeBook: Sendable {
 
     private struct State {
         var challenges: [[UInt8]: Entry] = [:]
-        /// The times of each address's requests.
+        /// By address.
         var calls: [String: [Timestamp]] = [:]
     }
 
@@ -97,7 +77,7 @@ final class ChallengeBook: Sendable {
 
     private let state = Mutex(State())
 
-    /// A new challenge; nil if this address has requested too many.
+    /// Nil if the address is rate limited.
     func issue(to address: String, at now: Timestamp) -> (challenge: [UInt8], expiresAt: Timestamp)? {
         state.withLock { state in
             var calls = state.calls[address, default: []].filter { $0 > now.advanced(bySeconds: -60) }
@@ -111,7 +91,7 @@ final class ChallengeBook: Sendable {
         }
     }
 
-    /// Binds an activation to a challenge, replacing an earlier one.
+    /// Replaces an earlier activation.
     func bind(_ activation: TPMActivation, to challenge: [UInt8], at now: Timestamp) throws(CaptureRefusal) {
         let entry = state.withLock { state in
             state.challenges[challenge]?.activation = activation
@@ -120,7 +100,7 @@ final class ChallengeBook: Sendable {
         try Self.check(challenge, entry, at: now)
     }
 
-    /// Invalidates a challenge. Returns the value bound to it.
+    /// Invalidates a challenge, and returns its activation.
     @discardableResult
     func redeem(_ challenge: [UInt8], at now: Timestamp) throws(CaptureRefusal) -> TPMActivation? {
         let entry = state.withLock { $0.challenges.removeValue(forKey: challenge) }

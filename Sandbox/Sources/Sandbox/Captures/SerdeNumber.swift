@@ -1,28 +1,27 @@
-/// Reads a number like the real server's JSON library: fast, and exact only where contract 2.1 requires it. The
-/// value that a client signs with more digits differs from the one that the server reads.
+/// Parses a number as the JSON library of the real server does: exact only for as many digits as contract 2.1 allows.
 enum SerdeNumber {
-    /// A binary64; nil if it is too large.
+    /// Nil if too large for binary64.
     static func double(_ text: String) -> Double? {
         if let whole = UInt64(text) { return Double(whole) }
-        // A negative zero is not an integer there.
+        // A negative zero is not an integer.
         if let whole = Int64(text), whole != 0 { return Double(whole) }
         let pieces = text.split { "eE".contains($0) }
         let digits = pieces[0].drop { $0 == "-" }.split(separator: ".")
         var significand: UInt64 = 0
-        // Integer digits beyond the capacity are only counted; those of the fraction are dropped.
+        // Excess integer digits raise the exponent; those of the fraction are ignored.
         var exponent = digits[0].utf8.count - append(digits[0], to: &significand)
         if digits.count > 1 { exponent -= append(digits[1], to: &significand) }
         if pieces.count > 1 { exponent += max(-100_000, min(100_000, Int(pieces[1]) ?? 0)) }
         return scaled(Double(significand), by: exponent).map { text.hasPrefix("-") ? -$0 : $0 }
     }
 
-    /// A binary32, converted from the binary64 unless it is an integer.
+    /// Rounded from binary64 unless it is an integer.
     static func float(_ text: String) -> Float? {
         if let whole = Int64(text), whole != 0 { return Float(whole) }
         return double(text).map { Float($0) }
     }
 
-    /// Appends digits while they fit; returns their number.
+    /// Appends digits while they fit, and returns their count.
     private static func append(_ digits: Substring, to significand: inout UInt64) -> Int {
         for (count, digit) in digits.utf8.enumerated() {
             let (product, isTooLarge) = significand.multipliedReportingOverflow(by: 10)
@@ -33,7 +32,7 @@ enum SerdeNumber {
         return digits.utf8.count
     }
 
-    /// One multiplication or division by a power of ten: its rounding is the only inexactness.
+    /// With the rounding of one multiplication or division by a power of ten.
     private static func scaled(_ value: Double, by exponent: Int) -> Double? {
         var (value, exponent) = (value, exponent)
         while exponent < -308 {
@@ -48,7 +47,7 @@ enum SerdeNumber {
     }
 }
 
-/// The shortest decimal digits that represent a binary64, and the two number formats of the capture servers.
+/// The shortest decimal digits of a binary64, and the two formats of the capture servers.
 struct ShortestDecimal: Equatable {
     /// Digits without zeros at either end; `0` for zero.
     private(set) var digits: [UInt8]
@@ -56,10 +55,10 @@ struct ShortestDecimal: Equatable {
     private(set) var point: Int
     private let isNegative: Bool
 
-    /// Requires a finite number; the sign of zero is kept.
+    /// The number must be finite.
     init(_ value: Double) {
         isNegative = value.sign == .minus
-        // Swift prints the shortest digits as well, with a point, an exponent, or both.
+        // Swift prints the shortest digits with a point, an exponent, or both.
         let pieces = value.magnitude.description.split(separator: "e")
         let mantissa = pieces[0].split(separator: ".")
         point = mantissa[0].utf8.count + (pieces.count > 1 ? Int(pieces[1]) ?? 0 : 0)
@@ -75,13 +74,13 @@ struct ShortestDecimal: Equatable {
 
     private var isZero: Bool { digits == [UInt8(ascii: "0")] }
 
-    /// The format of the real server's JSON library: always with a fraction or an exponent (contract 2.1).
+    /// With a fraction or an exponent, as of the JSON library of the real server (contract 2.1).
     var serdeText: String {
         guard point > -5, point <= 16 else { return sign(isNegative) + scientific(plus: "") }
         return sign(isNegative) + plain + (digits.count > point ? "" : ".0")
     }
 
-    /// The format of ECMAScript (RFC 8785 section 3.2.2.3); there is no negative zero.
+    /// As of ECMAScript (RFC 8785 section 3.2.2.3), without a negative zero.
     var ecmaScriptText: String {
         let isInRange = point > -6 && point <= 21
         return sign(isNegative && !isZero) + (isInRange ? plain : scientific(plus: "+"))

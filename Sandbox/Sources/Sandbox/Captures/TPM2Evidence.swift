@@ -1,10 +1,7 @@
-/// A TPM's certification of a signing key by its attestation key (contract 3.4 no. 1), and the verification that
-/// both are in a TPM.
+/// What the attestation key of a TPM certifies about a signing key (contract 3.4 no. 1).
 ///
-/// A certification alone shows only that a restricted key, which signs only data created by its TPM, certifies the
-/// key. Software keys can produce the same structures. `proves` checks the rest: the attestation key is in the TPM
-/// of a trusted endorsement certificate (credential activation, TPM 2.0 part 1 section 24), and it has signed this
-/// challenge.
+/// Software keys can produce a certification as well. `proves` verifies that the attestation key is in the TPM of a trusted
+/// endorsement certificate (credential activation, TPM 2.0 part 1 section 24), and that it has signed this challenge.
 struct TPM2Evidence {
     /// TPMT_PUBLIC.
     let keyPublic: [UInt8]
@@ -16,8 +13,7 @@ struct TPM2Evidence {
     let signature: [UInt8]
     /// DER, leaf first.
     let endorsementCertificates: [[UInt8]]
-    /// The secret of the credential, and TPMS_ATTEST with TPMT_SIGNATURE of the quote; nil if one of them is
-    /// missing.
+    /// The secret of the credential, and TPMS_ATTEST with TPMT_SIGNATURE of the quote; nil if one is missing.
     let proof: (secret: [UInt8], quote: [UInt8], quoteSignature: [UInt8])?
 
     init(_ fields: TypedFields) throws(CaptureRefusal) {
@@ -45,7 +41,7 @@ struct TPM2Evidence {
         return certificates
     }
 
-    /// Whether the attestation key is the one that was activated for this challenge, and has signed the challenge.
+    /// Whether the attestation key was activated for this challenge and has signed it.
     func proves(_ activation: TPMActivation?, challenge: [UInt8]) -> Bool {
         guard let activation, let proof, let signer = try? TPMPublicArea(attestationKeyPublic),
             let quote = try? TPMStatement(proof.quote), let signature = try? TPMSignature(proof.quoteSignature)
@@ -55,7 +51,7 @@ struct TPM2Evidence {
             && signature.isValid(of: proof.quote, by: signer)
     }
 
-    /// Whether all of it is consistent and belongs to this key.
+    /// Whether the certification is valid for this key.
     func certifies(_ key: P256PublicKey) -> Bool {
         guard let area = try? TPMPublicArea(keyPublic), let signer = try? TPMPublicArea(attestationKeyPublic),
             let statement = try? TPMStatement(certification),
@@ -77,12 +73,11 @@ struct TPMReader {
 
     init(_ bytes: [UInt8]) { rest = bytes[...] }
 
-    /// A number of this many bytes.
     mutating func number(_ size: Int) throws(UnreadableTPMStructure) -> Int {
         try take(size).reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// A TPM2B: its size in two bytes, then this many bytes.
+    /// A TPM2B: its size in two bytes, then the bytes.
     mutating func sized() throws(UnreadableTPMStructure) -> [UInt8] { try take(try number(2)) }
 
     mutating func take(_ count: Int) throws(UnreadableTPMStructure) -> [UInt8] {
@@ -96,7 +91,7 @@ struct TPMReader {
     }
 }
 
-/// TPM_ALG_ID values (part 2 section 6.3) and the only curve.
+/// TPM_ALG_ID values (part 2 section 6.3) and the one curve.
 enum TPMAlgorithm {
     static let rsa = 0x0001
     static let sha256 = 0x000B
@@ -107,7 +102,7 @@ enum TPMAlgorithm {
     static let curveP256 = 0x0003
 }
 
-/// TPMT_PUBLIC of an ECC or RSA key whose name uses SHA-256 (part 2 section 12.2.4).
+/// TPMT_PUBLIC of an ECC or RSA key with a SHA-256 name (part 2 section 12.2.4).
 struct TPMPublicArea {
     /// TPMA_OBJECT.
     struct Attributes: OptionSet {
@@ -149,7 +144,7 @@ struct TPMPublicArea {
         case TPMAlgorithm.rsa:
             _ = try reader.number(2)
             let exponent = try reader.take(4)
-            // Zero means 65537.
+            // Zero stands for 65537.
             let isDefault = exponent.allSatisfy { $0 == 0 }
             key = .rsa(modulus: try reader.sized(), exponent: isDefault ? [1, 0, 1] : exponent)
         default: throw UnreadableTPMStructure()
@@ -161,12 +156,12 @@ struct TPMPublicArea {
     /// Of an ECC key, uncompressed.
     var point: [UInt8]? { if case .point(let point) = key { point } else { nil } }
 
-    /// Signs only data created by its TPM.
+    /// Signs only data of its TPM.
     var isAttestationKey: Bool {
         isBornInTPM && attributes.isSuperset(of: [.sign, .restricted]) && !attributes.contains(.decrypt)
     }
 
-    /// Created inside the TPM and not exportable.
+    /// Generated in the TPM, and cannot be exported.
     var isBornInTPM: Bool { attributes.isSuperset(of: [.fixedTPM, .fixedParent, .sensitiveDataOrigin]) }
 
     /// SubjectPublicKeyInfo of an RSA key (RFC 8017 appendix A.1.1).
@@ -201,12 +196,12 @@ struct TPMStatement {
     let kind: Kind
     /// The caller's data.
     let qualifyingData: [UInt8]
-    /// Of the key that is certified; nil in a quote.
+    /// Of the certified key; nil in a quote.
     let name: [UInt8]?
 
     init(_ statement: [UInt8]) throws(UnreadableTPMStructure) {
         var reader = TPMReader(statement)
-        // TPM_GENERATED_VALUE: a restricted key signs data with this start only if its TPM created it.
+        // TPM_GENERATED_VALUE: a restricted key signs such data only if its TPM generated them.
         guard try reader.number(4) == 0xFF54_4347, let kind = Kind(rawValue: try reader.number(2)) else {
             throw UnreadableTPMStructure()
         }

@@ -2,7 +2,7 @@ import ArgumentParser
 import CLibcrypto
 import Foundation
 
-/// The trusted authorities for certificates of endorsement keys: TPM manufacturers, or `swtpm_localca`.
+/// Trusted authorities of endorsement keys: makers of TPMs, or `swtpm_localca`.
 struct TPMAuthorities: Sendable, ExpressibleByArgument {
     /// DER.
     private var certificates: [[UInt8]] = []
@@ -21,8 +21,7 @@ struct TPMAuthorities: Sendable, ExpressibleByArgument {
 
     mutating func add(_ other: TPMAuthorities) { certificates += other.certificates }
 
-    /// The key of the first certificate, if that is one of an endorsement key and chains to a trusted authority; the
-    /// others may be intermediate ones. Nil otherwise.
+    /// The key of the first certificate, if it is that of an endorsement key and the chain leads to a trusted authority.
     func endorsementKey(of chain: [[UInt8]]) -> PublicKey? {
         let chain = chain.map(Certificate.init)
         guard !certificates.isEmpty, let leaf = chain.first ?? nil, leaf.isOfEndorsementKey,
@@ -54,7 +53,7 @@ struct TPMAuthorities: Sendable, ExpressibleByArgument {
     }
 }
 
-/// An `X509`, owned: created in `init`, freed in `deinit`, not used afterwards.
+/// An `X509`, owned: made in `init`, freed in `deinit`, not used after.
 final class Certificate {
     let pointer: OpaquePointer
 
@@ -70,8 +69,8 @@ final class Certificate {
 
     deinit { X509_free(pointer) }
 
-    /// tcg-kp-EKCertificate among the extended key usages (TCG EK Credential Profile, section 3.2.16). An authority
-    /// may also sign other certificates, whose keys are not in a TPM.
+    /// Has the extended key usage tcg-kp-EKCertificate (TCG EK Credential Profile, section 3.2.16). Keys of other
+    /// certificates of the same authority need not be in a TPM.
     var isOfEndorsementKey: Bool {
         guard let usage = X509_get_ext_d2i(pointer, NID_ext_key_usage, nil, nil),
             let wanted = OBJ_txt2obj("2.23.133.8.1", 1)

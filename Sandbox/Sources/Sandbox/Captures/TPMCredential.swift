@@ -1,18 +1,15 @@
 import CLibcrypto
 
-/// A secret encrypted to an endorsement key and bound to the name of another key of the same TPM, as by
-/// TPM2_MakeCredential (TPM 2.0 part 1 section 24 and annexes B.10.3, C.6.1). Created with OpenSSL: a server has no
-/// TPM.
-///
-/// The endorsement key has one of the usual templates (TCG EK Credential Profile): SHA-256 names, AES-128 in CFB
-/// mode.
+/// A secret encrypted to an endorsement key and bound to the name of another key of the same TPM, as of TPM2_MakeCredential
+/// (TPM 2.0 part 1 section 24 and annexes B.10.3, C.6.1). The endorsement key has a usual template (TCG EK Credential Profile):
+/// SHA-256 names, AES-128 in CFB mode.
 struct TPMCredential {
     /// TPM2B_ID_OBJECT.
     let idObject: [UInt8]
     /// TPM2B_ENCRYPTED_SECRET.
     let encryptedSecret: [UInt8]
 
-    /// Nil for a key that is neither RSA nor P-256, or if OpenSSL fails. A secret has 32 bytes at most.
+    /// Nil unless the key is RSA or P-256. A secret has 32 bytes at most.
     init?(_ secret: [UInt8], for name: [UInt8], to key: borrowing PublicKey) {
         guard let (seed, encrypted) = Self.seed(for: key) else { return nil }
         let symmetricKey = TPMDerivation.kdfA(seed, "STORAGE", name, byteCount: 16)
@@ -28,7 +25,7 @@ struct TPMCredential {
         [UInt8(bytes.count >> 8 & 0xFF), UInt8(bytes.count & 0xFF)] + bytes
     }
 
-    /// A seed, and its encryption for the key's owner.
+    /// A seed, also encrypted to the key.
     private static func seed(for key: borrowing PublicKey) -> (seed: [UInt8], encrypted: [UInt8])? {
         if key.isRSA {
             let seed = randomBytes(32)
@@ -57,7 +54,7 @@ struct TPMCredential {
     }
 }
 
-/// Key derivation of TPM 2.0 part 1 section 11.4.10, with SHA-256 and for one block of output at most.
+/// Key derivation of TPM 2.0 part 1 section 11.4.10 with SHA-256, up to one block of output.
 enum TPMDerivation {
     /// HMAC of counter, label, name and bits.
     static func kdfA(_ key: [UInt8], _ label: String, _ context: [UInt8], byteCount: Int) -> [UInt8] {
@@ -67,7 +64,7 @@ enum TPMDerivation {
         return Array(hmac(key, message).prefix(byteCount))
     }
 
-    /// Digest of counter, the shared secret, the label, and both parties' x; 32 bytes.
+    /// Digest of counter, shared secret, label, and x of both parties; 32 bytes.
     static func kdfE(_ secret: [UInt8], _ label: String, _ ephemeral: [UInt8], _ recipient: [UInt8]) -> [UInt8] {
         Digest.sha256([0, 0, 0, 1] + secret + Array(label.utf8) + [0] + ephemeral + recipient)
     }

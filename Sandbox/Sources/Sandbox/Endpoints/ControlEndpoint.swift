@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// The sandbox's own routes: no login, but only from this machine; see ``FaultSyntax/help``.
+/// The control routes: without a login, from loopback only; see ``FaultSyntax/help``.
 struct ControlEndpoint {
     static let prefix = "/__sandbox/"
 
@@ -15,12 +15,14 @@ struct ControlEndpoint {
     let logins: LoginBook?
     let tus: any TusService
 
-    func reply(to request: Request, from channel: any Channel) async throws -> Reply {
+    func response(to request: Request, from channel: any Channel) async throws -> Response {
         let host = channel.remoteAddress?.ipAddress ?? ""
         guard host.hasPrefix("127.") || host == "::1" else { return .webServerError(.forbidden) }
         let path = request.uri.path.dropFirst(Self.prefix.count).split(separator: "/").map(String.init)
-        if path.first == "photosync" { return try await photos.reply(request.method, Array(path.dropFirst()), request) }
-        if path.first == "captures" { return try captures.reply(request.method, Array(path.dropFirst())) }
+        if path.first == "photosync" {
+            return try await photos.response(request.method, Array(path.dropFirst()), request)
+        }
+        if path.first == "captures" { return try captures.response(request.method, Array(path.dropFirst())) }
         switch (request.method, path.first, path.count) {
         case (.post, "faults", 1): return try await addFaults(request)
         case (.delete, "faults", 1):
@@ -39,7 +41,7 @@ struct ControlEndpoint {
         }
     }
 
-    private func addEventLink(_ request: Request) async throws -> Reply {
+    private func addEventLink(_ request: Request) async throws -> Response {
         let text = String(buffer: try await request.body.collect(upTo: 1 << 16))
         guard let link = EventLinkRequest(argument: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
             return .json(.badRequest, ["error": "expected [TOKEN=]DATE,ORG,TYPE[,DAYS]"])
@@ -47,12 +49,12 @@ struct ControlEndpoint {
         do {
             try guests.add(link)
         } catch let refusal as UploadFields.Refusal {
-            return refusal.reply.with { $0.status = .badRequest }
+            return refusal.response.with { $0.status = .badRequest }
         }
         return .json(.ok, ["token": .string(link.token)])
     }
 
-    private func addFaults(_ request: Request) async throws -> Reply {
+    private func addFaults(_ request: Request) async throws -> Response {
         let text = String(buffer: try await request.body.collect(upTo: 1 << 20))
         do {
             let added = try text.split(whereSeparator: \.isNewline).map { try FaultSyntax.parse(String($0)) }
@@ -72,7 +74,7 @@ struct ControlEndpoint {
     }
 }
 
-extension Reply {
-    /// The result of a control route; 404 if there was nothing to change.
-    static func changed(_ isDone: Bool) -> Reply { isDone ? .json(.ok, ["changed": 1]) : .webServerError(.notFound) }
+extension Response {
+    /// 404 if nothing was changed.
+    static func changed(_ isDone: Bool) -> Response { isDone ? .json(.ok, ["changed": 1]) : .webServerError(.notFound) }
 }

@@ -7,7 +7,7 @@ struct DeleteEndpoint {
     let catalog: Catalog
     private var dialect: Dialect { catalog.dialect }
 
-    func reply(to exchange: Exchange) async throws -> Reply {
+    func response(to exchange: Exchange) async throws -> Response {
         let body = try await exchange.collectBody(upTo: 16 << 20)
         guard exchange.request.method == .post else {
             return error(.methodNotAllowed, "Method Not Allowed", "Only POST requests are accepted")
@@ -21,12 +21,12 @@ struct DeleteEndpoint {
         }
     }
 
-    private func deleteByToken(_ object: JSONValue) throws -> Reply {
+    private func deleteByToken(_ object: JSONValue) throws -> Response {
         guard let id = object[dialect.idKey].flatMap(Self.number), let token = object["delete_token"]?.string?.nonBlank
         else {
             return error(.badRequest, "Bad Request", "Expected JSON body with \(dialect.idKey) and delete_token")
         }
-        // The same response for a wrong token, an unknown id and a file without a token (trap T11).
+        // The same response for a wrong token, an unknown ID, and a file without a token (trap T11).
         guard try catalog.tokenIsValid(token, forAsset: id) else {
             return error(.forbidden, "Forbidden", "Invalid delete token")
         }
@@ -34,7 +34,7 @@ struct DeleteEndpoint {
     }
 
     /// No token is checked here (trap T10).
-    private func deleteAsAdministrator(_ object: JSONValue) throws -> Reply {
+    private func deleteAsAdministrator(_ object: JSONValue) throws -> Response {
         guard case .array(let list)? = object[dialect.idListKey] else {
             return error(.badRequest, "Bad Request", "Expected JSON body with \(dialect.idListKey) array")
         }
@@ -52,7 +52,7 @@ struct DeleteEndpoint {
         }
     }
 
-    private func result(_ ids: [Int]) throws -> Reply {
+    private func result(_ ids: [Int]) throws -> Response {
         var deleted: [JSONValue] = []
         var errors: [JSONValue] = []
         for id in ids {
@@ -74,7 +74,7 @@ struct DeleteEndpoint {
         )
     }
 
-    private func error(_ status: HTTPResponse.Status, _ error: String, _ message: String) -> Reply {
+    private func error(_ status: HTTPResponse.Status, _ error: String, _ message: String) -> Response {
         .json(status, ["success": false, "error": .string(error), "message": .string(message)])
     }
 }

@@ -8,52 +8,44 @@ import NIOCore
 protocol FinalizeService: Sendable {
     var guests: GuestBook { get }
 
-    /// The link of a guest; nil for a user with a password.
-    func reply(to request: FinalizeRequest, _ link: EventLink?, _ plan: FaultPlan) async throws -> Reply
+    /// `link` is nil for a user with a password.
+    func response(to request: FinalizeRequest, _ link: EventLink?, _ plan: FaultPlan) async throws -> Response
 }
 
 extension FinalizeService {
-    func reply(to exchange: Exchange) async throws -> Reply {
+    func response(to exchange: Exchange) async throws -> Response {
         let body = try await exchange.collectBody()
         let request = FinalizeRequest(body, exchange)
         let link = guests.catalog.dialect >= .d3 ? try guests.link(of: exchange) : nil
-        let reply = try await self.reply(to: request, link, exchange.plan)
-        return reply.asPage(when: exchange.wantsHTML)
+        let response = try await self.response(to: request, link, exchange.plan)
+        return response.asPage(when: exchange.wantsHTML)
     }
 }
 
-/// Finalize up to D3 (gighive contract 4.2–4.4, for guests 6).
+/// Finalize up to D3 (gighive contract 4.2–4.4, 6).
 struct FinalizeEndpoint: FinalizeService {
     let catalog: Catalog
     let store: TusStore
     let guests: GuestBook
-    /// Seconds between the last byte and the record that finalize requires.
+    /// Seconds between the last byte and the record that finalize needs.
     let hookDelay: Double
-    /// Seconds to wait for that record; 0 like servers before 2026-04-21 (gighive contract 4.4).
+    /// Seconds to wait for that record; 0 as on servers before 2026-04-21 (gighive contract 4.4).
     let hookWait: Double
     private let running = BusyUploads()
 
-    init(catalog: Catalog, store: TusStore, guests: GuestBook, hookDelay: Double, hookWait: Double) {
-        self.catalog = catalog
-        self.store = store
-        self.guests = guests
-        self.hookDelay = hookDelay
-        self.hookWait = hookWait
-    }
-
-    func reply(to request: FinalizeRequest, _ link: EventLink?, _ plan: FaultPlan) async throws -> Reply {
+    func response(to request: FinalizeRequest, _ link: EventLink?, _ plan: FaultPlan) async throws -> Response {
         guard let id = request.uploadID else { return .badRequest("Missing or invalid upload_id") }
         if plan.has(.forget) { try store.forget(id) }
-        if let answer = try store.answer(id) { return .json(.created, answer) }
+        if let response = try store.response(id) { return .json(.created, response) }
         if let message = try await missingHook(id) { return .serverError(message) }
         guard running.begin(id) else { return .serverError("Failed to move file (rename)") }
         defer { running.end(id) }
-        // Another request may have finished it while this request waited.
-        if let answer = try store.answer(id) { return .json(.created, answer) }
+        // Another request may have finished it meanwhile.
+        if let response = try store.response(id) { return .json(.created, response) }
         return try await finalize(id, request, link)
     }
 
-    /// The reason why the upload cannot be finalized, or not yet; nil once its hook has run.
+    /// The error while the hook has not run.
     private func missingHook(_ id: String) async throws -> String? {
         let deadline = ContinuousClock.now + .seconds(hookWait)
         while true {
@@ -69,7 +61,7 @@ struct FinalizeEndpoint: FinalizeService {
         }
     }
 
-    private func finalize(_ id: String, _ request: FinalizeRequest, _ link: EventLink?) async throws -> Reply {
+    private func finalize(_ id: String, _ request: FinalizeRequest, _ link: EventLink?) async throws -> Response {
         guard let upload = try store.find(id), let size = upload.offset else {
             return .serverError("Upload data missing on disk")
         }
@@ -80,7 +72,7 @@ struct FinalizeEndpoint: FinalizeService {
         let metadata = TusMetadata(upload.metadata)
         var form = request.fields(orFrom: metadata)
         if let link {
-            // Other event fields of a guest are ignored.
+            // Other fields of a guest about the event are ignored.
             guard let label = request.guestLabel else {
                 throw UploadFields.Refusal.badRequest(FinalizeRequest.invalidGuestFields)
             }
@@ -104,34 +96,26 @@ struct FinalizeEndpoint: FinalizeService {
             sourceName: safeName
         )
         let outcome = try await catalog.ingest(submission)
-        // Moved if the bytes were new, otherwise no longer needed.
         if outcome.usesUpBytes { unlink(store.folder.uploadPath(id)) }
-        return try remembered(outcome, id, request, link)
+        return try remembered(outcome, id, link)
     }
 
-    /// The response, stored for repetitions, without its token if the upload was stored.
-    private func remembered(
-        _ outcome: IngestOutcome,
-        _ id: String,
-        _ request: FinalizeRequest,
-        _ link: EventLink?
-    ) throws -> Reply {
-        let reply = outcome.reply(in: catalog.dialect)
-        guard case .stored(let record) = outcome, case .json(var answer) = reply.body else { return reply }
-        if let link {
-            try guests.addJob(for: link, asset: record.asset.id, record.fields.label, request, upload: id, to: &answer)
-        }
-        var repetition = answer
+    /// Stores the response without its token, for repetitions.
+    private func remembered(_ outcome: IngestOutcome, _ id: String, _ link: EventLink?) throws -> Response {
+        let response = outcome.response(in: catalog.dialect)
+        guard case .stored(let record) = outcome, case .json(var json) = response.body else { return response }
+        if let link { try guests.addJob(for: link, asset: record.asset.id, upload: id, to: &json) }
+        var repetition = json
         repetition["delete_token"] = nil
         try store.remember(repetition, of: id)
-        return reply.with { $0.body = .json(answer) }
+        return response.with { $0.body = .json(json) }
     }
 }
 
-/// The body of a finalize: JSON, or a form for that content type (gighive contract 4.2).
+/// The body of a finalize: JSON, or a form if that is the content type (gighive contract 4.2).
 struct FinalizeRequest {
     private var values: [String: String] = [:]
-    /// Whether `tos_accepted` is JSON's `true`, and no other value (gighive contract 6).
+    /// Whether `tos_accepted` is `true` in JSON, not a similar value (gighive contract 6).
     private(set) var acceptsTerms = false
 
     init(_ body: ByteBuffer, _ exchange: Exchange) {
@@ -155,7 +139,7 @@ struct FinalizeRequest {
 
     static let invalidGuestFields = "Missing or invalid token-mode fields (label, tos_accepted)"
 
-    /// The label of a guest's upload; nil if a required field is missing or invalid.
+    /// Nil if a required field of a guest is missing or invalid.
     var guestLabel: String? {
         guard let label = text("label"), label.utf8.count <= 255, acceptsTerms,
             (text("display_name") ?? "").unicodeScalars.count <= 100
@@ -165,10 +149,10 @@ struct FinalizeRequest {
 
     var uploadID: String? { text("upload_id").flatMap { $0.wholeMatch(of: /[A-Za-z0-9_\-]+/) == nil ? nil : $0 } }
 
-    /// The trimmed text of a field; nil if it is missing or blank.
+    /// Trimmed; nil if missing or blank.
     func text(_ name: String) -> String? { values[name]?.nonBlank }
 
-    /// The fields of the upload: from the body, otherwise from the metadata, otherwise absent.
+    /// The fields of the body, or else of the metadata.
     func fields(orFrom metadata: TusMetadata) -> [String: String] {
         var fields: [String: String] = [:]
         for name in [
@@ -180,12 +164,12 @@ struct FinalizeRequest {
     }
 }
 
-/// Finalize of D4: a query, because the last PATCH stored everything (gighive-d4 contract 5, for guests 8).
+/// Finalize of D4: a query, because the last PATCH has stored the file (gighive-d4 contract 5, 8).
 struct BlockFinalizeEndpoint: FinalizeService {
     let store: BlockStore
     let guests: GuestBook
 
-    func reply(to request: FinalizeRequest, _ link: EventLink?, _ plan: FaultPlan) throws -> Reply {
+    func response(to request: FinalizeRequest, _ link: EventLink?, _ plan: FaultPlan) throws -> Response {
         // Only hex digits and dashes.
         guard let id = request.uploadID, id.wholeMatch(of: /[A-Fa-f0-9\-]+/) != nil else {
             return .badRequest("Missing or invalid upload_id")
@@ -198,23 +182,23 @@ struct BlockFinalizeEndpoint: FinalizeService {
         case .pending: return .json(.created, ["status": "pending", "upload_id": .string(id)])
         case .complete: break
         }
-        // Nil if the asset has been deleted since: the response is the same, with empty fields.
+        // Empty fields if the asset was deleted.
         let asset = try store.catalog.asset(upload.assetId ?? 0)?.asset
-        var answer: JSONValue = [
+        var response: JSONValue = [
             "id": .int(upload.assetId ?? 0), "asset_id": .int(upload.assetId ?? 0),
             "file_name": .string(asset?.fileName ?? ""), "file_type": .string(upload.kind.rawValue),
             "size_bytes": .int(asset?.size ?? 0), "mime_type": .string(upload.mimeType),
             "checksum_sha256": .string(asset?.checksum ?? ""), "duration_seconds": nil, "thumbnail_done": false,
             "db_done": true,
         ]
-        if let link, let label = request.guestLabel {
+        if let link {
             do {
-                try guests.addJob(for: link, asset: upload.assetId ?? 0, label, request, upload: id, to: &answer)
+                try guests.addJob(for: link, asset: upload.assetId ?? 0, upload: id, to: &response)
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
                 let entry = DuplicateEntry(value: id, key: "uq_upload_jobs_job_id")
                 return .serverError("Failed to record guest upload attribution: \(entry.message)")
             }
         }
-        return .json(.created, answer)
+        return .json(.created, response)
     }
 }

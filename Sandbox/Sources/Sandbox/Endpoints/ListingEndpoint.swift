@@ -3,18 +3,19 @@ import HTTPTypes
 
 /// `GET /db/database.php` (gighive contract 7).
 struct ListingEndpoint {
-    /// The number of rows from which the listing is paginated, and rows per page.
+    /// Also the number of rows from which there are pages.
     private static let pageSize = 750
 
     let catalog: Catalog
 
     private var isNew: Bool { catalog.dialect >= .d3 }
 
-    func reply(query: QueryParameters) throws -> Reply {
-        guard query["format"] == "json" else { return Reply(.ok, .application, .html(Reply.page("Media library"))) }
+    func response(query: QueryParameters) throws -> Response {
+        guard query["format"] == "json" else {
+            return Response(.ok, .application, .html(Response.page("Media library")))
+        }
         let (condition, arguments) = condition(query)
-        // One row per asset, without event columns: only the newest dialect has this view, which also includes
-        // assets without an event.
+        // One row per asset, without columns of events, from D3; includes assets without an event.
         let isLibrarian = query["view"] == "librarian" && isNew
         let grouping = isLibrarian || !isNew ? "GROUP BY \(isLibrarian ? "" : "event.id, ")asset.id" : ""
         let order = isLibrarian ? "asset.id DESC" : "event.event_date DESC, event.id, event_item.position"
@@ -50,7 +51,7 @@ struct ListingEndpoint {
             return "asset LEFT JOIN event_item ON asset_id = asset.id LEFT JOIN event ON event.id = event_id"
         }
         if isNew { return "asset JOIN event_item ON asset_id = asset.id JOIN event ON event.id = event_id" }
-        // The older releases store labels in a separate table: a file is listed in every event that uses its label.
+        // The older releases have a table of labels: a file is listed in every event with its label.
         return """
             event_item AS placed JOIN event ON event.id = placed.event_id
             JOIN event_item ON event_item.label = placed.label COLLATE NOCASE
@@ -76,7 +77,7 @@ struct ListingEndpoint {
         return json
     }
 
-    /// The SQL of the filters; columns that the sandbox does not store are empty texts.
+    /// The filters in SQL.
     private func condition(_ query: QueryParameters) -> (String, StatementArguments) {
         let columns = [
             "date": "event.event_date", "org_name": "event.org_name", "rating": "event.rating",
@@ -93,7 +94,7 @@ struct ListingEndpoint {
         }
         for (name, text) in query.all.sorted(by: { $0.key < $1.key }) {
             guard let column = columns[name], !text.isEmpty else { continue }
-            // Substrings joined by `|` (or) and `&` (and), each negated by a leading `!`.
+            // Substrings with the operators `|`, `&` and `!`.
             let alternatives = text.split(separator: "|").map { alternative -> String in
                 alternative.split(separator: "&").map { term -> String in
                     arguments += [term.drop { $0 == "!" }.lowercased()]

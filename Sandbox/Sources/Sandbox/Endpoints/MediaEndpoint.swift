@@ -5,30 +5,28 @@ import HummingbirdCore
 struct MediaEndpoint {
     let catalog: Catalog
 
-    func reply(_ kind: MediaKind, _ fileName: String, _ request: Request) throws -> Reply {
+    func response(_ kind: MediaKind, _ fileName: String, _ request: Request) throws -> Response {
         guard request.method == .get || request.method == .head else { return .webServerError(.methodNotAllowed) }
         let asset = try catalog.asset(kind: kind, fileName: fileName)
-        // Bytes without a row, which a lost race on D1 and D2 leaves, are served like any others.
+        // Also bytes without a row, as after a lost race on D1 and D2.
         guard asset != nil || fileName.wholeMatch(of: /[0-9a-f]{64}(\.[a-z0-9]+)?/) != nil,
             let file = StoredRange(path: catalog.folder.mediaPath(kind, fileName))
         else { return .webServerError(.notFound) }
-        return Self.reply(serving: file, type: asset?.mimeType ?? "\(kind.rawValue)/mpeg", request)
+        return Self.response(serving: file, type: asset?.mimeType ?? "\(kind.rawValue)/mpeg", request)
     }
 
-    /// Served by PHP in D4, also below `/media/`: any stored file of these kinds, with or without a row (gighive-d4
-    /// contract 2, 7).
-    func stream(_ kinds: [MediaKind], _ fileName: String, _ request: Request) -> Reply {
+    /// As PHP in D4, also below `/media/`: any stored file, with or without a row (gighive-d4 contract 2, 7).
+    func stream(_ kinds: [MediaKind], _ fileName: String, _ request: Request) -> Response {
         guard fileName.wholeMatch(of: /[0-9a-f]{64}\.[A-Za-z0-9]{2,5}/) != nil else { return .emptyPHP(.badRequest) }
         guard let file = kinds.lazy.compactMap({ StoredRange(path: catalog.folder.mediaPath($0, fileName)) }).first
         else {
             return .emptyPHP(.notFound)
         }
-        // The type depends on the extension, not on the row: a `.bin` is `application/octet-stream` regardless of
-        // its content.
+        // The type depends on the extension, not on the row.
         let type = Self.types[fileExtension(fileName)] ?? "application/octet-stream"
-        let reply = Self.reply(serving: file, type: type, request)
-        guard reply.status.kind == .successful else { return reply }
-        return reply.with {
+        let response = Self.response(serving: file, type: type, request)
+        guard response.status.kind == .successful else { return response }
+        return response.with {
             $0.headers += [
                 ("ETag", "\"\(Digest.hex(of: "\(fileName) \(file.modifiedAt)"))\""),
                 ("Cache-Control", "private, max-age=3600"),
@@ -36,9 +34,8 @@ struct MediaEndpoint {
         }
     }
 
-    /// The bytes of a whole file, or the range of them that was requested.
-    static func reply(serving file: StoredRange, type: String, _ request: Request) -> Reply {
-        Reply(.ok, .application, .empty, [("Accept-Ranges", "bytes"), ("Content-Type", type)])
+    static func response(serving file: StoredRange, type: String, _ request: Request) -> Response {
+        Response(.ok, .application, .empty, [("Accept-Ranges", "bytes"), ("Content-Type", type)])
             .serving(file, request.headers[.range], refusal: .webServerError(.rangeNotSatisfiable))
     }
 
@@ -49,11 +46,11 @@ struct MediaEndpoint {
     ]
 }
 
-/// `GET /api/uploads/<id>`: an inexpensive query for the existence of an asset (gighive contract 2.5).
+/// `GET /api/uploads/<id>` (gighive contract 2.5).
 struct AssetEndpoint {
     let catalog: Catalog
 
-    func reply(id: Int) throws -> Reply {
+    func response(id: Int) throws -> Response {
         guard let (asset, eventID, position) = try catalog.asset(id) else {
             return .json(.notFound, ["error": "Not Found"])
         }

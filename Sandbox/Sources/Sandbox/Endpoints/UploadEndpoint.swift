@@ -13,17 +13,17 @@ struct UploadEndpoint {
 
     let catalog: Catalog
 
-    func reply(to exchange: Exchange) async throws -> Reply {
-        try await jsonReply(to: exchange).asPage(when: exchange.wantsHTML)
+    func response(to exchange: Exchange) async throws -> Response {
+        try await jsonResponse(to: exchange).asPage(when: exchange.wantsHTML)
     }
 
-    private func jsonReply(to exchange: Exchange) async throws -> Reply {
+    private func jsonResponse(to exchange: Exchange) async throws -> Response {
         guard exchange.contentType.value.lowercased() == "multipart/form-data" else {
             try await exchange.readBody()
             guard exchange.hasBody else { return .badRequest("Missing file field") }
             return exchange.path == "/api/uploads" ? Self.tooLarge : .webServerError(.unsupportedMediaType)
         }
-        // Like PHP fills `$_POST` and `$_FILES`. A file with another field name is stored there and ignored.
+        // As in PHP's `$_POST` and `$_FILES`. Files of other names are ignored.
         let form = FormReader(exchange.contentType, folder: catalog.folder) { header, _ in
             guard header.fileName != nil else { return .kept }
             return ["file", "file[]"].contains(header.name) ? .stored : .dropped
@@ -31,32 +31,27 @@ struct UploadEndpoint {
         var bodySize = 0
         try await exchange.readBody { piece in
             bodySize += piece.readableBytes
-            // Validation starts only after the whole body; an endless one is read but not stored.
+            // Errors are found after the whole body; the excess is not stored.
             if bodySize <= Self.maxBody { form.consume(piece) }
         }
         if bodySize > Self.maxBody { return .webServerError(.requestEntityTooLarge) }
         if let limit = exchange.plan[.postLimit]?.number, bodySize > limit { return Self.tooLarge }
-        // The web firewall checks the ends of field names, before `/api/uploads.php` and `/api/media-files` only.
-        let hasExecutableName = form.parts.contains { part in
-            [".php", ".sh", ".exe", ".phtml", ".pl", ".cgi"].contains(where: part.name.lowercased().hasSuffix)
-        }
-        if exchange.path != "/api/uploads", hasExecutableName { return .webServerError(.badRequest) }
         return try await judge(form, exchange.plan)
     }
 
-    /// The response to a file that PHP does not report, for any reason (trap T4).
-    private static let tooLarge = Reply.failure(
+    /// The error for a missing file, whatever the reason (trap T4).
+    private static let tooLarge = Response.failure(
         .requestEntityTooLarge,
         "Payload Too Large",
         "Upload exceeded server limits (post_max_size / upload_max_filesize or web server request size)."
     )
 
-    private func judge(_ form: FormReader, _ plan: FaultPlan) async throws -> Reply {
+    private func judge(_ form: FormReader, _ plan: FaultPlan) async throws -> Response {
         let files = form.parts.filter { $0.header.fileName != nil && ["file", "file[]"].contains($0.name) }
         guard files.count <= 1, files.first?.name != "file[]" else {
             return .badRequest("Multiple files not supported yet")
         }
-        // PHP's codes: 7 if the disk refused the file, 3 if the form ended inside it, 4 if its name was empty.
+        // PHP's codes: 7 for a write error, 3 for an incomplete form, 4 for an empty name.
         if form.couldNotWrite { return .serverError("Upload failed with code 7") }
         guard let part = files.first, let file = part.file else { return Self.tooLarge }
         guard form.isComplete else { return .serverError("Upload failed with code 3") }
@@ -64,7 +59,7 @@ struct UploadEndpoint {
         if let limit = plan[.fileLimit]?.number, file.size > limit { return .serverError("Upload failed with code 1") }
         let suffix = fileExtension(part.header.fileName ?? "").filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
         let kind = MediaKind.judged(declaredType: part.header.contentType, fileExtension: suffix, prefix: file.prefix)
-        let refusal: Reply? =
+        let refusal: Response? =
             if file.size == 0 {
                 .badRequest("Empty upload")
             } else if file.size > Self.applicationLimit {
@@ -78,7 +73,7 @@ struct UploadEndpoint {
             fields = try UploadFields(Dictionary(texts) { $1 }, dialect: catalog.dialect)
         } catch {
             if case .database = error, let refusal { return refusal }
-            return error.reply
+            return error.response
         }
         if let refusal { return refusal }
         guard let kind, let digest = file.finishDigest() else { return .badRequest("Unsupported media type") }
@@ -91,7 +86,7 @@ struct UploadEndpoint {
             mimeType: part.header.contentType,
             sourceName: part.header.fileName ?? ""
         )
-        return try await catalog.ingest(submission).reply(in: catalog.dialect)
+        return try await catalog.ingest(submission).response(in: catalog.dialect)
     }
 }
 
@@ -120,28 +115,27 @@ extension IngestRecord {
         json["participants"] = .string(fields.participants)
         json["keywords"] = .string(keywords)
         json["duration_seconds"] = JSONValue(asset.duration)
-        // Missing, not null, if the bytes already existed.
+        // Absent, not null, if the bytes were known.
         json["delete_token"] = deleteToken.map(JSONValue.string)
         return json
     }
 
-    /// D1 and D2 show a name like `stormpigs20260215_00001_time-average.mp4`, which differs from the served one
-    /// (trap T16).
+    /// The name in D1 and D2, such as `stormpigs20260215_00001_time-average.mp4`; the file is not served under it (trap T16).
     private var readableName: String {
         let date = fields.eventDate.filter(\.isNumber)
         let name = "\(slug(fields.orgName))\(date)_\(padded(position, 5))_\(slug(fields.label))"
         return Asset.fileName(name, asset.fileExtension)
     }
 
-    /// ASCII letters and digits; every run of other characters becomes one hyphen.
+    /// ASCII letters and digits, joined by hyphens.
     private func slug(_ text: String) -> String {
         text.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "-")
     }
 }
 
 extension IngestOutcome {
-    /// The response shared by all ways of uploading (gighive contract 2.2, 3).
-    func reply(in dialect: Dialect) -> Reply {
+    /// The response to every kind of upload (gighive contract 2.2, 3).
+    func response(in dialect: Dialect) -> Response {
         switch self {
         case .stored(let record): return .json(.created, record.json(dialect))
         case .storedThenFailed(let message), .refused(let message): return .serverError(message)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One injected fault: where, what, and how often.
+/// An injected fault.
 struct Fault: Sendable, Equatable {
     enum Place: String, Sendable, CaseIterable {
         case upload, asset, delete, listing, media, health, finalize, token, devices, login
@@ -8,13 +8,12 @@ struct Fault: Sendable, Equatable {
         case tusOptions = "tus-options", guestStatus = "guest-status", guestDelete = "guest-delete"
         case photosHealth = "photos-health", photosStatus = "photos-status", photosList = "photos-list"
         case photosCheck = "photos-check", photosUpload = "photos-upload", photosDownload = "photos-download"
-        case photosThumbnail = "photos-thumbnail", photosLegacy = "photos-legacy", photosClaim = "photos-claim"
-        case photosBrowse = "photos-browse", photosDelete = "photos-delete"
+        case photosThumbnail = "photos-thumbnail", photosClaim = "photos-claim", photosGet = "photos-get"
+        case photosDelete = "photos-delete"
         case challenge, register, capture, captureFull = "capture-full", captureRead = "capture-read"
-        /// All requests handled by PHP (in D4 those below `/files/` as well), and all below `/files/`.
+        /// All requests to PHP (in D4 also those below `/files/`), and all below `/files/`.
         case php, tus
 
-        /// Whether a fault of this route applies to a request of that one.
         func covers(_ place: Place, in dialect: Dialect) -> Bool {
             switch self {
             case .php:
@@ -29,28 +28,28 @@ struct Fault: Sendable, Equatable {
         var isGuest: Bool { rawValue.hasPrefix("guest-") || self == .token }
         var isPhotoSync: Bool { rawValue.hasPrefix("photos-") || self == .devices || self == .login }
         var isCaptures: Bool { rawValue.hasPrefix("capture") || self == .challenge || self == .register }
-        /// Whether PhotoSync's errors are JSON there and not plain text (photosync contract 0).
+        /// Whether PhotoSync's errors are JSON there, not plain text (photosync contract 0).
         var speaksJSON: Bool {
-            [.photosHealth, .photosCheck, .photosUpload, .photosBrowse, .photosDelete].contains(self)
+            [.photosHealth, .photosCheck, .photosUpload, .photosGet, .photosDelete].contains(self)
         }
     }
 
-    /// The effect; ``FaultSyntax/help`` describes each.
+    /// ``FaultSyntax/help`` describes each.
     enum Kind: String, Sendable, CaseIterable {
         case reset, stall, slow, status, truncate, html, whitespace, limit, forget, expire, redirect
         case earlyStatus = "early-status", statusAfter = "status-after", errorAfterStore = "500-after-store"
-        case duplicateEntry = "1062", dropAnswer = "drop-answer", delayAnswer = "delay-answer"
+        case duplicateEntry = "1062", dropResponse = "drop-answer", delayResponse = "delay-answer"
         case wrongLength = "wrong-length", contentType = "content-type", endlessJSON = "endless-json"
         case fileLimit = "file-limit", postLimit = "post-limit", bodyTimeout = "body-timeout", corruptByte =
             "corrupt-byte", ignoreRange = "ignore-range"
-        // Changes to the fields of a 2xx JSON response.
+        // Changes of the fields of a 2xx JSON response.
         case noToken = "no-token", oddToken = "odd-token", wrongTypes = "wrong-types", noChecksum = "no-checksum",
             corrupt
-        // Faults of a page of PhotoSync's listing.
+        // A page of PhotoSync's listing.
         case repeatedCursor = "repeated-cursor", emptyPage = "empty-page", expiredCursor = "expired-cursor"
         case lostPhoto = "lost-photo", hostileNames = "hostile-names", endless, total
 
-        /// The routes it can apply to; nil for all.
+        /// Nil for everywhere.
         var places: [Place]? {
             switch self {
             case .forget: [.tusPatch, .tusHead, .tusDelete, .finalize]
@@ -65,36 +64,35 @@ struct Fault: Sendable, Equatable {
     }
 
     enum Moment: Sendable, Equatable {
-        /// This many body bytes were read.
+        /// After this many bytes of the body.
         case bodyBytes(Int)
-        /// The whole body was read, and not processed.
+        /// After the body, before the work.
         case wholeBody
-        /// Status line and headers of the response were sent; the work is done.
+        /// After the work and the headers of the response.
         case responseHeaders
-        /// This many bytes of the response's body were sent as well.
+        /// After this many bytes of the body of the response.
         case responseBytes(Int)
     }
 
     var place: Place
     var kind: Kind
-    /// A status, or a count of bytes or photos.
+    /// A status, or a number of bytes or photos.
     var number = 0
-    /// The duration of a fault or of a stall; nil is unlimited.
+    /// The duration; nil for an endless stall.
     var seconds: Double?
     /// An address, or a media type.
     var word = ""
-    /// Of a reset or a stall.
     var moment = Moment.bodyBytes(0)
-    /// The number of requests it applies to; nil is all.
+    /// How many requests fail; nil for all.
     var times: Int?
-    /// It applies only to every n-th request.
+    /// Only every nth request fails.
     var every = 1
-    /// The number of requests before the first counted one.
+    /// Requests before the first that is counted.
     var skip = 0
     var retryAfter: Int?
 }
 
-/// The active faults, counted down as they are applied.
+/// The active faults.
 final class FaultBook: Sendable {
     private struct State {
         var faults: [Counter]
@@ -110,10 +108,9 @@ final class FaultBook: Sendable {
 
         var isSpent: Bool { fault.times.map { struck >= $0 } ?? false }
 
-        /// Counts a request of its route; returns whether the fault applies to it.
+        /// Counts a request, and returns whether the fault applies to it.
         mutating func strikesNext() -> Bool {
             seen += 1
-            // The last of every group, after the skipped ones.
             let isItsTurn = seen > fault.skip && (seen - fault.skip).isMultiple(of: fault.every)
             guard isItsTurn, !isSpent else { return false }
             struck += 1
@@ -131,7 +128,7 @@ final class FaultBook: Sendable {
 
     func add(_ more: [Fault]) { state.withLock { $0.faults += more.map(Counter.init) } }
 
-    /// Removes all faults and releases delayed responses.
+    /// Removes all faults, and sends the delayed responses.
     func clear() {
         let old = state.withLock { state in
             defer { state = State(faults: []) }
@@ -140,7 +137,7 @@ final class FaultBook: Sendable {
         old.end()
     }
 
-    /// The faults that apply to one request; each counts it.
+    /// The faults of one request; each counts it.
     func take(for place: Fault.Place) -> FaultPlan {
         state.withLock { state in
             var striking: [Fault] = []

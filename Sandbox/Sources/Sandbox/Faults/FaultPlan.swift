@@ -5,23 +5,21 @@ struct FaultPlan: Sendable {
     var faults: [Fault] = []
     /// Whether the request is for the tus endpoint in PHP.
     var isOfBlockTus = false
-    /// Ends the delay of a response.
+    /// Ends the delay of responses.
     var hold = Waits()
 
     subscript(kind: Fault.Kind) -> Fault? { faults.first { $0.kind == kind } }
 
     func has(_ kind: Fault.Kind) -> Bool { self[kind] != nil }
 
-    /// Resets and stalls, in order of their position in the body.
+    /// Resets and stalls in the body, in order.
     var bodyBreaks: [Break] { breaks { if case .bodyBytes(let offset) = $0 { offset } else { nil } } }
 
-    /// Resets and stalls, in order of their position in the response's body.
-    var answerBreaks: [Break] { breaks { if case .responseBytes(let offset) = $0 { offset } else { nil } } }
+    /// Resets and stalls in the body of the response, in order.
+    var responseBreaks: [Break] { breaks { if case .responseBytes(let offset) = $0 { offset } else { nil } } }
 
-    /// Resets and stalls at one of the later stages.
     func breaks(at moment: Fault.Moment) -> [Break] { breaks { $0 == moment ? 0 : nil } }
 
-    /// A reset or a stall, and the bytes before it.
     typealias Break = (offset: Int, fault: Fault)
 
     private func breaks(_ offset: (Fault.Moment) -> Int?) -> [Break] {
@@ -33,15 +31,14 @@ struct FaultPlan: Sendable {
     }
 }
 
-/// Pages of PhotoSync's listing that a client must detect as inconsistent (photosync contract 5 and trap 1).
+/// Faulty pages of PhotoSync's listing (photosync contract 5 and trap 1).
 extension FaultPlan {
-    /// The cursor that is looked up instead of the requested one.
+    /// Replaces the cursor of the request.
     func cursor(_ cursor: String?) -> String? {
         if has(.endless) { return nil }
         return has(.expiredCursor) ? cursor.map { _ in "expired" } : cursor
     }
 
-    /// The page that is sent to the client.
     func changed(_ listing: PhotoListing, askedAfter cursor: String?) -> PhotoListing {
         faults.reduce(into: listing) { listing, fault in
             switch fault.kind {
@@ -70,72 +67,72 @@ extension FaultPlan {
 }
 
 extension FaultPlan {
-    /// The response that is sent before the body is read.
-    var earlyReply: Reply? { self[.earlyStatus].map(injectedReply) }
+    /// The response before the body is read.
+    var earlyResponse: Response? { self[.earlyStatus].map(injectedResponse) }
 
-    /// The response that replaces the work, after the whole body.
-    var replyInsteadOfWork: Reply? { self[.status].map(injectedReply) }
+    /// The response after the body, without the work.
+    var responseInsteadOfWork: Response? { self[.status].map(injectedResponse) }
 
-    /// JSON for the statuses of the application, Apache's page for the others (gighive contract 1).
-    private func injectedReply(_ fault: Fault) -> Reply {
+    /// JSON for the statuses of the application, Apache's page for others (gighive contract 1).
+    private func injectedResponse(_ fault: Fault) -> Response {
         let named: [HTTPResponse.Status] = [.requestEntityTooLarge, .badGateway, .serviceUnavailable, .gatewayTimeout]
         let status = named.first { $0.code == fault.number } ?? HTTPResponse.Status(code: fault.number)
-        var reply: Reply
+        var response: Response
         switch fault.number {
-        case _ where fault.place.isPhotoSync: reply = photoSyncError(status, fault.place)
-        case _ where fault.place.isCaptures: reply = .captureFault(status)
-        case 401: reply = .unauthorized(realm: "GigHive")
-        case _ where isOfBlockTus: reply = BlockTusError.saying(fault.number)?.reply ?? .webServerError(status)
-        case _ where fault.place.isTus: reply = TusError.saying(fault.number)?.reply ?? .webServerError(status)
-        case 500 where fault.place.isGuest: reply = .guestServerError
+        case _ where fault.place.isPhotoSync: response = photoSyncError(status, fault.place)
+        case _ where fault.place.isCaptures: response = .captureFault(status)
+        case 401: response = .unauthorized(realm: "GigHive")
+        case _ where isOfBlockTus: response = BlockTusError.saying(fault.number)?.response ?? .webServerError(status)
+        case _ where fault.place.isTus: response = TusError.saying(fault.number)?.response ?? .webServerError(status)
+        case 500 where fault.place.isGuest: response = .guestServerError
         case 400, 403, 404, 405, 409, 423, 500:
-            reply = applicationError(status, status.reasonPhrase, "Injected by the sandbox")
-        default: reply = .webServerError(status)
+            response = applicationError(status, status.reasonPhrase, "Injected by the sandbox")
+        default: response = .webServerError(status)
         }
-        if let seconds = fault.retryAfter { reply.headers.append(("Retry-After", String(seconds))) }
-        return reply
+        if let seconds = fault.retryAfter { response.headers.append(("Retry-After", String(seconds))) }
+        return response
     }
 
-    /// An error in the format of the requested script: delete responses start with `success`.
-    private func applicationError(_ status: HTTPResponse.Status, _ error: String, _ message: String) -> Reply {
+    /// Responses to deletions begin with `success`.
+    private func applicationError(_ status: HTTPResponse.Status, _ error: String, _ message: String) -> Response {
         guard faults.first?.place == .delete else { return .failure(status, error, message) }
         return .json(status, ["success": false, "error": .string(error), "message": .string(message)])
     }
 
-    /// The response that is sent after the work was done.
-    func changed(_ reply: Reply) -> Reply {
-        guard reply.status.kind == .successful else { return reply }
-        return faults.reduce(reply) { reply, fault in
+    /// Changes the response after the work.
+    func changed(_ response: Response) -> Response {
+        guard response.status.kind == .successful else { return response }
+        return faults.reduce(response) { response, fault in
             switch fault.kind {
             case .errorAfterStore where fault.place.isPhotoSync: photoSyncError(.internalServerError, fault.place)
             case .errorAfterStore where fault.place.isCaptures: .captureFault(.internalServerError)
-            case .errorAfterStore where isOfBlockTus: BlockTusError.exception.reply
+            case .errorAfterStore where isOfBlockTus: BlockTusError.exception.response
             case .errorAfterStore: serverError("SQLSTATE[HY000]: General error: 2006 MySQL server has gone away")
-            case .duplicateEntry: serverError(DuplicateEntry.checksum(checksum(in: reply)).message)
+            case .duplicateEntry: serverError(DuplicateEntry.checksum(checksum(in: response)).message)
             case .redirect:
-                Reply(.temporaryRedirect, .photoSync, .empty, [("Location", fault.word)])
-            case .contentType: reply.with { $0.headers.append(("Content-Type", fault.word)) }
-            case .endlessJSON: Reply(.ok, .photoSync, .endlessJSON(bytes: fault.number))
+                Response(.temporaryRedirect, .photoSync, .empty, [("Location", fault.word)])
+            case .contentType: response.with { $0.headers.append(("Content-Type", fault.word)) }
+            case .endlessJSON: Response(.ok, .photoSync, .endlessJSON(bytes: fault.number))
             case .corruptByte:
-                reply.with {
+                response.with {
                     guard case .file(var range) = $0.body else { return }
                     range.isCorrupted = true
                     $0.body = .file(range)
                 }
-            case .noToken, .oddToken, .wrongTypes, .noChecksum, .corrupt: altered(reply, fault.kind)
-            case .statusAfter: injectedReply(fault)
-            case .html: asPage(reply)
-            default: reply
+            case .noToken, .oddToken, .wrongTypes, .noChecksum, .corrupt: altered(response, fault.kind)
+            case .statusAfter: injectedResponse(fault)
+            case .html: asPage(response)
+            default: response
             }
         }
     }
 
-    private func serverError(_ message: String) -> Reply {
+    private func serverError(_ message: String) -> Response {
         applicationError(.internalServerError, "Server Error", message)
     }
 
-    /// A proxy's page for statuses that only a proxy sends, otherwise the server's own text (photosync contract 0).
-    private func photoSyncError(_ status: HTTPResponse.Status, _ place: Fault.Place) -> Reply {
+    /// The server's error, or a proxy's page for statuses that it does not use (photosync contract 0).
+    private func photoSyncError(_ status: HTTPResponse.Status, _ place: Fault.Place) -> Response {
         switch status.code {
         case 401: .photoSyncError(status, "Invalid API key.")
         case 500: place.speaksJSON ? .photoSyncError(status, "Database error.") : .photoSyncDatabaseError
@@ -146,28 +143,28 @@ extension FaultPlan {
         }
     }
 
-    private func checksum(in reply: Reply) -> String {
-        guard case .json(let value) = reply.body else { return "" }
+    private func checksum(in response: Response) -> String {
+        guard case .json(let value) = response.body else { return "" }
         return value["checksum_sha256"]?.string ?? ""
     }
 
-    private func asPage(_ reply: Reply) -> Reply {
-        // Where no JSON is expected, a login page of a proxy.
-        guard case .json = reply.body, reply.origin == .application else {
-            return Reply(.ok, .webServer, .html(Reply.page("Sign in")))
+    private func asPage(_ response: Response) -> Response {
+        // Instead of a file or a page: the login page of a proxy.
+        guard case .json = response.body, response.origin == .application else {
+            return Response(.ok, .webServer, .html(Response.page("Sign in")))
         }
-        return reply.asPage(when: true)
+        return response.asPage(when: true)
     }
 
-    private func altered(_ reply: Reply, _ kind: Fault.Kind) -> Reply {
-        guard case .json(var value) = reply.body, value.members != nil else { return reply }
-        // In the capture server's responses, the relevant members are inside the envelope.
-        if reply.origin == .captures, let data = value["data"] {
+    private func altered(_ response: Response, _ kind: Fault.Kind) -> Response {
+        guard case .json(var value) = response.body, value.members != nil else { return response }
+        // The fields of the capture server are inside the envelope.
+        if response.origin == .captures, let data = value["data"] {
             value["data"] = altered(data, kind)
         } else {
             value = altered(value, kind)
         }
-        return reply.with { $0.body = .json(value) }
+        return response.with { $0.body = .json(value) }
     }
 
     private func altered(_ object: JSONValue, _ kind: Fault.Kind) -> JSONValue {
@@ -184,7 +181,7 @@ extension FaultPlan {
         return object
     }
 
-    /// Another type for every field but the token, which a client can still save.
+    /// Changes the type of every field but the token, which a client can save.
     private func retyped(_ member: JSONValue.Member) -> JSONValue.Member {
         guard member.key != "delete_token" else { return member }
         return switch member.value {
@@ -195,20 +192,11 @@ extension FaultPlan {
     }
 }
 
-extension Reply {
-    func with(_ change: (inout Reply) -> Void) -> Reply {
-        var reply = self
-        change(&reply)
-        return reply
-    }
-}
-
-/// Delays that can be ended early, all at once: those of `delay-answer` when the faults are cleared, that of a stall
-/// when the connection is closed.
+/// Waits that can be ended early: those of `delay-answer` when the faults are cleared, those of stalls with the connection.
 final class Waits: Sendable {
     private let state = Mutex<(isOver: Bool, sleeps: [Task<Void, any Error>])>((false, []))
 
-    /// Waits, unless the delay was ended already. Throws `CancellationError`.
+    /// Returns at once after the end. Throws `CancellationError`.
     func wait(seconds: Double) async throws {
         let sleep = state.withLock { state -> Task<Void, any Error>? in
             guard !state.isOver else { return nil }

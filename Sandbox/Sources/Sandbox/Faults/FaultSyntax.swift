@@ -1,6 +1,4 @@
-/// The language of `--fault` and of the control route; see ``help`` for the words.
-///
-///     <where>:<what>[=value][,option=value]…
+/// The syntax of `--fault` and of the control route; ``help`` describes it.
 enum FaultSyntax {
     static func parse(_ text: String) throws(FaultSyntaxError) -> Fault {
         guard let colon = text.firstIndex(of: ":") else { throw FaultSyntaxError(text, "no \":\"") }
@@ -33,13 +31,13 @@ enum FaultSyntax {
             self.text = text
         }
 
-        /// The value that a fault's kind needs.
+        /// The value of the fault.
         func read(into fault: inout Fault) throws(FaultSyntaxError) {
             switch fault.kind {
             case .slow: fault.number = try count(atLeast: 1)
             case .truncate, .whitespace, .limit, .fileLimit, .postLimit, .endlessJSON, .total:
                 fault.number = try count()
-            case .delayAnswer, .bodyTimeout: fault.seconds = try seconds()
+            case .delayResponse, .bodyTimeout: fault.seconds = try seconds()
             case .status, .earlyStatus, .statusAfter:
                 guard let code = Int(value), (200...599).contains(code) else { throw error("a status from 200 to 599") }
                 fault.number = code
@@ -103,33 +101,33 @@ extension FaultSyntax {
                  capture, capture-full, capture-read,
                  tus-options, tus-create, tus-patch, tus-head, tus-delete, tus (all),
                  photos-health, -status, -list, -check, -upload, -download,
-                 -thumbnail, -legacy, -claim, -browse, -delete,
+                 -thumbnail, -claim, -get, -delete,
                  php (GigHive without tus; d4: tus and media too)
-          WHAT   reset, stall          TCP reset, or silence (for ever), at MOMENT
+          WHAT   reset, stall          TCP reset, or an endless stall, at MOMENT
                  slow=BYTES            read the body at BYTES a second
-                 early-status=CODE     answer before the body is read
-                 status=CODE           answer after the whole body, do nothing
-                 limit=BYTES           answer 413 to larger bodies, as a proxy does
+                 early-status=CODE     respond before the body is read
+                 status=CODE           respond after the body, without the work
+                 limit=BYTES           respond with 413 to larger bodies, as a proxy
                  file-limit=BYTES      PHP's 500 for larger files (upload)
                  post-limit=BYTES      PHP's 413 for larger forms (upload)
-                 forget                the upload is gone: 404 (tus, finalize)
+                 forget                the upload was removed: 404 (tus, finalize)
                  expire                the upload has expired: 410 (tus); d4: it is
                                        24 h old, and does not count as pending
-                 drop-answer           do the work, close without an answer
-                 delay-answer=SECONDS  do the work, answer late
+                 drop-answer           do the work, close without a response
+                 delay-answer=SECONDS  do the work, respond late
                  status-after=CODE, 500-after-store, 1062
-                                       do the work, answer CODE, 500, or 500
+                                       do the work, respond with CODE, 500, or 500
                                        "1062 Duplicate entry"
-                 truncate=BYTES        close after BYTES of the answer's body
-                 wrong-length          promise more bytes than are sent
-                 html                  answer in the HTML page
+                 truncate=BYTES        close after BYTES of the response body
+                 wrong-length          a Content-Length that is too large
+                 html                  respond in HTML
                  whitespace=BYTES      white space before the JSON
                  no-token, odd-token, wrong-types, corrupt, no-checksum
-                                       change the fields of a 2xx answer
+                                       change the fields of a 2xx response
                  body-timeout=SECONDS  a body not complete by then: 400, closed
                                        (photos-upload)
                  redirect=URL, content-type=TYPE, endless-json=BYTES
-                                       answer 307, another type, JSON without end
+                                       307, another type, endless JSON
                  corrupt-byte, ignore-range
                                        a wrong byte, 200 for a range (photos-download)
                  repeated-cursor, endless, empty-page, expired-cursor,
@@ -140,19 +138,19 @@ extension FaultSyntax {
                  for=SECONDS           how long a stall lasts
                  retry-after=SECONDS   Retry-After of a status
                  times=N, every=N, skip=N
-                                       strike N requests only, each Nth, or let N
-                                       by before counting
+                                       fail N requests only, every Nth, or none of
+                                       the first N
 
         Control, from loopback, below /__sandbox/:
-          POST faults                  add one fault a line
-          DELETE faults                clear them, let delayed answers go
+          POST faults                  add faults, one per line
+          DELETE faults                clear them, send delayed responses
           GET requests                 the requests seen: method, path, schemes
                                        of their credentials, bytes
           DELETE logins                make every login invalid (--auth bearer)
           POST event-links             [TOKEN=]DATE,ORG,TYPE[,DAYS]: an event link
           DELETE event-links/TOKEN     revoke it
-          POST guest-jobs/ID/approve   let an upload of a guest be seen
-          POST guest-jobs/ID/reject    or not
+          POST guest-jobs/ID/approve   approve the upload of a guest
+          POST guest-jobs/ID/reject    reject it
         of PhotoSync, in JSON:
           GET photosync/photos         all rows
           POST photosync/photos        add a row: {"user":EMAIL, "device":ID,
@@ -160,7 +158,7 @@ extension FaultSyntax {
                                        "originalFilename":NAME, "storedPath":PATH,
                                        "fileHash":HEX, "fileSize":N,
                                        "content":TEXT}, all optional; only a
-                                       content makes a file. Or many: {"count":N,
+                                       content creates a file. Or many: {"count":N,
                                        "step":MICROSECONDS} with user, device and
                                        the times of the first
           PATCH photosync/photos/ID    change a row: the same names; "" for user
@@ -172,14 +170,14 @@ extension FaultSyntax {
                                        "replace" with "base64":BYTES
           POST photosync/photos/ID/thumbnail  store its thumbnail:
                                        {"base64":BYTES}
-          POST photosync/settle        rewrite now what waits to be rewritten
-          POST photosync/outage        the database is down: 500 to every request,
+          POST photosync/settle        rewrite pending photos now
+          POST photosync/outage        a database outage: 500 to every request,
                                        with {"text":TEXT} or {"json":ERROR}
-          DELETE photosync/outage      it is up again
+          DELETE photosync/outage      end it
           PATCH photosync/users/EMAIL  {"isActive":BOOL, "apiKey":HEX}
         of captures, in JSON; bytes in base64:
-          GET captures/records         what is stored, the request's body too
+          GET captures/records         stored captures, with the request body
           GET captures/devices         levels, keys, counters
-          GET captures/bodies          every body received, refused ones too
+          GET captures/bodies          all received bodies
         """
 }

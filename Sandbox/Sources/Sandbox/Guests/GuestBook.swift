@@ -4,19 +4,18 @@ import GRDB
 import HTTPTypes
 import Synchronization
 
-/// Event links and their guests' uploads.
+/// Event links and the uploads of guests.
 struct GuestBook: Sendable {
     let catalog: Catalog
     private var queue: DatabaseQueue { catalog.queue }
 
-    /// The link of a guest; nil for a request without its token, of a user with a password. Throws ``GuestRefusal``
-    /// for a token that is unknown, expired or revoked.
+    /// The link of a guest; nil for a user with a password. Throws ``GuestRefusal`` for an invalid link.
     func link(of exchange: Exchange) throws -> EventLink? { try exchange.uploadToken.map(validLink) }
 
     func validLink(_ token: String) throws -> EventLink {
-        guard token.count <= 128 else { throw GuestRefusal(reply: .json(.badRequest, ["error": "invalid token"])) }
+        guard token.count <= 128 else { throw GuestRefusal(response: .json(.badRequest, ["error": "invalid token"])) }
         guard let link = try link(token, evenRevoked: false), !link.isExpired else {
-            throw GuestRefusal(reply: .json(.notFound, ["error": "invalid or expired"]))
+            throw GuestRefusal(response: .json(.notFound, ["error": "invalid or expired"]))
         }
         return link
     }
@@ -33,7 +32,7 @@ struct GuestBook: Sendable {
         }
     }
 
-    /// Creates a link, and its event if there is none; an older link with that token is replaced.
+    /// Adds a link, and its event if missing; replaces an older link with that token.
     func add(_ request: EventLinkRequest) throws {
         let form = [
             "label": "-", "event_date": request.eventDate, "org_name": request.orgName, "event_type": request.eventType,
@@ -52,51 +51,34 @@ struct GuestBook: Sendable {
         try queue.change("UPDATE event_link SET is_revoked = 1 WHERE token = ?", [token])
     }
 
-    /// Creates the job of a guest's upload, and adds it to the response. Throws a constraint violation if the upload
-    /// has a job already.
-    func addJob(
-        for link: EventLink,
-        asset: Int,
-        _ label: String,
-        _ request: FinalizeRequest,
-        upload: String,
-        to answer: inout JSONValue
-    ) throws {
+    /// Adds the job of a guest's upload, also to the response. Throws a constraint violation if the upload has one.
+    func addJob(for link: EventLink, asset: Int, upload: String, to response: inout JSONValue) throws {
         let nonce = urlSafeText(randomBytes(24))
         let id = try queue.write { db in
             try db.execute(
-                sql: """
-                    INSERT INTO guest_job (nonce, token, asset_id, label, display_name, upload_id) VALUES (?, ?, ?, ?, ?, ?)
-                    """,
-                arguments: [nonce, link.token, asset, label, request.text("display_name"), upload]
+                sql: "INSERT INTO guest_job (nonce, token, asset_id, upload_id) VALUES (?, ?, ?, ?)",
+                arguments: [nonce, link.token, asset, upload]
             )
             return Int(db.lastInsertedRowID)
         }
-        answer["status_nonce"] = .string(nonce)
-        answer["upload_job_id"] = .int(id)
+        response["status_nonce"] = .string(nonce)
+        response["upload_job_id"] = .int(id)
     }
 
-    func job(nonce: String) throws -> GuestJob? { try jobs("nonce = ?", [nonce]).first }
+    func job(nonce: String) throws -> GuestJob? { try queue.read { try GuestJob.fetchOne($0, key: ["nonce": nonce]) } }
 
-    /// The uploads that an event shows to its guests: approved and not hidden.
-    func gallery(ofEvent id: Int) throws -> [GuestJob] {
-        try jobs(
-            """
-            state = 'approved' AND hidden_at IS NULL
-            AND token IN (SELECT token FROM event_link WHERE event_id = ?)
-            """,
-            [id]
-        )
+    /// How many videos the guests of an event see: approved and not hidden.
+    func videoCount(ofEvent id: Int) throws -> Int {
+        let tokens = "SELECT token FROM event_link WHERE event_id = ?"
+        let condition = "state = 'approved' AND hidden_at IS NULL AND token IN (\(tokens))"
+        return try queue.read { try GuestJob.filter(sql: condition, arguments: [id]).fetchCount($0) }
     }
 
     func judge(_ id: Int, _ state: GuestJob.State) throws -> Bool {
-        try queue.change(
-            "UPDATE guest_job SET state = ?, approved_at = iif(? = 'approved', datetime('now'), NULL) WHERE id = ?",
-            [state.rawValue, state.rawValue, id]
-        )
+        try queue.change("UPDATE guest_job SET state = ? WHERE id = ?", [state.rawValue, id])
     }
 
-    /// Hides a job; like the server's UPDATE, it reports no change twice within a second.
+    /// False within a second of an earlier call, as with the server's UPDATE.
     func hide(_ id: Int) throws -> Bool {
         let now = Int(Date().timeIntervalSince1970)
         return try queue.change(
@@ -104,15 +86,10 @@ struct GuestBook: Sendable {
             [now, id, now]
         )
     }
-
-    private func jobs(_ condition: String, _ arguments: StatementArguments) throws -> [GuestJob] {
-        let jobs = GuestJob.filter(sql: condition, arguments: arguments).order(sql: "id")
-        return try queue.read { try jobs.fetchAll($0) }
-    }
 }
 
 struct GuestRefusal: Refusal {
-    var reply: Reply
+    var response: Response
 }
 
 struct GuestJob: Sendable, SnakeCaseRecord {
@@ -124,11 +101,7 @@ struct GuestJob: Sendable, SnakeCaseRecord {
 
     var id: Int
     var token: String
-    var assetId: Int
-    var label: String
-    var displayName: String?
     var state: State
-    var approvedAt: String?
 }
 
 /// A link that lets guests upload to one event (gighive contract 6).
@@ -141,14 +114,14 @@ struct EventLink: Sendable, SnakeCaseRecord {
     /// Seconds since 1970.
     var expiresAt: Double
 
-    /// The event's fields, in the form of an upload's fields.
+    /// The event, as fields of an upload.
     var fields: [String: String] { ["event_date": eventDate, "org_name": orgName, "event_type": eventType ?? ""] }
 
     var daysRemaining: Int { max(0, Int((expiresAt - Date().timeIntervalSince1970) / 86_400)) }
     var isExpired: Bool { expiresAt <= Date().timeIntervalSince1970 }
 }
 
-/// `TOKEN=DATE,ORG,TYPE[,DAYS]`: a link to be created; without `TOKEN=` the sandbox creates a token.
+/// `[TOKEN=]DATE,ORG,TYPE[,DAYS]`; the default token is random.
 struct EventLinkRequest: Sendable, Equatable, ExpressibleByArgument {
     var token: String
     var eventDate: String
@@ -159,7 +132,7 @@ struct EventLinkRequest: Sendable, Equatable, ExpressibleByArgument {
     init?(argument: String) {
         let sides = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let event = sides.last else { return nil }
-        // 43 characters, like the server's.
+        // 43 characters, as the server's.
         token = sides.count == 2 ? sides[0] : urlSafeText(randomBytes(32))
         let pieces = event.split(separator: ",").map(String.init)
         guard (3...4).contains(pieces.count), token.wholeMatch(of: /[A-Za-z0-9_\-]{1,128}/) != nil else { return nil }

@@ -5,8 +5,7 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// Issues and checks logins as described in the drafts (gighive-d4 contract section 12). They are invalid after the
-/// process ends.
+/// Issues and checks logins as in the drafts (gighive-d4 contract section 12). They are kept in memory.
 final class LoginBook: Sendable {
     private struct Login: Sendable {
         var email: String
@@ -17,10 +16,10 @@ final class LoginBook: Sendable {
             return ["owner", "viewer", "platform"].contains(name) ? name : "contributor"
         }
 
-        /// The Basic user with the same permissions (gighive contract 1).
+        /// The user of Basic with the same rights (gighive contract 1).
         var account: String { ["contributor": "uploader", "viewer": "viewer"][role] ?? "admin" }
 
-        func reply(_ key: String, _ value: JSONValue) -> Reply {
+        func response(_ key: String, _ value: JSONValue) -> Response {
             let facts: JSONValue = [
                 "email": .string(email), "role": .string(role), "expires_at": .string(expiresAt.formatted(.iso8601)),
             ]
@@ -37,10 +36,10 @@ final class LoginBook: Sendable {
         self.lifetime = lifetime
     }
 
-    /// The Basic user with the permissions of the login in an `Authorization` header; nil for anything else.
+    /// The user of Basic with the rights of the login in an `Authorization` header; nil for anything else.
     func user(_ header: String?) -> String? { find(header).login?.account }
 
-    /// Makes every login invalid; returns their number.
+    /// Returns how many logins there were.
     func revokeAll() -> Int {
         logins.withLock { logins in
             defer { logins = [:] }
@@ -50,14 +49,14 @@ final class LoginBook: Sendable {
 
     static let paths: Set<String> = ["/api/login.php", "/api/verify.php"]
 
-    /// A wrong role and a missing login have different responses; HEAD gets the header fields only.
-    static func refusal(of exchange: Exchange) -> Reply {
-        let reply = exchange.user == nil ? error(.unauthorized, "unauthenticated") : error(.forbidden, "forbidden")
-        guard exchange.request.method == .head else { return reply }
-        return Reply(reply.status, .webServer, .empty, [("Content-Type", "application/json")])
+    /// Wrong role and missing login are different responses; HEAD gets the fields only.
+    static func refusal(of exchange: Exchange) -> Response {
+        let response = exchange.user == nil ? error(.unauthorized, "unauthenticated") : error(.forbidden, "forbidden")
+        guard exchange.request.method == .head else { return response }
+        return Response(response.status, .webServer, .empty, [("Content-Type", "application/json")])
     }
 
-    func reply(to exchange: Exchange) async throws -> Reply {
+    func response(to exchange: Exchange) async throws -> Response {
         let body = try await exchange.collectBody(upTo: 1 << 16)
         if exchange.path == "/api/verify.php" { return verification(exchange.request.headers[.authorization]) }
         guard exchange.request.method == .post else { return Self.error(.methodNotAllowed, "method_not_allowed") }
@@ -68,11 +67,11 @@ final class LoginBook: Sendable {
         return logIn(email, password)
     }
 
-    private static func error(_ status: HTTPResponse.Status, _ code: String) -> Reply {
+    private static func error(_ status: HTTPResponse.Status, _ code: String) -> Response {
         .json(status, ["error": .string(code)])
     }
 
-    private func logIn(_ email: String, _ password: String) -> Reply {
+    private func logIn(_ email: String, _ password: String) -> Response {
         guard email.wholeMatch(of: /[^@\s]+@[^@\s]+\.[^@\s]+/) != nil else {
             return Self.error(.badRequest, "invalid_email")
         }
@@ -83,13 +82,13 @@ final class LoginBook: Sendable {
         let token = newSecret()
         let login = Login(email: email, expiresAt: Date() + lifetime)
         logins.withLock { $0[token] = login }
-        return login.reply("token", .string(token))
+        return login.response("token", .string(token))
     }
 
-    private func verification(_ header: String?) -> Reply {
+    private func verification(_ header: String?) -> Response {
         let (login, code) = find(header)
         guard let login else { return Self.error(.unauthorized, code) }
-        return login.reply("valid", true)
+        return login.response("valid", true)
     }
 
     /// The login of an `Authorization` header, or the code of its refusal.
@@ -103,9 +102,9 @@ final class LoginBook: Sendable {
 
 struct LoginArguments: ParsableArguments {
     enum Scheme: String, Sendable, CaseIterable, ExpressibleByArgument {
-        /// User names and passwords, as on every observed server.
+        /// User names and passwords, as on all observed servers.
         case basic
-        /// Logins, as described in the drafts of 2026-09-09 (gighive-d4 contract section 12).
+        /// Logins as in the drafts of 2026-09-09 (gighive-d4 contract section 12).
         case bearer
     }
 

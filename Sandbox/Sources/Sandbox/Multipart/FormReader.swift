@@ -1,20 +1,18 @@
 import NIOCore
 
-/// Parses a form while it arrives. Nothing is thrown: an invalid form is reported at its end.
+/// Parses a form while it is received. Errors are reported at its end.
 final class FormReader {
-    /// One part, in the order of their arrival.
     struct Part {
         let header: PartHeader
-        /// The part kept in memory; of a longer value, as much as the limit allows.
+        /// The beginning of a value above the limit.
         var value = ByteBuffer()
-        /// The part's bytes, if they are written to the disk.
+        /// Of a part that is stored on disk.
         var file: IncomingFile?
 
         var name: String { header.name }
         var text: String { String(buffer: value) }
     }
 
-    /// The destination of a part's bytes.
     enum Fate {
         case kept
         case stored
@@ -22,7 +20,7 @@ final class FormReader {
     }
 
     private(set) var parts: [Part] = []
-    /// The disk refused a write.
+    /// Writing a file failed.
     private(set) var couldNotWrite = false
     private var parser: MultipartParser?
     private var isDropping = false
@@ -30,8 +28,7 @@ final class FormReader {
     private let folder: DataFolder?
     private let fate: (_ header: PartHeader, _ before: [Part]) -> Fate
 
-    /// For a content type that is not a form with a boundary, nothing is ever complete. The limit, in bytes of a
-    /// part in memory, is far above any field of an upload.
+    /// `limit` is in bytes of a part in memory. A type without a boundary is never complete.
     init(
         _ type: HeaderParameters,
         limit: Int = 1 << 20,
@@ -55,7 +52,6 @@ final class FormReader {
                 switch event {
                 case .partBegan(let header): try begin(header)
                 case .data(let buffer): try append(buffer)
-                case .partEnded: break
                 }
             }
         } catch {

@@ -1,24 +1,21 @@
 import Foundation
 import NIOCore
 
-/// A streaming parser of `multipart/form-data` (RFC 7578, RFC 2046 section 5.1).
-///
-/// It never holds more than one chunk and one delimiter.
+/// A streaming parser of `multipart/form-data` (RFC 7578, RFC 2046 section 5.1). Buffers one chunk and one delimiter at most.
 struct MultipartParser {
     enum Event {
         case partBegan(PartHeader)
         case data(ByteBuffer)
-        case partEnded
     }
 
     private enum State {
         case preamble, afterDelimiter, header, data, epilogue
     }
 
-    /// With more header bytes in one part, it is not a form any more.
+    /// Of one part.
     private static let headerLimit = 64 * 1024
 
-    /// `\r\n--boundary`; the first one may lack its CRLF, so parsing starts as if one had been read.
+    /// `\r\n--boundary`; parsing starts after a CRLF, because the first one may lack it.
     private let delimiter: [UInt8]
     private var state = State.preamble
     private var pending: ByteBuffer
@@ -36,13 +33,13 @@ struct MultipartParser {
             pending.writeImmutableBuffer(chunk)
             input = pending
         }
-        // So that appending to it later does not copy the slices that were passed on.
+        // Appending to it would copy the slices that were passed on.
         pending = ByteBuffer()
         while try step(&input, handle) {}
         pending = input
     }
 
-    /// One state transition; false if more input is needed.
+    /// False if more input is required.
     private mutating func step(_ input: inout ByteBuffer, _ handle: (Event) throws -> Void) throws -> Bool {
         switch state {
         case .preamble: try readData(&input, isPart: false, handle)
@@ -59,7 +56,7 @@ struct MultipartParser {
             isComplete = true
             state = .epilogue
         } else if end == Array("\r\n".utf8) {
-            // The CRLF also starts the blank line of a part without headers.
+            // The CRLF also begins the blank line of a part without headers.
             input.moveReaderIndex(to: input.readerIndex - 2)
             state = .header
         } else {
@@ -80,7 +77,7 @@ struct MultipartParser {
         return true
     }
 
-    /// Up to the next delimiter; bytes before the first one do not belong to a part.
+    /// Up to the next delimiter; the preamble is not data of a part.
     private mutating func readData(
         _ input: inout ByteBuffer,
         isPart: Bool,
@@ -90,17 +87,16 @@ struct MultipartParser {
         if let data = input.readSlice(length: offset), isPart, offset > 0 { try handle(.data(data)) }
         guard isFound else { return false }
         input.moveReaderIndex(forwardBy: delimiter.count)
-        if isPart { try handle(.partEnded) }
         state = .afterDelimiter
         return true
     }
 
-    /// The position of the needle, or the offset from which the bytes may be its start.
+    /// The offset of the needle, or of bytes that may be its beginning.
     private static func find(_ needle: [UInt8], in buffer: ByteBuffer) -> (offset: Int, isFound: Bool) {
         buffer.withUnsafeReadableBytes { haystack in
             guard let start = haystack.baseAddress else { return (0, false) }
             var offset = 0
-            // Every needle starts with CR: `memchr` searches for it, and only its matches are compared.
+            // Every needle begins with CR.
             while offset < haystack.count, let hit = memchr(start + offset, 0x0D, haystack.count - offset) {
                 offset = start.distance(to: UnsafeRawPointer(hit))
                 let comparable = min(needle.count, haystack.count - offset)
@@ -117,11 +113,11 @@ enum MultipartError: Error {
 }
 
 struct PartHeader: Equatable {
-    /// The field's name; empty if the part has none.
+    /// Empty if the part has none.
     var name = ""
-    /// Present if the part is a file, as sent by the client, without directories (as in PHP).
+    /// Of a file, without directories (as in PHP).
     var fileName: String?
-    /// The part's own `Content-Type`, without parameters.
+    /// Without parameters.
     var contentType = ""
 
     init(_ text: String) {

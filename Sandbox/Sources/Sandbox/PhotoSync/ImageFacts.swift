@@ -1,6 +1,6 @@
 import Foundation
 
-/// The metadata of a JPEG file: its size and the time it was taken.
+/// Size and capture time in a JPEG file.
 struct ImageFacts: Equatable {
     struct Size: Sendable, Equatable {
         var width: Int
@@ -8,10 +8,9 @@ struct ImageFacts: Equatable {
     }
 
     var size: Size?
-    /// Nil without an EXIF date.
     var takenAt: Timestamp?
 
-    /// Reads the first 128 KiB; other formats have no facts.
+    /// Reads the first 128 KiB; other formats have neither.
     init(fileAt path: String) {
         guard let bytes = try? OpenFile(path, O_RDONLY).read(at: 0, count: 128 * 1024),
             let segments = JPEG.segments(bytes, isWhole: false)
@@ -34,8 +33,7 @@ enum JPEG {
 
     static let exif = Array("Exif\0\0".utf8)
 
-    /// The segments before the picture's data; nil for another format, and for a truncated segment unless that is
-    /// expected.
+    /// The segments before the image data; nil for other formats, and if `isWhole` for a truncated segment.
     static func segments(_ bytes: [UInt8], isWhole: Bool = true) -> [Segment]? {
         guard bytes.starts(with: [0xFF, 0xD8]) else { return nil }
         var segments: [Segment] = []
@@ -54,7 +52,7 @@ enum JPEG {
     }
 }
 
-/// A TIFF structure in a photo (Exif 2.32 section 4.6).
+/// A TIFF structure (Exif 2.32 section 4.6).
 struct TIFF {
     private var bytes: [UInt8]
     private let isLittle: Bool
@@ -64,7 +62,7 @@ struct TIFF {
         isLittle = bytes.first == UInt8(ascii: "I")
     }
 
-    /// The entries of a directory, and what follows them.
+    /// The entries of a directory, and the offset of the next one.
     private typealias Directory = (entries: [[UInt8]], next: [UInt8])
 
     private func number(_ offset: Int, _ count: Int) -> Int? {
@@ -82,7 +80,7 @@ struct TIFF {
 
     private func tag(_ entry: [UInt8]) -> Int { PhotoStamper.big(isLittle ? [entry[1], entry[0]] : entry, 0, 2) }
 
-    /// A tag's value or, for long ones, its offset.
+    /// The value of a tag, or its offset if it is long.
     private func value(of tag: Int, in directory: Directory?, _ width: Int = 4) -> Int? {
         guard let entry = directory?.entries.first(where: { self.tag($0) == tag }) else { return nil }
         let digits = Array(entry[8..<8 + width])
@@ -91,7 +89,7 @@ struct TIFF {
 
     var isTurned: Bool { (5...8).contains(value(of: 0x0112, in: directory(at: number(4, 4)), 2) ?? 1) }
 
-    /// `YYYY:MM:DD HH:MM:SS`, the camera's local time, interpreted as UTC.
+    /// The local time of the camera, read as UTC.
     var takenAt: Timestamp? {
         let exif = directory(at: value(of: 0x8769, in: directory(at: number(4, 4))))
         guard let offset = value(of: 0x9003, in: exif), offset + 19 <= bytes.count else { return nil }
@@ -99,8 +97,8 @@ struct TIFF {
         return Timestamp(text.prefix(10).replacing(":", with: "-") + "T" + text.suffix(8) + "Z")
     }
 
-    /// A structure with `ImageUniqueID` in its Exif directory: an existing one with it, or a new one. Existing
-    /// content keeps its position; the changed directories are appended. Nil for a structure that cannot be read.
+    /// An old or a new structure, with `ImageUniqueID` in its Exif directory. Changed directories are appended. Nil for an
+    /// invalid structure.
     static func stamped(_ old: [UInt8]?, with id: String) -> [UInt8]? {
         var tiff = TIFF(old ?? [0x4D, 0x4D, 0, 0x2A, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0])
         guard tiff.bytes.count >= 14, tiff.bytes[0] == tiff.bytes[1], let first = tiff.directory(at: tiff.number(4, 4))

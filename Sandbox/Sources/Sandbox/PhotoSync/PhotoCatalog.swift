@@ -1,9 +1,7 @@
 import Foundation
 import GRDB
 
-/// The database of PhotoSync: users, devices, photos, and when each device last listed.
-///
-/// Times are microseconds since 1970, as precise as the real server's PostgreSQL.
+/// The database of PhotoSync. Times are microseconds since 1970, as in PostgreSQL.
 struct PhotoCatalog: Sendable {
     let queue: DatabaseQueue
     let settings: PhotoSyncArguments
@@ -18,8 +16,8 @@ struct PhotoCatalog: Sendable {
         if settings.build == .published { try purge() }
     }
 
-    /// `first_key` stands for the column that the published server blanks when it rotates a key: being unique, it lets only one
-    /// user be blank (photosync contract 1.2).
+    /// The published server sets `first_key` to "" when it rotates a key; it is unique, so that this works for one user only
+    /// (photosync contract 1.2).
     private static let schema = """
         CREATE TABLE user (
             id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE, password_hash TEXT, key_hash TEXT NOT NULL UNIQUE,
@@ -46,15 +44,11 @@ struct PhotoCatalog: Sendable {
 
     func photo(_ id: String) throws -> PhotoRecord? { try queue.read { try PhotoRecord.fetchOne($0, key: id) } }
 
-    /// Of all users.
     func photo(hash: String) throws -> PhotoRecord? {
         try queue.read { try PhotoRecord.fetchOne($0, key: ["hash": hash]) }
     }
 
-    /// Stores a file and its row in one transaction, so that exactly one of several identical concurrent uploads is
-    /// new.
-    ///
-    /// - Returns: The row, or the existing one with the same bytes.
+    /// Stores a file and its row in one transaction: one of several identical uploads is new, the others get its row.
     func store(_ upload: PhotoUpload, of user: UserRecord) throws -> (photo: PhotoRecord, isDuplicate: Bool) {
         try queue.write { db in
             if let known = try PhotoRecord.fetchOne(db, key: ["hash": upload.hash]) { return (known, true) }
@@ -76,7 +70,7 @@ struct PhotoCatalog: Sendable {
         }
     }
 
-    /// `_001`, `_002` … before the extension if the name exists.
+    /// With `_001`, `_002` … before the extension if the name is taken.
     private func freePath(_ name: String, in folder: String, _ db: Database) throws -> String {
         let dot = name.lastIndex(of: ".") ?? name.endIndex
         var path = "\(folder)/\(name)"
@@ -98,7 +92,7 @@ struct PhotoCatalog: Sendable {
         return true
     }
 
-    /// The hourly job of the published server, also at its start: up to 100 photos without an owner are deleted.
+    /// Removes up to 100 photos without an owner, as the published server does hourly and at its start.
     @discardableResult
     func purge() throws -> Int {
         let photos = try queue.read { try PhotoRecord.filter(sql: "user_id IS NULL").limit(100).fetchAll($0) }
@@ -106,7 +100,7 @@ struct PhotoCatalog: Sendable {
         return photos.count
     }
 
-    /// Which of these hashes belong to a photo of any user.
+    /// The hashes that photos of any user have.
     func known(_ hashes: [String]) throws -> Set<String> {
         try queue.read { db in
             try String.fetchSet(
@@ -144,9 +138,7 @@ extension PhotoCatalog {
         return user?.isActive == true ? user : nil
     }
 
-    /// Issues a new key for a user; the old one is no longer valid.
-    ///
-    /// Throws in the published build if another user's key was rotated before.
+    /// Replaces the key of a user. Throws in the published build if the key of another user was rotated before.
     func rotateKey(of user: UserRecord) throws -> String {
         let key = newSecret()
         try queue.change(
@@ -165,7 +157,7 @@ extension PhotoCatalog {
 
     // MARK: Devices
 
-    /// Marks the device of a token as seen and returns it as it was before, regardless of its owner.
+    /// Marks the device of a token as seen, and returns it as it was before, regardless of its owner.
     func meetDevice(token: String) throws -> DeviceRecord? {
         let device = try queue.read { try DeviceRecord.fetchOne($0, key: ["fcm_token": token]) }
         try queue.change(
@@ -192,7 +184,7 @@ extension PhotoCatalog {
 
     func device(_ id: String) throws -> DeviceRecord? { try queue.read { try DeviceRecord.fetchOne($0, key: id) } }
 
-    /// Its photos become legacy and its sync state is dropped; false if the user has no such device.
+    /// Its photos become legacy. False if the user has no such device.
     func deleteDevice(_ id: String, of user: String) throws -> Bool {
         try queue.change("DELETE FROM device WHERE id = ? AND user_id = ?", [id, user])
     }
@@ -202,15 +194,13 @@ extension PhotoCatalog {
 extension PhotoCatalog {
     struct Page: Sendable {
         var photos: [PhotoRecord] = []
-        /// The devices of the photos, by id.
+        /// By ID.
         var devices: [String: DeviceRecord] = [:]
         var hasMore = false
         var totalCount: Int
     }
 
-    /// The photos after that of the cursor, in upload order.
-    ///
-    /// The position is looked up through that photo: without it the result is empty.
+    /// The photos after that of the cursor, in the order of their upload; none if that photo was deleted.
     func page(of user: String, after cursor: String?, since: Timestamp?, limit: Int) throws -> Page {
         try queue.read { db in
             let own = PhotoRecord.filter(sql: "user_id = ?", arguments: [user])
@@ -236,15 +226,14 @@ extension PhotoCatalog {
         }
     }
 
-    /// Records that a device received a page with a photo. An unknown device is ignored.
+    /// Records that a device received a page with photos.
     func noteSync(of device: String) throws {
         try queue.change("UPDATE device SET last_sync_at = ? WHERE id = ?", [Timestamp.now().microseconds, device])
     }
 
     func claimAll(of user: String, for device: String) throws -> Int { try claim("user_id = ?", [device, user]) }
 
-    /// Assigns legacy photos to a device, regardless of their owner: the real server does not check (photosync
-    /// contract 7).
+    /// Assigns legacy photos to a device, regardless of their owner, as the real server does (photosync contract 7).
     func claim(_ ids: [String], for device: String) throws -> Int {
         try claim("id IN (SELECT value FROM json_each(?))", [device, JSONValue.array(ids.map(JSONValue.string)).text])
     }

@@ -10,7 +10,7 @@ struct PhotoControl {
     let catalog: PhotoCatalog
     let rewriter: PhotoRewriter
 
-    func reply(_ method: HTTPRequest.Method, _ path: [String], _ request: Request) async throws -> Reply {
+    func response(_ method: HTTPRequest.Method, _ path: [String], _ request: Request) async throws -> Response {
         let body = Array(buffer: try await request.body.collect(upTo: 64 << 20))
         do {
             let fields = try GoFields(body: body.isEmpty ? Array("{}".utf8) : body)
@@ -66,7 +66,7 @@ struct PhotoControl {
         }
     }
 
-    /// Adds a row, or `count` rows; returns the ids of up to a thousand.
+    /// Adds one row or `count` of them, and returns up to a thousand IDs.
     private func add(_ fields: GoFields) throws -> [String] {
         try catalog.queue.write { db in
             let user = try owner(try fields.string("user") ?? catalog.settings.allUsers.first?.email ?? "", db)
@@ -95,7 +95,7 @@ struct PhotoControl {
         }
     }
 
-    /// Rows without files, created by SQLite: a hundred thousand per second.
+    /// Rows without files, by SQLite: a hundred thousand in a second.
     private func addMany(
         _ count: Int,
         _ fields: GoFields,
@@ -103,7 +103,7 @@ struct PhotoControl {
         device: String?,
         _ db: Database
     ) throws -> [String] {
-        // Properties that only one photo can have.
+        // Unique for each photo.
         for name in ["content", "fileHash", "storedPath", "originalFilename"] where try fields.string(name) != nil {
             throw UnreadableJSON()
         }
@@ -157,7 +157,7 @@ struct PhotoControl {
         return id
     }
 
-    /// Damage to files on a server's disk, with unchanged rows (photosync contract, new fact 2).
+    /// Damages the file of a photo, but not its row (photosync contract, new fact 2).
     private func damage(_ id: String, _ fields: GoFields) throws -> Bool {
         guard let file = try url(id) else { return false }
         switch try fields.string("action") {
@@ -188,20 +188,19 @@ struct PhotoControl {
     }
 }
 
-/// Whether PhotoSync's database is down: every route then returns 500, with plain text unless a test sets JSON, until it is up
-/// again (photosync contract, new facts 5, and 1.1 for the check of keys).
+/// An outage of PhotoSync's database: every route returns 500, in plain text unless a test sets JSON (photosync contract, new
+/// facts 5, and 1.1 for the check of keys).
 final class PhotoOutage: Sendable {
-    private let current = Mutex<Reply?>(nil)
+    private let current = Mutex<Response?>(nil)
 
-    /// The response that replaces the work; nil while the database is up.
-    var reply: Reply? { current.withLock { $0 } }
+    /// Nil while the database is available.
+    var response: Response? { current.withLock { $0 } }
 
-    /// The plain text, or the `error` of the JSON, of all responses.
     func begin(_ text: String?, json: String?) {
-        let reply =
-            json.map { Reply.photoSyncError(.internalServerError, $0) }
-            ?? text.map { Reply.photoSyncText(.internalServerError, $0) } ?? .photoSyncDatabaseError
-        current.withLock { $0 = reply }
+        let response =
+            json.map { Response.photoSyncError(.internalServerError, $0) }
+            ?? text.map { Response.photoSyncText(.internalServerError, $0) } ?? .photoSyncDatabaseError
+        current.withLock { $0 = response }
     }
 
     func end() { current.withLock { $0 = nil } }

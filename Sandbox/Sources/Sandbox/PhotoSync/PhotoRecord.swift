@@ -5,14 +5,14 @@ struct PhotoRecord: Sendable {
     var id: String
     /// Nil in the published build.
     var userID: String?
-    /// The photo's device; nil for a legacy photo.
+    /// Nil for a legacy photo.
     var deviceID: String?
-    /// SHA-256 of the uploaded bytes.
+    /// SHA-256 of the bytes as they were uploaded.
     var hash: String
     var name: String
     /// Below the photo folder, as `2024/01/IMG_0001.jpg`.
     var path: String
-    /// Bytes as uploaded; the stored file is rewritten later.
+    /// Bytes as uploaded.
     var size: Int
     var takenAt: Timestamp
     var uploadedAt: Timestamp
@@ -78,7 +78,7 @@ struct DeviceRecord: Sendable, SnakeCaseRecord {
     var fcmToken: String
     var registeredAt: Timestamp
     var lastSeenAt: Timestamp
-    /// When it last received a page with a photo.
+    /// When it last received a page with photos.
     var lastSyncAt: Timestamp?
 
     var json: JSONValue {
@@ -89,9 +89,9 @@ struct DeviceRecord: Sendable, SnakeCaseRecord {
     }
 }
 
-/// The server's handling of file names (photosync contract 3.6).
+/// Names of files (photosync contract 3.6).
 enum PhotoName {
-    /// The media type of a name's extension; nil for unsupported ones.
+    /// By extension; nil for those that are refused.
     static func contentType(_ name: String) -> String? {
         [
             "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
@@ -99,13 +99,13 @@ enum PhotoName {
         ][fileExtension(name)]
     }
 
-    /// The base name, without `..` and without characters that are invalid on Windows.
+    /// The base name, without `..` and without the characters that Windows forbids.
     static func sanitized(_ name: String) -> String {
         let base = name.split(separator: "/").last.map(String.init) ?? ""
         return String(base.replacing("..", with: "").map { "/\\:*?\"<>|".contains($0) ? "_" : $0 })
     }
 
-    /// The name in the store: at most 200 bytes, including the extension.
+    /// The name of the stored file: at most 200 bytes, including the extension.
     static func stored(_ name: String) -> String {
         let name = sanitized(name)
         let suffix = name.lastIndex(of: ".").map { name[$0...] } ?? ""
@@ -114,7 +114,7 @@ enum PhotoName {
         return String(stem + suffix)
     }
 
-    /// Whether a stored path stays below the photo folder.
+    /// Whether a path is below the folder of the photos.
     static func isSafe(_ path: String) -> Bool {
         !path.hasPrefix("/") && !path.isEmpty && !path.split(separator: "/").contains("..")
     }

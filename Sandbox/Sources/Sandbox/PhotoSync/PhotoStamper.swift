@@ -1,9 +1,9 @@
 import Foundation
 
-/// Writes the id of a photo to its file as Exif `ImageUniqueID`, in GIF as XMP, like the real server's exiftool
+/// Writes the id of a photo into its file as Exif `ImageUniqueID`, in GIF as XMP, as the real server's exiftool does
 /// (photosync contract, new fact 1).
 enum PhotoStamper {
-    /// The bytes with the id; nil for a format, or a file, that exiftool cannot write.
+    /// Nil for files that exiftool cannot write.
     static func stamped(_ bytes: [UInt8], with id: String) -> [UInt8]? {
         if bytes.starts(with: [0xFF, 0xD8]) { return jpeg(bytes, id) }
         if bytes.starts(with: pngSignature) { return png(bytes, id) }
@@ -13,7 +13,7 @@ enum PhotoStamper {
         return nil
     }
 
-    /// In place of an Exif segment, otherwise after the start of the image and a JFIF segment (ITU-T T.81 annex B).
+    /// Replaces an Exif segment, or adds one after a JFIF segment (ITU-T T.81 annex B).
     private static func jpeg(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
         guard let segments = JPEG.segments(bytes) else { return nil }
         let old = segments.last(where: { JPEG.isExif($0, bytes) })?.content
@@ -59,9 +59,8 @@ enum PhotoStamper {
         return ~value
     }
 
-    /// An application extension after the color table, replacing that of an earlier stamp: the packet unchanged,
-    /// then a trailer that ends it for programs that read it as sub-blocks (XMP specification, part 3, section
-    /// 1.1.2).
+    /// An application extension after the color table, in place of an earlier one: the packet and a trailer that ends it for
+    /// programs that read sub-blocks (XMP specification, part 3, section 1.1.2).
     private static func gif(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
         guard bytes.count > 13 else { return nil }
         let place = 13 + (bytes[10] & 0x80 == 0 ? 0 : 3 << (Int(bytes[10] & 7) + 1))
@@ -75,7 +74,7 @@ enum PhotoStamper {
             """
         let trailer: [UInt8] = (0...255).reversed().map { UInt8($0) }
         let block = join([0x21, 0xFF, 11], Array("XMP DataXMP".utf8), Array(packet.utf8), [1], trailer, [0])
-        // The packet of an earlier stamp has the same length and starts with the same bytes, up to the id.
+        // An earlier packet has the same length, and the same bytes up to the ID.
         let common = packet.components(separatedBy: id)[0].utf8.count + 14
         let isStamped = bytes[place...].starts(with: block[..<common]) && bytes.count >= place + block.count
         return replacing(place..<(place + (isStamped ? block.count : 0)), of: bytes, with: block)
@@ -121,9 +120,8 @@ enum PhotoStamper {
         return ImageFacts.Size(width: little(content, 6, 2) & 0x3FFF, height: little(content, 8, 2) & 0x3FFF)
     }
 
-    /// An item of type `Exif` (ISO/IEC 23008-12 annex A). Its data and a new `meta` box are appended to the file,
-    /// and the old `meta` becomes a `free` box, so that no other item moves. In a file that was stamped before, the
-    /// id is replaced. Files that have another `Exif` item are unchanged.
+    /// An item of type `Exif` (ISO/IEC 23008-12 annex A). Its data and a new `meta` box are appended, and the old `meta` becomes
+    /// a `free` box, so that no other item moves. An earlier ID is replaced. Files with another `Exif` item are not changed.
     private static func heif(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
         guard let meta = boxes(bytes, 0..<bytes.count)?.first(where: { $0.type == "meta" }),
             var children = boxes(bytes, (meta.content.lowerBound + 4)..<meta.content.upperBound)
@@ -135,7 +133,7 @@ enum PhotoStamper {
             let tiff = TIFF.stamped(nil, with: id)
         else { return nil }
         let location = children[places].content
-        // Versions 0 and 1 with offsets and lengths of 32 bits, as written by heif-enc.
+        // Versions 0 and 1 with offsets and lengths of 32 bits, as of heif-enc.
         guard location.count >= 8, location[0] <= 1, location[4] == 0x44, [0, 0x40].contains(location[5]) else {
             return nil
         }
@@ -149,7 +147,7 @@ enum PhotoStamper {
         children[list].content = replacing(4..<6, of: children[list].content, with: itemCount) + box("infe", entry)
         let data = box("mdat", [0, 0, 0, 0] + tiff)
         var place = join(big(item, 2), location[0] == 1 ? [0, 0] : [], [0, 0])
-        // A base offset of 32 bits, if the box has one.
+        // A base offset of 32 bits, if the box has them.
         place += join([UInt8](repeating: 0, count: Int(location[5] >> 4)), big(1, 2))
         place += join(big(bytes.count + 8, 4), big(tiff.count + 4, 4))
         children[places].content =
@@ -169,10 +167,9 @@ enum PhotoStamper {
         return join(emptied, data, box("meta", content))
     }
 
-    /// The file with another id in the item added by `heif`; nil for an item of another program.
+    /// Replaces the ID in an item that `heif` has added; nil for other items.
     private static func restamped(_ bytes: [UInt8], at location: [UInt8], item: Int, _ id: String) -> [UInt8]? {
-        // Its location is the last one of the list: item, version 1: construction, data reference, base, count,
-        // offset, length.
+        // The last location: item, in version 1 construction, data reference, base, count, offset, length.
         let size = 6 + (location[0] == 1 ? 2 : 0) + Int(location[5] >> 4) + 8
         guard location.count >= 8 + size, big(location, location.count - size, 2) == item,
             let plain = TIFF.stamped(nil, with: id)
@@ -187,7 +184,7 @@ enum PhotoStamper {
         join(big(content.count + 8, 4), Array(type.utf8), content)
     }
 
-    /// Nil unless they fill the range.
+    /// Nil unless the boxes fill the range.
     private static func boxes(_ bytes: [UInt8], _ range: Range<Int>) -> [(type: String, content: Range<Int>)]? {
         var found: [(type: String, content: Range<Int>)] = []
         var offset = range.lowerBound

@@ -1,10 +1,9 @@
 import ArgumentParser
 
-/// The arguments about PhotoSync, which set the behavior of that part of a sandbox.
 struct PhotoSyncArguments: ParsableArguments, Sendable {
-    /// The build of the server (photosync contract, "Two builds matter").
+    /// Which build of the server this is (photosync contract, "Two builds matter").
     enum Build: String, Sendable, CaseIterable, ExpressibleByArgument {
-        /// Uploads belong to the user who sent them.
+        /// Uploads belong to their sender.
         case fixed
         /// Uploads have no owner and are purged; only one user can log in again.
         case published
@@ -30,25 +29,14 @@ struct PhotoSyncArguments: ParsableArguments, Sendable {
     )
     var users: [PhotoSyncUser] = []
 
-    @Option(
-        name: .customLong("api-key"),
-        help: "EMAIL:KEY: the API key of a user, who is made when missing.",
-        transform: { text in
-            guard let match = text.wholeMatch(of: /([^:]+@[^:]+):([^:]+)/) else {
-                throw ValidationError("--api-key needs EMAIL:KEY")
-            }
-            return PhotoSyncUser(email: match.1.lowercased(), password: nil, apiKey: String(match.2))
-        }
-    )
-    var keys: [PhotoSyncUser] = []
-
-    @Option(name: .customLong("photosync-setup"), help: "incomplete: answer 503 until the setup is done.")
+    @Option(name: .customLong("photosync-setup"), help: "incomplete: respond with 503 until the setup is complete.")
     var setup = Setup.complete
 
     /// Milliseconds; negative is never.
     @Option(
         name: .customLong("photosync-rewrite"),
-        help: "Milliseconds after an upload's answer until the photo is rewritten; 0 is before it, off is never.",
+        help:
+            "Milliseconds between the response to an upload and the rewriting of the photo; 0: before it, off: never.",
         transform: { text in
             guard let number = text == "off" ? -1 : UInt32(text).map({ Int($0) }) else {
                 throw ValidationError("--photosync-rewrite needs off or a number from 0 on")
@@ -74,29 +62,20 @@ struct PhotoSyncArguments: ParsableArguments, Sendable {
         }
     }
 
-    /// The default users and the specified ones, with their keys.
+    /// The default users that are not specified otherwise, and those of `--photosync-user`.
     var allUsers: [PhotoSyncUser] {
         let named = Set(users.map(\.email))
-        var all = PhotoSyncUser.defaults.filter { !named.contains($0.email) } + users
-        for key in keys {
-            if let index = all.firstIndex(where: { $0.email == key.email }) {
-                all[index].apiKey = key.apiKey
-            } else {
-                all.append(key)
-            }
-        }
-        return all
+        return PhotoSyncUser.defaults.filter { !named.contains($0.email) } + users
     }
 }
 
 struct PhotoSyncUser: Sendable, Equatable {
     var email: String
-    /// Nil if the administrator has never set one.
+    /// Nil if never set.
     var password: String?
-    /// Nil creates a random one, which is unknown: such a user must log in.
+    /// Nil for a random one: such a user must log in.
     var apiKey: String?
 
-    /// Alice and Bob, whose keys consist of their names and zeros.
     static let defaults = [("alice", "a11ce"), ("bob", "b0b")].map { name, start in
         PhotoSyncUser(
             email: name + "@example.test",
@@ -107,7 +86,7 @@ struct PhotoSyncUser: Sendable, Equatable {
 }
 
 extension PhotoSyncUser: ExpressibleByArgument {
-    /// Reads `EMAIL:PASSWORD[:KEY]`; a key is 64 hex digits, and an empty password means none.
+    /// Reads `EMAIL:PASSWORD[:KEY]`; a key has 64 hex digits, and the password may be empty.
     init?(argument: String) {
         guard let match = argument.wholeMatch(of: /([^:]+@[^:]+):(.*?)(?::([0-9a-f]{64}))?/) else { return nil }
         self.init(

@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// The PhotoSync part of the server: gate, keys, and routes.
+/// The routes of PhotoSync.
 struct PhotoSyncSite: Sendable {
     let catalog: PhotoCatalog
     let rewriter: PhotoRewriter
@@ -20,8 +20,8 @@ struct PhotoSyncSite: Sendable {
         return PhotoSyncRoute(method: request.method, path: String(path.dropFirst(basePath.count)))
     }
 
-    func answer(_ route: PhotoSyncRoute, to exchange: Exchange) async throws -> Answer {
-        if let answer = exchange.answerBeforeBody { return answer }
+    func response(_ route: PhotoSyncRoute, to exchange: Exchange) async throws -> Response {
+        if let response = exchange.responseBeforeBody { return response }
         if let refusal = refusal(route, exchange) { return try await exchange.refusal(refusal) }
         let key = exchange.header("X-API-Key") ?? ""
         let user = key.isEmpty ? nil : try catalog.user(key: key)
@@ -29,27 +29,27 @@ struct PhotoSyncSite: Sendable {
             let reason = key.isEmpty ? "API key is required." : "Invalid API key."
             return try await exchange.refusal(.photoSyncError(.unauthorized, reason))
         }
-        if let reply = exchange.plan.replyInsteadOfWork {
+        if let response = exchange.plan.responseInsteadOfWork {
             try await exchange.readBody()
-            return Answer(reply: reply)
+            return response
         }
         do {
-            return Answer(reply: try await work(route, exchange, user))
+            return try await work(route, exchange, user)
         } catch let refusal as PhotoSyncRefusal {
-            return Answer(reply: refusal.reply)
+            return refusal.response
         } catch is UnreadableJSON {
-            return Answer(reply: .invalidRequestBody)
+            return .invalidRequestBody
         } catch is BodyTooLarge {
-            return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
+            return .webServerError(.requestEntityTooLarge).early
         } catch is DatabaseError {
-            let json = Reply.photoSyncError(.internalServerError, "Database error.")
-            return Answer(reply: route.place?.speaksJSON == true ? json : .photoSyncDatabaseError)
+            return route.place?.speaksJSON == true
+                ? .photoSyncError(.internalServerError, "Database error.") : .photoSyncDatabaseError
         }
     }
 
-    /// The checks before the key is verified.
-    private func refusal(_ route: PhotoSyncRoute, _ exchange: Exchange) -> Reply? {
-        if let reply = catalog.outage.reply { return reply }
+    /// The checks before that of the key.
+    private func refusal(_ route: PhotoSyncRoute, _ exchange: Exchange) -> Response? {
+        if let response = catalog.outage.response { return response }
         if catalog.settings.setup == .incomplete, !route.isBeforeSetup {
             let error: JSONValue = [
                 "error": "Setup required",
@@ -60,28 +60,26 @@ struct PhotoSyncSite: Sendable {
         }
         switch route {
         case .notFound: return .photoSyncNotFound
-        case .methodNotAllowed: return Reply(.methodNotAllowed, .photoSync, .empty)
-        // The sandbox sets no cookies, so any cookie comes from another server.
-        case .cookieOnly:
-            let hasCookie = exchange.header("Cookie")?.contains("session_token=") ?? false
-            return .photoSyncError(.unauthorized, hasCookie ? "Session expired or invalid." : "Session required.")
+        case .methodNotAllowed: return Response(.methodNotAllowed, .photoSync, .empty)
         default: return nil
         }
     }
 
-    /// Without a user only the open routes are served.
-    private func work(_ route: PhotoSyncRoute, _ exchange: Exchange, _ user: UserRecord?) async throws -> Reply {
+    /// Without a user, only for open routes.
+    private func work(_ route: PhotoSyncRoute, _ exchange: Exchange, _ user: UserRecord?) async throws -> Response {
         if route == .upload, let user {
-            return try await PhotoUploadEndpoint(catalog: catalog, rewriter: rewriter).reply(to: exchange, from: user)
+            return try await PhotoUploadEndpoint(catalog: catalog, rewriter: rewriter).response(
+                to: exchange,
+                from: user
+            )
         }
-        // Far above any request but an upload.
+        // Larger than any request but an upload.
         let body = Array(buffer: try await exchange.collectBody(upTo: 64 << 20))
-        if let user, let reply = try reply(route, exchange, body, user) { return reply }
+        if let user, let response = try response(route, exchange, body, user) { return response }
         let isComplete = catalog.settings.setup == .complete
         return switch route {
         case .health: .photoSync(.ok, ["status": "healthy", "timestamp": .string(Timestamp.now().text)])
         case .version: .photoSync(.ok, ["version": "dev", "gitCommit": "unknown", "buildTime": "unknown"])
-        case .info: .photoSync(.ok, ["appName": "PhotoSync"])
         case .setupStatus:
             .photoSync(
                 .ok,
@@ -91,18 +89,17 @@ struct PhotoSyncSite: Sendable {
                 ]
             )
         case .login: try PeopleEndpoint(catalog: catalog).login(body)
-        case .refreshKey: .photoSyncText(.unauthorized, "Not authenticated")
         default: .photoSyncNotFound
         }
     }
 
-    /// Nil for the routes that require no user.
-    private func reply(
+    /// Nil for routes that do not require a user.
+    private func response(
         _ route: PhotoSyncRoute,
         _ exchange: Exchange,
         _ body: [UInt8],
         _ user: UserRecord
-    ) throws -> Reply? {
+    ) throws -> Response? {
         let sync = SyncEndpoint(catalog: catalog)
         let photos = PhotosEndpoint(catalog: catalog)
         let people = PeopleEndpoint(catalog: catalog)
@@ -110,14 +107,11 @@ struct PhotoSyncSite: Sendable {
         return switch route {
         case .status: try sync.status(exchange, of: user)
         case .list: try sync.list(body, of: user, exchange.plan)
-        case .legacyPhotos: try sync.legacyPhotos(exchange.query, of: user)
         case .claim: try sync.claim(body, of: user)
         case .check: try photos.check(body)
-        case .browse: try photos.browse(exchange.query)
         case .photo(let id): try photos.photo(id)
         case .deletePhoto(let id): try photos.delete(id)
-        case .download(let id): try files.reply(id: id, to: exchange, from: user)
-        case .downloadByHash(let hash): try files.reply(hash: hash, to: exchange, from: user)
+        case .download(let id): try files.response(id: id, to: exchange, from: user)
         case .thumbnail(let id): try files.thumbnail(id: id, to: exchange, from: user)
         case .registerDevice: try people.register(body, for: user)
         case .devices: try people.devices(of: user)

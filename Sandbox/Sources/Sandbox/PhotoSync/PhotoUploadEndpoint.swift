@@ -9,8 +9,8 @@ struct PhotoUploadEndpoint {
     let catalog: PhotoCatalog
     let rewriter: PhotoRewriter
 
-    func reply(to exchange: Exchange, from user: UserRecord) async throws -> Reply {
-        // Without a file name a part is a field, regardless of its name (photosync contract 3.1).
+    func response(to exchange: Exchange, from user: UserRecord) async throws -> Response {
+        // A part without a file name is a field (photosync contract 3.1).
         let form = FormReader(exchange.contentType, folder: catalog.folder) { header, before in
             guard header.fileName?.isEmpty == false else { return .kept }
             return header.name == "file" && !before.contains { $0.file != nil } ? .stored : .dropped
@@ -24,8 +24,8 @@ struct PhotoUploadEndpoint {
         guard let upload = PhotoUpload(form) else {
             return .photoSyncError(.badRequest, "No file provided or file is empty.")
         }
-        if let known = try catalog.photo(hash: upload.hash) { return Self.reply(known, isDuplicate: true) }
-        // Known bytes are never rejected, so this follows the lookup of the hash.
+        if let known = try catalog.photo(hash: upload.hash) { return Self.response(known, isDuplicate: true) }
+        // Known bytes are never refused: after the look-up of the hash.
         if upload.file.size > catalog.settings.maxSize {
             return .photoSyncError(.badRequest, "file size exceeds maximum allowed")
         }
@@ -36,7 +36,7 @@ struct PhotoUploadEndpoint {
         do {
             let (photo, isDuplicate) = try catalog.store(upload, of: user)
             if !isDuplicate { try await rewriter.add(photo) }
-            return Self.reply(photo, isDuplicate: isDuplicate)
+            return Self.response(photo, isDuplicate: isDuplicate)
         } catch is DatabaseError {
             // An unknown device violates the row's foreign key.
             return .photoSyncError(.internalServerError, "Failed to save photo record.")
@@ -45,16 +45,16 @@ struct PhotoUploadEndpoint {
         }
     }
 
-    private static func reply(_ photo: PhotoRecord, isDuplicate: Bool) -> Reply {
-        let reply: JSONValue = [
+    private static func response(_ photo: PhotoRecord, isDuplicate: Bool) -> Response {
+        let response: JSONValue = [
             "id": .string(photo.id), "storedPath": .string(photo.path), "uploadedAt": .string(photo.uploadedAt.text),
             "isDuplicate": .bool(isDuplicate),
         ]
-        return .photoSync(.ok, reply)
+        return .photoSync(.ok, response)
     }
 }
 
-/// A received photo with the form's fields; of several fields with one name the first counts.
+/// A received photo and its fields; the first of equal fields counts.
 struct PhotoUpload {
     var file: IncomingFile
     var hash: String
@@ -80,14 +80,14 @@ struct PhotoUpload {
         deviceID = field("deviceId")
         let facts = ImageFacts(fileAt: file.path)
         pixels = facts.size
-        // An invalid date is not an error: the photo gets the current time, even if the file contains a date.
+        // With an invalid date, the photo is dated now, even if the file has a date.
         let date = field("dateTaken")
         takenAt = (date == nil ? facts.takenAt : date.flatMap { Timestamp($0, isWallClock: true) }) ?? .now()
     }
 }
 
-/// Embeds ids into stored files some time after their upload, like the real server's exiftool (photosync contract
-/// 3.6): hash and length differ from then on.
+/// Embeds IDs into stored files after their upload, as exiftool on the real server does (photosync contract 3.6): hash and
+/// length change.
 actor PhotoRewriter {
     private let folder: DataFolder
     /// Milliseconds; negative is never.
@@ -99,20 +99,20 @@ actor PhotoRewriter {
         self.delay = delay
     }
 
-    /// Rewrites the photo when it is due; at once without a delay.
+    /// Rewrites the photo after the delay.
     func add(_ photo: PhotoRecord) throws {
         let path = folder.photoPath(photo.path)
         if delay == 0 { try Self.embed(photo.id, in: path) }
         guard delay > 0 else { return }
         pending[photo.id] = Task {
             try? await Task.sleep(for: .milliseconds(delay))
-            // A photo deleted in the meantime is not rewritten.
+            // The photo may have been deleted.
             try? Self.embed(photo.id, in: path)
             pending[photo.id] = nil
         }
     }
 
-    /// Rewrites all pending photos now; returns their number.
+    /// Rewrites the pending photos now, and returns their number.
     func settle() async -> Int {
         let tasks = Array(pending.values)
         for task in tasks { task.cancel() }
@@ -120,7 +120,7 @@ actor PhotoRewriter {
         return tasks.count
     }
 
-    /// Replaces the old file by a new one: readers that have the old one open read it to its end.
+    /// Replaces the file: an open one is not changed.
     private static func embed(_ id: String, in path: String) throws {
         let content = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         // exiftool does not change files that it cannot write.

@@ -2,11 +2,11 @@ import Foundation
 import GRDB
 import HTTPTypes
 
-/// `/api/photos` without its files: check, browse, get, delete (photosync contract 3.7 and 8).
+/// `/api/photos` without its files: check, get, delete (photosync contract 3.7 and 8).
 struct PhotosEndpoint {
     let catalog: PhotoCatalog
 
-    func check(_ body: [UInt8]) throws -> Reply {
+    func check(_ body: [UInt8]) throws -> Response {
         guard let given = try? GoFields(body: body).strings("hashes") else {
             return .photoSyncError(.badRequest, "Invalid request body.")
         }
@@ -25,33 +25,16 @@ struct PhotosEndpoint {
         )
     }
 
-    /// Of all users, the most recently taken first.
-    func browse(_ query: QueryParameters) throws -> Reply {
-        let skip = max(0, query["skip"].flatMap { Int($0) } ?? 0)
-        let wanted = query["take"].flatMap { Int($0) } ?? 0
-        let take = (1...100).contains(wanted) ? wanted : 50
-        let (photos, total) = try catalog.queue.read { db in
-            (
-                try PhotoRecord.order(sql: "taken_at DESC").limit(take, offset: skip).fetchAll(db),
-                try PhotoRecord.fetchCount(db)
-            )
-        }
-        let reply: JSONValue = [
-            "photos": .array(photos.map(Self.item)), "totalCount": .int(total), "skip": .int(skip), "take": .int(take),
-        ]
-        return .photoSync(.ok, reply)
-    }
+    private static let notFound = Response.photoSyncError(.notFound, "Photo not found.")
 
-    private static let notFound = Reply.photoSyncError(.notFound, "Photo not found.")
-
-    /// Of any user: the real server does not check the owner.
-    func photo(_ id: String) throws -> Reply {
+    /// Of any user, as on the real server.
+    func photo(_ id: String) throws -> Response {
         try catalog.photo(id).map { .photoSync(.ok, Self.item($0)) } ?? Self.notFound
     }
 
-    /// Of any user, at once.
-    func delete(_ id: String) throws -> Reply {
-        try catalog.delete(id) ? Reply(.noContent, .photoSync, .empty) : Self.notFound
+    /// Of any user.
+    func delete(_ id: String) throws -> Response {
+        try catalog.delete(id) ? Response(.noContent, .photoSync, .empty) : Self.notFound
     }
 
     private static func item(_ photo: PhotoRecord) -> JSONValue {
@@ -67,28 +50,21 @@ struct PhotosEndpoint {
 struct PhotoDownloadEndpoint {
     let catalog: PhotoCatalog
 
-    func reply(id: String, to exchange: Exchange, from user: UserRecord) throws -> Reply {
+    func response(id: String, to exchange: Exchange, from user: UserRecord) throws -> Response {
         guard let photo = try catalog.photo(id) else { return .photoNotFound }
         guard photo.userID == user.id else { return .photoSyncText(.forbidden, "Access denied") }
         return serve(photo, Self.headers(photo), exchange)
     }
 
-    /// Only the user's own photos are found here.
-    func reply(hash: String, to exchange: Exchange, from user: UserRecord) throws -> Reply {
-        guard let photo = try catalog.photo(hash: hash), photo.userID == user.id else { return .photoNotFound }
-        return serve(photo, Self.headers(photo) + [("X-Photosync-Id", photo.id)], exchange)
-    }
-
-    /// The sandbox creates no thumbnails, but serves those that a test stores. A missing one of a file that is not a
-    /// picture never existed; that of a picture was lost.
-    func thumbnail(id: String, to exchange: Exchange, from user: UserRecord) throws -> Reply {
+    /// Only thumbnails that a test has stored.
+    func thumbnail(id: String, to exchange: Exchange, from user: UserRecord) throws -> Response {
         guard let photo = try catalog.photo(id) else { return .photoNotFound }
         guard photo.userID == user.id else { return .photoSyncText(.forbidden, "Access denied") }
         guard let file = StoredRange(path: catalog.folder.thumbnailPath(photo.id)) else {
             return .photoSyncText(.notFound, photo.pixels == nil ? "Thumbnail not available" : "Thumbnail not found")
         }
         let headers = [("Cache-Control", "public, max-age=31536000"), ("Accept-Ranges", "bytes")]
-        return Self.reply(serving: file, exchange.header("Range"), headers, type: "image/jpeg")
+        return Self.response(serving: file, exchange.header("Range"), headers, type: "image/jpeg")
     }
 
     private static func headers(_ photo: PhotoRecord) -> HeaderList {
@@ -99,19 +75,16 @@ struct PhotoDownloadEndpoint {
         ]
     }
 
-    private func serve(_ photo: PhotoRecord, _ headers: HeaderList, _ exchange: Exchange) -> Reply {
+    private func serve(_ photo: PhotoRecord, _ headers: HeaderList, _ exchange: Exchange) -> Response {
         guard PhotoName.isSafe(photo.path) else { return .photoSyncText(.notFound, "File not found") }
         guard let file = StoredRange(path: catalog.folder.photoPath(photo.path)) else {
-            return Reply.photoSyncNotFound.with { $0.headers += headers }
+            return Response.photoSyncNotFound.with { $0.headers += headers }
         }
         let common = headers + [("Accept-Ranges", "bytes"), ("Last-Modified", HTTPDate.text(file.modifiedAt))]
-        if let since = exchange.header("If-Modified-Since").flatMap(HTTPDate.seconds), file.modifiedAt <= since {
-            return Reply(.notModified, .photoSync, .empty, common)
-        }
-        // `If-Range` with another date requests the whole file if it has changed (RFC 9110 section 13.1.5).
+        // RFC 9110 section 13.1.5.
         let isSame = exchange.header("If-Range").map { HTTPDate.seconds($0) == file.modifiedAt } ?? true
         let range = isSame && !exchange.plan.has(.ignoreRange) ? exchange.header("Range") : nil
-        return Self.reply(
+        return Self.response(
             serving: file,
             range,
             common,
@@ -119,19 +92,19 @@ struct PhotoDownloadEndpoint {
         )
     }
 
-    /// Like Go's file server: several ranges are ignored, invalid syntax is rejected.
-    private static func reply(
+    /// As Go's file server: several ranges are ignored, invalid syntax is refused.
+    private static func response(
         serving file: StoredRange,
         _ range: String?,
         _ common: HeaderList,
         type: String
-    ) -> Reply {
+    ) -> Response {
         let range = range?.contains(",") == true ? nil : range
-        func refusal(_ text: String) -> Reply {
-            Reply.photoSyncText(.rangeNotSatisfiable, text).with { $0.headers += common }
+        func refusal(_ text: String) -> Response {
+            Response.photoSyncText(.rangeNotSatisfiable, text).with { $0.headers += common }
         }
         if let range, ByteRange(range, size: file.count) == nil { return refusal("invalid range") }
-        return Reply(.ok, .photoSync, .empty, common + [("Content-Type", type)])
+        return Response(.ok, .photoSync, .empty, common + [("Content-Type", type)])
             .serving(file, range, refusal: refusal("invalid range: failed to overlap"))
     }
 }
@@ -140,7 +113,7 @@ struct PhotoDownloadEndpoint {
 struct PeopleEndpoint {
     let catalog: PhotoCatalog
 
-    func login(_ body: [UInt8]) throws -> Reply {
+    func login(_ body: [UInt8]) throws -> Response {
         let fields = try GoFields(body: body)
         var texts: [String: String] = [:]
         for (key, name) in [
@@ -150,8 +123,8 @@ struct PeopleEndpoint {
             texts[key] = try fields.string(key) ?? ""
             if texts[key] == "" { throw PhotoSyncRefusal(name + " is required") }
         }
-        let wrongLogin = Reply.photoSyncText(.unauthorized, "Invalid email or password")
-        // Stored in lower case and compared as received.
+        let wrongLogin = Response.photoSyncText(.unauthorized, "Invalid email or password")
+        // Stored in lower case and compared as sent.
         guard let user = try catalog.user(email: texts["email"] ?? "") else { return wrongLogin }
         guard user.isActive else { return .photoSyncText(.internalServerError, "Internal server error") }
         guard let hash = user.passwordHash else { return .photoSyncText(.badRequest, "Password not set for this user") }
@@ -163,11 +136,11 @@ struct PeopleEndpoint {
         return .photoSync(.ok, ["success": true, "user": user.json, "device": device.json, "apiKey": .string(key)])
     }
 
-    func register(_ body: [UInt8], for user: UserRecord) throws -> Reply {
+    func register(_ body: [UInt8], for user: UserRecord) throws -> Response {
         .photoSync(.ok, try meetOrAddDevice(GoFields(body: body), of: user).json)
     }
 
-    /// A known token returns its device, unchanged, across all users.
+    /// A known token identifies its device, regardless of the user.
     private func meetOrAddDevice(_ fields: GoFields, of user: UserRecord) throws -> DeviceRecord {
         let name = (try fields.string("deviceName") ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
         let platform = (try fields.string("platform") ?? "").lowercased()
@@ -181,13 +154,13 @@ struct PeopleEndpoint {
         return try catalog.addDevice(user: user.id, name: name, platform: platform, token: token)
     }
 
-    func devices(of user: UserRecord) throws -> Reply {
+    func devices(of user: UserRecord) throws -> Response {
         let own = DeviceRecord.filter(sql: "user_id = ?", arguments: [user.id]).order(sql: "last_seen_at DESC")
         let devices = try catalog.queue.read { try own.fetchAll($0) }
         return .photoSync(.ok, .array(devices.map(\.json)))
     }
 
-    func delete(_ id: String, of user: UserRecord) throws -> Reply {
+    func delete(_ id: String, of user: UserRecord) throws -> Response {
         guard try catalog.deleteDevice(id, of: user.id) else { return .photoSyncText(.notFound, "Device not found") }
         return .photoSync(.ok, ["success": true])
     }

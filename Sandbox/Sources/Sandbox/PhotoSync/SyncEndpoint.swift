@@ -1,13 +1,13 @@
 import GRDB
 import HTTPTypes
 
-/// `/api/sync/*` without its files: status, listing, legacy photos, claims (photosync contract 4, 5 and 7).
+/// `/api/sync/*` without its files: status, listing, claims (photosync contract 4, 5 and 7).
 struct SyncEndpoint {
     let catalog: PhotoCatalog
 
     private var isStub: Bool { catalog.settings.isStub }
 
-    func status(_ exchange: Exchange, of user: UserRecord) throws -> Reply {
+    func status(_ exchange: Exchange, of user: UserRecord) throws -> Response {
         let id = exchange.header("X-Device-ID") ?? ""
         let photos = PhotoRecord.filter(sql: "user_id = ?", arguments: [user.id])
         let (total, own, legacy) = try catalog.queue.read { db in
@@ -27,7 +27,7 @@ struct SyncEndpoint {
         return .photoSync(.ok, status)
     }
 
-    func list(_ body: [UInt8], of user: UserRecord, _ plan: FaultPlan) throws -> Reply {
+    func list(_ body: [UInt8], of user: UserRecord, _ plan: FaultPlan) throws -> Response {
         let fields = try GoFields(body: body)
         let device = try fields.string("deviceId") ?? ""
         let cursor = try fields.string("cursor").flatMap { $0.isEmpty ? nil : $0 }
@@ -78,25 +78,7 @@ struct SyncEndpoint {
         return item
     }
 
-    func legacyPhotos(_ query: QueryParameters, of user: UserRecord) throws -> Reply {
-        let wanted = query["limit"].flatMap { Int($0) } ?? 0
-        let limit = (1...500).contains(wanted) ? wanted : 100
-        let legacy = PhotoRecord.filter(sql: "user_id = ? AND device_id IS NULL", arguments: [user.id])
-        let (photos, total) = try catalog.queue.read { db in
-            isStub
-                ? ([], 0)
-                : (try legacy.order(sql: "taken_at DESC").limit(limit).fetchAll(db), try legacy.fetchCount(db))
-        }
-        // The address is returned even without a thumbnail.
-        let items = photos.map { Self.item($0, nil, currentDevice: "", showsThumbnail: true) }
-        let reply: JSONValue = [
-            "photos": .array(items), "totalCount": .int(total),
-            "message": "These photos have no device yet. Claim them to assign them to this one.",
-        ]
-        return .photoSync(.ok, reply)
-    }
-
-    func claim(_ body: [UInt8], of user: UserRecord) throws -> Reply {
+    func claim(_ body: [UInt8], of user: UserRecord) throws -> Response {
         let fields = try GoFields(body: body)
         let device = try fields.string("deviceId") ?? ""
         let claimsAll = try fields.bool("claimAll") ?? false
@@ -104,7 +86,7 @@ struct SyncEndpoint {
         guard !device.isEmpty else { throw PhotoSyncRefusal("Device ID is required") }
         guard try catalog.device(device)?.userId == user.id else { throw PhotoSyncRefusal("Invalid device") }
         guard claimsAll || !ids.isEmpty else { throw PhotoSyncRefusal("No photos specified to claim") }
-        // PostgreSQL numbers the parameters of a statement with 16 bits, and the device uses one.
+        // PostgreSQL has 16 bits for the parameters of a statement, one of which is the device.
         guard claimsAll || ids.count <= 65_534 else { return .photoSyncDatabaseError }
         let claimed =
             isStub ? 0 : try claimsAll ? catalog.claimAll(of: user.id, for: device) : catalog.claim(ids, for: device)

@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// One request until its response, with the faults that apply to it.
+/// One request until its response, and its faults.
 final class Exchange {
     let request: Request
     let channel: any Channel
@@ -31,40 +31,32 @@ final class Exchange {
 
     func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
 
-    /// The token of an event link, nil if there is none (gighive contract 6).
+    /// The token of an event link, nil when there is none (gighive contract 6).
     var uploadToken: String? { header("X-Upload-Token").flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// A header that is a number from 0 on.
+    /// A header with a non-negative number.
     func count(_ header: String) -> Int? { self.header(header).flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil } }
 
     var contentLength: Int? { request.headers[.contentLength].flatMap { Int($0) } }
     var contentType: HeaderParameters { HeaderParameters(request.headers[.contentType] ?? "") }
 
-    /// Whether the request has a body of any length.
     var hasBody: Bool { (contentLength ?? 0) > 0 || request.headers[.transferEncoding] != nil }
 
-    /// Uploads respond in HTML on request, and also if HTML is merely acceptable (gighive contract 2.3).
+    /// Responses to uploads are HTML on request, and also if HTML is only acceptable (gighive contract 2.3).
     var wantsHTML: Bool { (request.headers[.accept] ?? "").lowercased().contains("text/html") || query["ui"] == "html" }
 
-    /// Scheme and host as the client sees them, from the proxies' header fields (as in tusd).
-    var origin: String {
-        let forwarded = header("Forwarded") ?? ""
-        let scheme = forwarded.firstMatch(of: /proto=(https?)/).map { String($0.1) } ?? header("X-Forwarded-Proto")
-        let host = forwarded.firstMatch(of: /host="?([^;",]+)/).map { String($0.1) } ?? header("X-Forwarded-Host")
-        return "\(scheme == "https" ? "https" : "http")://\(host ?? request.head.authority ?? "localhost")"
-    }
+    /// As the client addresses the server.
+    var origin: String { "http://" + (request.head.authority ?? "localhost") }
 
     // MARK: Body
 
-    /// Reads the body to its end, interrupted as the faults specify; `100 Continue` is sent when it is due.
-    ///
-    /// Throws ``ConnectionEnded`` if the client disconnected before the end.
+    /// Sends `100 Continue` if expected, and reads the body with the faults. Throws ``ConnectionEnded`` if the client disconnects.
     func readBody(_ consume: (ByteBuffer) throws -> Void = { _ in }) async throws {
         try await receiveBody(consume)
         try await bodyIsComplete()
     }
 
-    /// Like ``readBody(_:)``, without the faults that apply after the whole body.
+    /// As ``readBody(_:)``, without the faults after the last byte.
     func receiveBody(_ consume: (ByteBuffer) throws -> Void) async throws {
         var breaks = plan.bodyBreaks
         try await strike(&breaks, bodyBytesRead)
@@ -90,12 +82,12 @@ final class Exchange {
         isBodyRead = true
     }
 
-    /// Applies the faults that are due after the last byte of the body.
+    /// Applies the faults after the last byte of the body.
     func bodyIsComplete() async throws {
         for stop in plan.breaks(at: .wholeBody) { try await enact(stop.fault) }
     }
 
-    /// The whole body if it is small; of a longer one, as much as fits.
+    /// The body, up to a limit.
     func collectBody(upTo limit: Int = 1 << 20) async throws -> ByteBuffer {
         var collected = ByteBuffer()
         try await readBody { piece in
@@ -105,22 +97,22 @@ final class Exchange {
     }
 
     /// The response of a fault before the body is read; nil if the body is to be read.
-    var answerBeforeBody: Answer? {
-        if let reply = plan.earlyReply { return Answer(reply: reply, isEarly: true) }
+    var responseBeforeBody: Response? {
+        if let response = plan.earlyResponse { return response.early }
         guard let limit = plan[.limit]?.number, contentLength ?? 0 > limit else { return nil }
-        return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
+        return .webServerError(.requestEntityTooLarge).early
     }
 
-    /// Rejects a request whose body is not needed. Go's server reads up to 256 KiB of it, a longer one closes the
-    /// connection; Rust's is treated in the same way.
-    func refusal(_ reply: Reply) async throws -> Answer {
-        guard hasBody else { return Answer(reply: reply) }
-        if expectsContinue || contentLength ?? Int.max > 256 * 1024 { return Answer(reply: reply, isEarly: true) }
+    /// Refuses a request whose body is not needed. Go's server reads up to 256 KiB of it and closes the connection after a
+    /// longer one; Rust's is treated alike.
+    func refusal(_ response: Response) async throws -> Response {
+        guard hasBody else { return response }
+        if expectsContinue || contentLength ?? Int.max > 256 * 1024 { return response.early }
         try await readBody()
-        return Answer(reply: reply)
+        return response
     }
 
-    /// Applies the faults that are due after this many bytes.
+    /// Applies the faults after this many bytes.
     func strike(_ breaks: inout [FaultPlan.Break], _ count: Int) async throws {
         while let next = breaks.first, next.offset <= count {
             breaks.removeFirst()
@@ -128,10 +120,9 @@ final class Exchange {
         }
     }
 
-    // MARK: Breaking off
+    // MARK: Interruptions
 
-    /// Performs a reset, or a stall: no data until the time is up. Throws if the client disconnects in the meantime,
-    /// and if the server stops.
+    /// Performs a reset or a stall. Throws if the client disconnects or the server stops.
     func enact(_ fault: Fault) async throws {
         if fault.kind == .reset { return try await reset() }
         let silence = Waits()
@@ -140,7 +131,7 @@ final class Exchange {
         guard channel.isActive else { throw ConnectionEnded() }
     }
 
-    /// Ends the connection with a TCP reset: with a linger time of zero, `close` sends RST.
+    /// Sends RST: `close` does so with a linger time of zero.
     private func reset() async throws {
         if let options = channel as? any SocketOptionProvider {
             try await options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
@@ -149,53 +140,45 @@ final class Exchange {
         throw ConnectionEnded()
     }
 
-    /// Records the status of the response that is sent.
-    func noteAnswer(_ status: HTTPResponse.Status) { log.update(number) { $0.status = status.code } }
+    func noteResponse(_ status: HTTPResponse.Status) { log.update(number) { $0.status = status.code } }
 
-    /// Records that the request is no longer processed, with or without a response.
     func noteEnd() { log.update(number) { $0.isOver = true } }
 }
 
-/// The connection is closed; thrown through the server so that it closes the socket.
+/// Makes the server close the socket.
 struct ConnectionEnded: Error {}
 
-/// The body is longer than a proxy allows, and was sent without a length.
+/// The body exceeds the limit of a proxy, and was sent without a length.
 struct BodyTooLarge: Error {}
 
-/// A response, and whether it was determined before the body was read.
-struct Answer {
-    var reply: Reply
-    var isEarly = false
-}
-
-/// The sending of one response, with the faults that apply to it.
+/// Sends one response, with its faults.
 struct Delivery {
     let exchange: Exchange
-    let answer: Answer
-    let renderer: ReplyRenderer
+    let response: Response
+    let renderer: ResponseRenderer
 
     private var plan: FaultPlan { exchange.plan }
 
-    /// Sends the response. Throws ``ConnectionEnded`` if the connection must not be reused.
+    /// Throws ``ConnectionEnded`` if the connection must not be reused.
     func run(_ writer: consuming ResponseWriter) async throws {
-        if plan.has(.dropAnswer) { throw ConnectionEnded() }
-        if let delay = plan[.delayAnswer]?.seconds { try await plan.hold.wait(seconds: delay) }
+        if plan.has(.dropResponse) { throw ConnectionEnded() }
+        if let delay = plan[.delayResponse]?.seconds { try await plan.hold.wait(seconds: delay) }
         let rendered = rendered()
-        exchange.noteAnswer(rendered.head.status)
+        exchange.noteResponse(rendered.head.status)
         var body = FaultyBodyWriter(try await writer.writeHead(rendered.head), exchange)
         for stop in plan.breaks(at: .responseHeaders) { try await exchange.enact(stop.fault) }
         if exchange.request.method != .head { try await write(rendered, to: &body) }
         try await body.finish(nil)
         if leavesBodyUnread {
-            // Half-close: the client reads the whole response, the server reads and discards the rest.
+            // Half-close: the client reads the whole response, the server discards the rest of the body.
             try? await exchange.channel.close(mode: .output).get()
         } else if closes {
             throw ConnectionEnded()
         }
     }
 
-    private func rendered() -> ReplyRenderer.Rendered {
-        var rendered = renderer.render(plan.changed(answer.reply), leadingSpace: plan[.whitespace]?.number ?? 0)
+    private func rendered() -> ResponseRenderer.Rendered {
+        var rendered = renderer.render(plan.changed(response), leadingSpace: plan[.whitespace]?.number ?? 0)
         if closes { rendered.head.headerFields[.connection] = "close" }
         if plan.has(.wrongLength) {
             let size = rendered.file?.count ?? rendered.bytes.readableBytes
@@ -204,7 +187,7 @@ struct Delivery {
         return rendered
     }
 
-    private func write(_ rendered: ReplyRenderer.Rendered, to body: inout some ResponseBodyWriter) async throws {
+    private func write(_ rendered: ResponseRenderer.Rendered, to body: inout some ResponseBodyWriter) async throws {
         let limit = plan[.truncate]?.number
         if var file = rendered.file {
             file.count = min(limit ?? Int.max, file.count)
@@ -220,17 +203,16 @@ struct Delivery {
         if limit != nil || plan.has(.wrongLength) { throw ConnectionEnded() }
     }
 
-    private var leavesBodyUnread: Bool { answer.isEarly && exchange.hasBody }
+    private var leavesBodyUnread: Bool { response.isEarly && exchange.hasBody }
 
-    /// Apache closes the connection after these (recorded as `Connection: close`), and after a body that was not
-    /// read.
+    /// Apache closes the connection after these (recorded as `Connection: close`), and after an unread body.
     private var closes: Bool {
         leavesBodyUnread
-            || (answer.reply.origin == .application && [400, 413, 500].contains(answer.reply.status.code))
+            || (response.origin == .application && [400, 413, 500].contains(response.status.code))
     }
 }
 
-/// Writes the body of a response, interrupted as the faults specify.
+/// Writes the body of a response, with its faults.
 struct FaultyBodyWriter<Base: ResponseBodyWriter>: ResponseBodyWriter {
     private var base: Base
     private let exchange: Exchange
@@ -240,7 +222,7 @@ struct FaultyBodyWriter<Base: ResponseBodyWriter>: ResponseBodyWriter {
     init(_ base: Base, _ exchange: Exchange) {
         self.base = base
         self.exchange = exchange
-        breaks = exchange.plan.answerBreaks
+        breaks = exchange.plan.responseBreaks
     }
 
     mutating func write(_ buffer: ByteBuffer) async throws {
@@ -258,7 +240,7 @@ struct FaultyBodyWriter<Base: ResponseBodyWriter>: ResponseBodyWriter {
     consuming func finish(_ trailingHeaders: HTTPFields?) async throws { try await base.finish(trailingHeaders) }
 }
 
-/// The parameters of a URL's query, decoded like in PHP; the last of a name wins.
+/// The parameters of a URL's query, decoded as PHP does; the last of a name wins.
 struct QueryParameters: Sendable {
     private(set) var all: [String: String] = [:]
 
@@ -279,10 +261,10 @@ struct QueryParameters: Sendable {
 
 /// One range of a `Range` header (RFC 9110 section 14.1.2).
 struct ByteRange: Equatable {
-    /// Nil if it contains no byte of the file.
+    /// Nil if the file has no byte of it.
     var bytes: Range<Int>?
 
-    /// Nil for a header that this server does not support: other units, several ranges, invalid syntax.
+    /// Nil for other units, several ranges and invalid syntax.
     init?(_ header: String, size: Int) {
         guard let match = header.wholeMatch(of: /bytes=([0-9]*)-([0-9]*)/) else { return nil }
         switch (Int(match.1), Int(match.2)) {
@@ -296,18 +278,18 @@ struct ByteRange: Equatable {
     }
 }
 
-extension Reply {
-    /// A whole file, or the requested range of it; `refusal` is the response to ranges without a byte of the file.
-    func serving(_ file: StoredRange, _ range: String?, refusal: Reply) -> Reply {
-        var reply = with { $0.body = .file(file) }
-        guard let range = range.flatMap({ ByteRange($0, size: file.count) }) else { return reply }
+extension Response {
+    /// A whole file or the requested range of it; `refusal` is the response to a range outside of the file.
+    func serving(_ file: StoredRange, _ range: String?, refusal: Response) -> Response {
+        var response = with { $0.body = .file(file) }
+        guard let range = range.flatMap({ ByteRange($0, size: file.count) }) else { return response }
         guard let bytes = range.bytes else {
             return refusal.with { $0.headers.append(("Content-Range", "bytes */\(file.count)")) }
         }
         var part = file
         (part.offset, part.count) = (bytes.lowerBound, bytes.count)
-        (reply.status, reply.body) = (.partialContent, .file(part))
-        reply.headers.append(("Content-Range", "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(file.count)"))
-        return reply
+        (response.status, response.body) = (.partialContent, .file(part))
+        response.headers.append(("Content-Range", "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(file.count)"))
+        return response
     }
 }

@@ -3,10 +3,10 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// The whole server behind the socket: receives a request, checks it, dispatches it, and applies the faults.
+/// The server behind the socket: routes a request, checks it, applies the faults, and sends the response.
 struct Site: Sendable {
     let accounts: [Account]
-    /// nil if users authenticate with Basic.
+    /// Nil if users authenticate with Basic.
     let logins: LoginBook?
     let faults: FaultBook
     let catalog: Catalog
@@ -17,14 +17,14 @@ struct Site: Sendable {
     private let photoSync: PhotoSyncSite
     private let captures: CaptureSite
     private let log = RequestLog()
-    private let renderer: ReplyRenderer
+    private let renderer: ResponseRenderer
 
     init(_ command: SandboxCommand) throws {
         let dialect = command.dialect
         accounts = command.accounts
         logins = try command.logins.book(command.users)
         faults = FaultBook(command.faults, dialect)
-        renderer = ReplyRenderer(dialect: dialect)
+        renderer = ResponseRenderer(dialect: dialect)
         let folder = try DataFolder(path: command.data)
         catalog = try Catalog(folder: folder, dialect: dialect, raceWindow: command.uploads.races)
         let book = GuestBook(catalog: catalog)
@@ -45,7 +45,7 @@ struct Site: Sendable {
                 hookWait: settings.hookWait ?? (dialect == .d1 ? 0 : 2)
             )
         }
-        guests = GuestEndpoint(book: book, catalog: catalog)
+        guests = GuestEndpoint(book: book)
         for link in command.uploads.eventLinks { try book.add(link) }
         photoSync = try PhotoSyncSite(folder: folder, settings: command.photoSync)
         captures = try CaptureSite(
@@ -65,19 +65,19 @@ struct Site: Sendable {
                 logins: logins,
                 tus: tus
             )
-            let rendered = renderer.render(try await control.reply(to: request, from: channel))
+            let rendered = renderer.render(try await control.response(to: request, from: channel))
             try await writer.write(response: rendered.head, body: ResponseBody(byteBuffer: rendered.bytes))
             return
         }
-        let answer: (Exchange) async throws -> Answer
+        let respond: (Exchange) async throws -> Response
         let place: Fault.Place?
         if let route = photoSync.route(request) {
-            (answer, place) = ({ try await photoSync.answer(route, to: $0) }, route.place)
+            (respond, place) = ({ try await photoSync.response(route, to: $0) }, route.place)
         } else if let route = captures.route(request) {
-            (answer, place) = ({ try await captures.answer(route, to: $0) }, route.place)
+            (respond, place) = ({ try await captures.response(route, to: $0) }, route.place)
         } else {
             let route = Route(method: request.method, path: request.uri.path, dialect: catalog.dialect)
-            (answer, place) = ({ try await self.answer($0, route) }, route.place)
+            (respond, place) = ({ try await self.response($0, route) }, route.place)
         }
         let exchange = Exchange(
             request: request,
@@ -87,7 +87,7 @@ struct Site: Sendable {
             log: log
         )
         defer { exchange.noteEnd() }
-        try await Delivery(exchange: exchange, answer: try await answer(exchange), renderer: renderer).run(writer)
+        try await Delivery(exchange: exchange, response: try await respond(exchange), renderer: renderer).run(writer)
     }
 
     private func authenticatedUser(_ request: Request) -> String? {
@@ -96,39 +96,37 @@ struct Site: Sendable {
         return accounts.contains(account) ? account.name : nil
     }
 
-    private func answer(_ exchange: Exchange, _ route: Route) async throws -> Answer {
-        if let reply = exchange.plan.earlyReply { return Answer(reply: reply, isEarly: true) }
-        if let logins, LoginBook.paths.contains(exchange.path) {
-            return Answer(reply: try await logins.reply(to: exchange))
-        }
-        if let reply = refusal(exchange) {
-            // Without `Expect`, Apache reads the body before it sends 401 (gighive contract 2.6).
-            if exchange.hasBody, exchange.expectsContinue { return Answer(reply: reply, isEarly: true) }
+    private func response(_ exchange: Exchange, _ route: Route) async throws -> Response {
+        if let response = exchange.plan.earlyResponse { return response.early }
+        if let logins, LoginBook.paths.contains(exchange.path) { return try await logins.response(to: exchange) }
+        if let response = refusal(exchange) {
+            // Without `Expect`, Apache reads the body before it responds with 401 (gighive contract 2.6).
+            if exchange.hasBody, exchange.expectsContinue { return response.early }
             try await exchange.readBody()
-            return Answer(reply: reply)
+            return response
         }
-        let tooLarge = Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
-        // Apache's limit does not apply to the tus path (gighive contract 2.6).
+        let tooLarge = Response.webServerError(.requestEntityTooLarge).early
+        // Apache's limit does not apply to tus (gighive contract 2.6).
         let ownLimit = if case .tus = route { Int.max } else { UploadEndpoint.maxBody }
         if exchange.contentLength ?? 0 > min(exchange.plan[.limit]?.number ?? Int.max, ownLimit) { return tooLarge }
-        if let reply = exchange.plan.replyInsteadOfWork {
+        if let response = exchange.plan.responseInsteadOfWork {
             try await exchange.readBody()
-            return Answer(reply: reply)
+            return response
         }
         do {
-            return Answer(reply: try await work(exchange, route), isEarly: !exchange.isBodyRead)
+            return try await work(exchange, route).with { $0.isEarly = !exchange.isBodyRead }
         } catch let refusal as any Refusal {
-            return Answer(reply: refusal.reply, isEarly: !exchange.isBodyRead)
+            return refusal.response.with { $0.isEarly = !exchange.isBodyRead }
         } catch is BodyTooLarge {
             return tooLarge
         } catch let error where error is SystemError || error is DatabaseError {
-            if case .guest = route { return Answer(reply: .guestServerError) }
-            // The application's catch-all, with its lower-case e (gighive contract 2.5).
-            return Answer(reply: .failure(.internalServerError, "Server error", String(describing: error)))
+            if case .guest = route { return .guestServerError }
+            // The application's handler of last resort, with its small e (gighive contract 2.5).
+            return .failure(.internalServerError, "Server error", String(describing: error))
         }
     }
 
-    private func refusal(_ exchange: Exchange) -> Reply? {
+    private func refusal(_ exchange: Exchange) -> Response? {
         let realm = AccessRule.refusal(
             exchange.path,
             catalog.dialect,
@@ -139,24 +137,25 @@ struct Site: Sendable {
         return logins == nil ? .unauthorized(realm: realm) : LoginBook.refusal(of: exchange)
     }
 
-    private func work(_ exchange: Exchange, _ route: Route) async throws -> Reply {
+    private func work(_ exchange: Exchange, _ route: Route) async throws -> Response {
         switch route {
-        case .tus(let call) where isTusOffered: return try await tus.reply(call, to: exchange)
-        case .upload: return try await UploadEndpoint(catalog: catalog).reply(to: exchange)
-        case .delete: return try await DeleteEndpoint(catalog: catalog).reply(to: exchange)
-        case .finalize: return try await finalize.reply(to: exchange)
-        case .guest(let call): return try await guests.reply(call, to: exchange)
+        case .tus(let call) where isTusOffered: return try await tus.response(call, to: exchange)
+        case .upload: return try await UploadEndpoint(catalog: catalog).response(to: exchange)
+        case .delete: return try await DeleteEndpoint(catalog: catalog).response(to: exchange)
+        case .finalize: return try await finalize.response(to: exchange)
+        case .guest(let call): return try await guests.response(call, to: exchange)
         default: break
         }
         try await exchange.readBody()
         return switch route {
-        case .asset(let id): try AssetEndpoint(catalog: catalog).reply(id: id)
-        case .listing: try ListingEndpoint(catalog: catalog).reply(query: exchange.query)
-        case .media(let kind, let fileName): try MediaEndpoint(catalog: catalog).reply(kind, fileName, exchange.request)
+        case .asset(let id): try AssetEndpoint(catalog: catalog).response(id: id)
+        case .listing: try ListingEndpoint(catalog: catalog).response(query: exchange.query)
+        case .media(let kind, let fileName):
+            try MediaEndpoint(catalog: catalog).response(kind, fileName, exchange.request)
         case .stream(let kinds, let fileName):
             MediaEndpoint(catalog: catalog).stream(kinds, fileName, exchange.request)
         case .health: .json(.ok, ["status": "ok", "message": "Database connection successful"])
-        case .home: Reply(.ok, .application, .html(Reply.page("Gighive")))
+        case .home: Response(.ok, .application, .html(Response.page("Gighive")))
         case .mediaFilesListing: .failure(.notImplemented, "Not Implemented", "Listing media files is not implemented")
         case .unknownUploadCall: unknownUploadCall(exchange)
         case .missingScript: .emptyPHP(.notFound).with { $0.body = .html("File not found.\n") }
@@ -164,7 +163,7 @@ struct Site: Sendable {
         }
     }
 
-    private func unknownUploadCall(_ exchange: Exchange) -> Reply {
+    private func unknownUploadCall(_ exchange: Exchange) -> Response {
         let path = String(exchange.path.dropFirst("/api".count))
         let debug: JSONValue = ["method": .string(exchange.request.method.rawValue), "path": .string(path)]
         return .json(.notFound, ["error": "Not Found", "debug": debug])

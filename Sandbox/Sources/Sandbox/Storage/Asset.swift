@@ -25,7 +25,7 @@ struct Asset: Sendable, SnakeCaseRecord {
         try fetchOne(db, key: ["checksum": checksum])
     }
 
-    /// Creates a row; the caller must move the file to its place.
+    /// Inserts a row; the caller moves the file.
     static func insert(
         _ file: IncomingFile,
         _ checksum: String,
@@ -53,7 +53,7 @@ struct Asset: Sendable, SnakeCaseRecord {
     }
 }
 
-/// Audio or video: the two folders of the server, and its rules for selecting one (gighive contract 2.4).
+/// The type of a file, and how the server determines it (gighive contract 2.4).
 enum MediaKind: String, Sendable, CaseIterable, Codable {
     case audio, video
 
@@ -63,7 +63,7 @@ enum MediaKind: String, Sendable, CaseIterable, Codable {
     private static let videoExtensions =
         "mp4 mov mkv webm m4v avi mpg mpeg ts m2t m2ts ogv mxf flv rm rmvb rv wmv vob m2v bup ifo".split(separator: " ")
 
-    /// The kind of a known extension (lower case).
+    /// `fileExtension` is in lower case.
     init?(fileExtension: String) {
         let isAudio = Self.audioExtensions.contains { $0 == fileExtension }
         guard isAudio || Self.videoExtensions.contains(where: { $0 == fileExtension }) else { return nil }
@@ -75,7 +75,7 @@ enum MediaKind: String, Sendable, CaseIterable, Codable {
         self = kind
     }
 
-    /// The two checks of an upload: whether it is media, then which kind; nil is "Unsupported media type".
+    /// Nil for an unsupported media type.
     static func judged(declaredType: String, fileExtension: String, prefix: [UInt8]) -> MediaKind? {
         let byExtension = MediaKind(fileExtension: fileExtension)
         let byType = MediaKind(mimeType: declaredType)
@@ -83,7 +83,7 @@ enum MediaKind: String, Sendable, CaseIterable, Codable {
         return isMedia ? byType ?? byExtension : nil
     }
 
-    /// The type detected from the content: a simple form of the server's detection.
+    /// The type by content, as a simple form of the server's detection.
     static func sniffedType(_ prefix: [UInt8]) -> String {
         let known = signatures.first { prefix.dropFirst($0.offset).starts(with: $0.bytes) }?.type
         return known ?? (prefix.contains { $0 < 9 } ? "application/octet-stream" : "text/plain")
@@ -100,42 +100,31 @@ enum MediaKind: String, Sendable, CaseIterable, Codable {
 
 /// Reads the duration of an MP4 or QuickTime file from its `mvhd` box (ISO/IEC 14496-12, 8.2.2).
 enum MovieDuration {
-    /// Whole seconds, or nil for any other file.
+    /// Whole seconds; nil for other files, and for boxes and numbers of 64 bits.
     static func seconds(ofFileAt path: String) -> Int? {
         guard let file = try? OpenFile(path, O_RDONLY), let end = try? Int(file.status().st_size),
             let movie = box("moov", in: file, 0..<end), let header = box("mvhd", in: file, movie),
-            let version = number(file, at: header.lowerBound, 1)
-        else { return nil }
-        // Version 1 has times and duration of 64 bits.
-        let isLong = version == 1
-        guard let scale = number(file, at: header.lowerBound + (isLong ? 20 : 12), 4), scale > 0,
-            let duration = number(file, at: header.lowerBound + (isLong ? 24 : 16), isLong ? 8 : 4), duration < 1 << 48
+            number(file, at: header.lowerBound, 1) == 0, let scale = number(file, at: header.lowerBound + 12, 4),
+            let duration = number(file, at: header.lowerBound + 16, 4), scale > 0
         else { return nil }
         return Int((Double(duration) / Double(scale)).rounded())
     }
 
-    /// The content of the first box of a type among siblings.
+    /// The contents of the first box of a type among siblings.
     private static func box(_ type: String, in file: OpenFile, _ range: Range<Int>) -> Range<Int>? {
         var position = range.lowerBound
-        while position + 8 <= range.upperBound, var size = number(file, at: position, 4) {
-            var headerSize = 8
-            if size == 1, let large = number(file, at: position + 8, 8) {
-                (size, headerSize) = (large, 16)
-            } else if size == 0 {
-                size = range.upperBound - position
-            }
-            guard size >= headerSize, size <= range.upperBound - position else { return nil }
+        while let size = number(file, at: position, 4), size >= 8, size <= range.upperBound - position {
             if (try? file.read(at: position + 4, count: 4)) == Array(type.utf8) {
-                return position + headerSize..<position + size
+                return position + 8..<position + size
             }
             position += size
         }
         return nil
     }
 
-    /// A big-endian number; nil beyond the end of the file and above 63 bits.
+    /// A big-endian number; nil beyond the end of the file.
     private static func number(_ file: OpenFile, at offset: Int, _ count: Int) -> Int? {
         guard let bytes = try? file.read(at: offset, count: count), bytes.count == count else { return nil }
-        return Int(exactly: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+        return bytes.reduce(0) { $0 << 8 | Int($1) }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// A received file with all values for the database.
+/// A received file and the values of its rows.
 struct Submission {
     var fields: UploadFields
     var file: IncomingFile
@@ -15,17 +15,17 @@ struct Submission {
 }
 
 enum IngestOutcome: Sendable {
-    /// A row for this attempt; the token only if the bytes were new.
+    /// The token only if the bytes were new.
     case stored(IngestRecord)
-    /// Rejected: the bytes exist (409).
+    /// Refused: the bytes are known (409).
     case duplicate(existingID: Int, checksum: String)
-    /// The file and its token are stored, then the database rejected a longer text (traps T7 and T26).
+    /// The file and its token are stored, then the database refused a longer text (traps T7 and T26).
     case storedThenFailed(message: String)
-    /// The database rejected a text before anything was stored (500).
+    /// The database refused a text before anything was stored (500).
     case refused(message: String)
     case collision(DuplicateEntry)
 
-    /// Whether the bytes of a tus upload were deleted: failures at the event occur before they are moved.
+    /// Whether the bytes of a tus upload were moved: failures of the event come before that.
     var usesUpBytes: Bool {
         switch self {
         case .refused: false
@@ -47,16 +47,14 @@ struct IngestRecord: Sendable {
 }
 
 extension Catalog {
-    /// The lookups of an upload before its bytes are stored.
+    /// The result of the look-up, before the bytes are stored.
     private enum Claim {
         case over(IngestOutcome)
         case open(event: Int, position: Int)
     }
 
-    /// Stores a submission by the rules of the dialect (gighive contract 3).
-    ///
-    /// Without a race window one transaction covers lookup and insert, so nothing collides. With one, other uploads
-    /// can come in between, as on the real servers.
+    /// Stores a submission by the rules of the dialect (gighive contract 3). Without a race window, look-up and insert are one
+    /// transaction, and nothing collides; with one, other uploads can come between, as on the real servers.
     func ingest(_ submission: Submission) async throws -> IngestOutcome {
         guard let raceWindow else {
             return try write { db in
@@ -71,10 +69,11 @@ extension Catalog {
         return try write { try finish(claimed, submission, $0) }
     }
 
+    // Not the asynchronous ones of GRDB, whose closures must be Sendable.
     private func read<T>(_ work: (Database) throws -> T) throws -> T { try queue.read(work) }
     private func write<T>(_ work: (Database) throws -> T) throws -> T { try queue.write(work) }
 
-    /// Finds or creates the event, and reserves the next number in it; nothing is stored yet.
+    /// Finds or creates the event, and takes the next number in it.
     private func claim(_ submission: Submission, seen: Int?, _ db: Database) throws -> Claim {
         let fields = submission.fields
         let isLate = try seen == nil && event(of: fields, db) != nil
@@ -98,7 +97,7 @@ extension Catalog {
         return .over(try link(known, to: event, at: position, submission, token: nil, db))
     }
 
-    /// Stores the bytes and creates the rows.
+    /// Stores the bytes and inserts the rows.
     private func finish(_ claim: Claim, _ submission: Submission, _ db: Database) throws -> IngestOutcome {
         let (event, position): (Int, Int)
         switch claim {
@@ -119,7 +118,7 @@ extension Catalog {
         }
         let token = newSecret()
         let asset = try insertAsset(submission, token: token, db)
-        // D3 has no unique number in an event: it is read again.
+        // The number in an event is not unique in D3: it is read again.
         let current = dialect >= .d3 ? try nextPosition(in: event, db) : position
         return try link(asset, to: event, at: current, submission, token: token, db)
     }
@@ -152,7 +151,7 @@ extension Catalog {
             return .storedThenFailed(message: UploadFields.tooLong(dialect >= .d3 ? "label" : "title"))
         }
         let item = try insertItem(asset, event: event, position: position, fields, db)
-        // The older releases do not store participants of uploads.
+        // The older releases do not store participants.
         guard dialect < .d3 || fields.participantNames.allSatisfy({ $0.unicodeScalars.count <= 255 }) else {
             return .storedThenFailed(message: UploadFields.tooLong("name"))
         }
@@ -174,14 +173,14 @@ extension Catalog {
     }
 }
 
-/// MySQL's error for a duplicate key, in the text of the recorded responses.
+/// The error of MySQL for a duplicate key, as in the recorded responses.
 struct DuplicateEntry: Sendable, Equatable {
     /// MariaDB truncates longer values to this, including the three dots.
     private static let longestValue = 64
 
     var value: String
     var key: String
-    /// Nothing is stored, and the data of a tus upload is kept.
+    /// The data of a tus upload is kept.
     var isOfEvent = false
 
     /// Two uploads created the event.
@@ -191,7 +190,7 @@ struct DuplicateEntry: Sendable, Equatable {
             : DuplicateEntry(value: "\(date)-\(orgName)", key: "unique_session_date_org", isOfEvent: true)
     }
 
-    /// Two files got the same number (D1, D2). The bytes stay on disk and are served without a row.
+    /// Two files took the number (D1, D2). The bytes are served without a row.
     static func sequence(_ number: Int, ofEvent event: Int) -> DuplicateEntry {
         DuplicateEntry(value: "\(event)-\(number)", key: "uq_files_session_seq")
     }

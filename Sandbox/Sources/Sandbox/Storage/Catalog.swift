@@ -1,12 +1,12 @@
 import Foundation
 import GRDB
 
-/// The database of a sandbox: assets, events, and the links between them.
+/// The database of a sandbox: assets, events, and the assets of each event.
 struct Catalog: Sendable {
     let queue: DatabaseQueue
     let dialect: Dialect
     let folder: DataFolder
-    /// Seconds between lookup and insert, during which other uploads can come in between; nil is none.
+    /// Seconds between look-up and insert, in which other uploads can come between; nil for none.
     let raceWindow: Double?
 
     init(folder: DataFolder, dialect: Dialect, raceWindow: Double? = nil) throws {
@@ -16,7 +16,7 @@ struct Catalog: Sendable {
         queue = try DatabaseQueue.sandbox(folder.path + "/sandbox.sqlite", Self.schema)
     }
 
-    /// AUTOINCREMENT: like in MySQL, a number is never used twice within one database.
+    /// AUTOINCREMENT: numbers are never reused, as in MySQL.
     private static let schema = """
         CREATE TABLE asset (
             id INTEGER PRIMARY KEY AUTOINCREMENT, checksum TEXT NOT NULL UNIQUE, file_extension TEXT NOT NULL,
@@ -38,7 +38,7 @@ struct Catalog: Sendable {
         CREATE INDEX event_item_label ON event_item(label COLLATE NOCASE);
         CREATE TABLE tus_upload (
             id TEXT PRIMARY KEY, length INTEGER, metadata TEXT NOT NULL, is_partial INTEGER NOT NULL,
-            parts TEXT NOT NULL, finished_at REAL, is_expired INTEGER NOT NULL DEFAULT 0, answer TEXT
+            parts TEXT NOT NULL, finished_at REAL, is_expired INTEGER NOT NULL DEFAULT 0, response TEXT
         );
         CREATE TABLE block_upload (
             id TEXT PRIMARY KEY, guest_token TEXT, state TEXT NOT NULL DEFAULT 'pending', length INTEGER NOT NULL,
@@ -52,12 +52,11 @@ struct Catalog: Sendable {
         );
         CREATE TABLE guest_job (
             id INTEGER PRIMARY KEY AUTOINCREMENT, nonce TEXT NOT NULL UNIQUE, token TEXT NOT NULL,
-            asset_id INTEGER NOT NULL, label TEXT NOT NULL, display_name TEXT, upload_id TEXT UNIQUE,
-            state TEXT NOT NULL DEFAULT 'pending', approved_at TEXT, hidden_at INTEGER
+            asset_id INTEGER NOT NULL, upload_id TEXT UNIQUE, state TEXT NOT NULL DEFAULT 'pending', hidden_at INTEGER
         );
         """
 
-    /// The asset of a number with its first position in an event, as in `GET /api/uploads/<id>`.
+    /// An asset and its first position in an event, for `GET /api/uploads/<id>`.
     func asset(_ id: Int) throws -> (asset: Asset, eventID: Int?, position: Int?)? {
         try queue.read { db in
             guard let asset = try Asset.find(id, db) else { return nil }
@@ -79,8 +78,7 @@ struct Catalog: Sendable {
         try queue.read { db in try Asset.find(id, db)?.deleteTokenHash == Digest.hex(of: token) }
     }
 
-    /// Removes an asset from disk and from every event; the events are kept (gighive contract 5.4). Returns the
-    /// reason if it cannot be removed.
+    /// Removes an asset from disk and from every event; the events stay (gighive contract 5.4). Returns an error message.
     func delete(_ id: Int) throws -> String? {
         try queue.write { db in
             guard let asset = try Asset.find(id, db) else { return "Not found" }
@@ -95,7 +93,6 @@ struct Catalog: Sendable {
         }
     }
 
-    /// The event of a date and an organization; nil if there is none.
     func event(of fields: UploadFields, _ db: Database) throws -> Int? {
         let key = OrganizationName.key(OrganizationName.stored(fields.orgName, dialect))
         let rows = try Row.fetchAll(
@@ -106,8 +103,7 @@ struct Catalog: Sendable {
         return rows.first { OrganizationName.key($0["org_name"]) == key }?["id"]
     }
 
-    /// The event of an upload, created if there is none. Throws ``UploadFields/Refusal`` for a text that is too
-    /// long.
+    /// The event of an upload, created if missing. Throws ``UploadFields/Refusal`` for a text that is too long.
     func ensureEvent(_ fields: UploadFields, _ db: Database) throws -> Int {
         if let existing = try event(of: fields, db) {
             if !fields.keywords.isEmpty {
@@ -118,7 +114,7 @@ struct Catalog: Sendable {
             }
             return existing
         }
-        // The column of an existing event is not written (trap T26).
+        // The column of an existing event is not changed (trap T26).
         guard fields.location.unicodeScalars.count <= 255 else {
             throw UploadFields.Refusal.database(UploadFields.tooLong("location"))
         }
@@ -147,7 +143,7 @@ struct Catalog: Sendable {
         ) ?? 1
     }
 
-    /// Links an asset to an event; returns the row's id.
+    /// Returns the ID of the row.
     func insertItem(_ asset: Asset, event: Int, position: Int, _ fields: UploadFields, _ db: Database) throws -> Int {
         try db.execute(
             sql: "INSERT INTO event_item (event_id, asset_id, position, label, participants) VALUES (?, ?, ?, ?, ?)",
@@ -156,12 +152,9 @@ struct Catalog: Sendable {
         return Int(db.lastInsertedRowID)
     }
 
-    /// Stores a complete tus upload of D4 (gighive-d4 contract 4.6, 6).
-    ///
-    /// The file is moved first, so a rejected event leaves it without a row: served, but not listed. The row has the
-    /// duration at once; on the real server a job adds it later.
-    /// - Returns: The asset's id; the existing one if the bytes exist.
-    /// - Throws: ``UploadFields/Refusal`` for event fields that the database does not accept, ``SystemError``.
+    /// Stores a complete tus upload of D4 (gighive-d4 contract 4.6, 6), and returns the ID of its asset, which may be an existing one.
+    /// The file is moved first: after a refused event it is served, but not listed. The row has its duration at once; on the real
+    /// server, a job adds it later.
     func store(_ file: IncomingFile, _ checksum: String, _ upload: BlockUpload) throws -> Int {
         let fileName = Asset.fileName(checksum, upload.fileExtension)
         try file.keep(at: folder.mediaPath(upload.kind, fileName))
@@ -192,7 +185,7 @@ extension DatabaseQueue {
     static func sandbox(_ path: String, _ schema: String) throws -> DatabaseQueue {
         var configuration = GRDB.Configuration()
         configuration.busyMode = .timeout(5)
-        // A sandbox must survive its own exit, but not a power loss: no syncing.
+        // A sandbox need not survive a power loss.
         configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = OFF") }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.write { db in
@@ -211,7 +204,7 @@ extension DatabaseQueue {
 }
 
 extension Database {
-    /// Whether there is such a row: a table, and optionally a condition.
+    /// `rows` is a table and an optional condition.
     func exists(_ rows: String, _ arguments: StatementArguments) throws -> Bool {
         try Bool.fetchOne(self, sql: "SELECT EXISTS (SELECT 1 FROM \(rows))", arguments: arguments) ?? false
     }

@@ -5,7 +5,7 @@ import NIOCore
 struct DataFolder: Sendable {
     let path: String
 
-    /// Opens or creates it; partially received bodies of an earlier process are removed, tus uploads are kept.
+    /// Opens or creates it, and removes incomplete bodies of an earlier process. Tus uploads are kept.
     init(path: String) throws {
         self.path = path
         try? FileManager.default.removeItem(atPath: path + "/incoming")
@@ -16,10 +16,10 @@ struct DataFolder: Sendable {
 
     func mediaPath(_ type: MediaKind, _ fileName: String) -> String { "\(path)/media/\(type.rawValue)/\(fileName)" }
 
-    /// The path of a photo; `path` is below the photo folder.
+    /// `path` is relative to the folder of the photos.
     func photoPath(_ path: String) -> String { "\(self.path)/photos/\(path)" }
 
-    /// The path for a new photo, whose folder is created.
+    /// The same, with the directory created.
     func makePhotoPath(_ path: String) throws -> String {
         let url = URL(fileURLWithPath: photoPath(path))
         try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -28,7 +28,6 @@ struct DataFolder: Sendable {
 
     func thumbnailPath(_ photo: String) -> String { "\(path)/thumbnails/\(photo).jpg" }
 
-    /// The path of a tus upload's bytes.
     func uploadPath(_ id: String) -> String { "\(path)/uploads/\(id)" }
 
     func makeUpload(_ id: String) throws { _ = try OpenFile(uploadPath(id), O_WRONLY | O_CREAT | O_EXCL) }
@@ -44,7 +43,7 @@ struct SystemError: Error, CustomStringConvertible {
 }
 
 final class OpenFile: Sendable {
-    /// Owned by this object only: opened in `init`, closed in `deinit`, never passed on.
+    /// Owned by this object alone: opened in `init`, closed in `deinit`, never handed out.
     private let descriptor: CInt
 
     init(_ path: String, _ flags: CInt) throws {
@@ -60,7 +59,7 @@ final class OpenFile: Sendable {
         return status
     }
 
-    /// At most this many bytes; fewer at the end. No position is kept.
+    /// Fewer bytes at the end of the file.
     func read(at offset: Int, count: Int) throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             let result = pread(descriptor, buffer.baseAddress, count, off_t(offset))
@@ -69,7 +68,6 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Writes everything, also if the system accepts only a part at a time.
     func write(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while !rest.isEmpty {
@@ -80,13 +78,13 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Appends a whole file, yielding to other requests between pieces.
+    /// Yields to other requests between pieces.
     func append(fileAt path: String) async throws {
         let file = try OpenFile(path, O_RDONLY)
         try await file.forEachPiece { piece in try piece.withUnsafeBytes { try write($0) } }
     }
 
-    /// Reads the file from its start, yielding to other requests between pieces.
+    /// Yields to other requests between pieces.
     func forEachPiece(_ work: ([UInt8]) throws -> Void) async throws {
         var offset = 0
         while case let piece = try read(at: offset, count: 1 << 20), !piece.isEmpty {
@@ -97,12 +95,11 @@ final class OpenFile: Sendable {
     }
 }
 
-/// A file while its bytes arrive: hashed during writing if requested, removed with its last reference unless it was
-/// kept.
+/// A file that is being received; removed with its last reference unless it was kept.
 final class IncomingFile {
     private(set) var path: String
     private(set) var size = 0
-    /// The first bytes, sufficient to detect a type.
+    /// The first bytes, for the type.
     private(set) var prefix: [UInt8] = []
     private let file: OpenFile
     private var digest: Digest?
@@ -114,7 +111,7 @@ final class IncomingFile {
         file = try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL)
     }
 
-    /// A file that was received completely, and stays in place unless it is moved.
+    /// A complete file, which is not removed.
     init(existing path: String) async throws {
         self.path = path
         file = try OpenFile(path, O_RDONLY)
@@ -138,7 +135,7 @@ final class IncomingFile {
         size += bytes.count
     }
 
-    /// The digest of everything; call it once. Nil when nothing was hashed.
+    /// Call it once. Nil if nothing was hashed.
     func finishDigest() -> [UInt8]? { digest.take()?.finish() }
 
     func keep(at destination: String) throws {
@@ -148,8 +145,7 @@ final class IncomingFile {
     }
 }
 
-/// Bytes of a stored file in a response. The file is opened once, so a replacement with the same name is not mixed
-/// with it.
+/// The bytes of a stored file in a response. The file stays open, so that a replacement does not mix with it.
 struct StoredRange: Sendable {
     private static let pieceSize = 256 * 1024
 
@@ -160,7 +156,7 @@ struct StoredRange: Sendable {
     let modifiedAt: Int
     var isCorrupted = false
 
-    /// The whole file; nil if it does not exist or cannot be read.
+    /// The whole file; nil if it cannot be read.
     init?(path: String) {
         guard let file = try? OpenFile(path, O_RDONLY), let status = try? file.status() else { return nil }
         self.file = file
@@ -168,7 +164,7 @@ struct StoredRange: Sendable {
         modifiedAt = Int(status.st_mtim.tv_sec)
     }
 
-    /// Throws if the file cannot be read to the end of the range; the connection is then closed.
+    /// Throws if the file cannot be read; the connection is closed then.
     func write(to body: inout some ResponseBodyWriter) async throws {
         var sent = 0
         while sent < count {

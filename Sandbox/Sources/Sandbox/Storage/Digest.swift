@@ -1,8 +1,8 @@
 import CLibcrypto
 
-/// An incremental SHA-256 of OpenSSL.
+/// SHA-256 of OpenSSL.
 struct Digest: ~Copyable {
-    /// Owned by this value only: created in `init`, freed in `deinit`, never passed on.
+    /// Owned by this value alone: made in `init`, freed in `deinit`, never handed out.
     private let context: OpaquePointer?
 
     init() {
@@ -12,7 +12,6 @@ struct Digest: ~Copyable {
 
     deinit { EVP_MD_CTX_free(context) }
 
-    /// The bytes are read during the call only.
     mutating func update(_ bytes: UnsafeRawBufferPointer) { EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) }
 
     consuming func finish() -> [UInt8] {

@@ -15,10 +15,10 @@ struct UploadFields: Sendable {
     enum Refusal: Sandbox.Refusal, Equatable {
         /// 400: the application's own check.
         case badRequest(String)
-        /// 500: detected only by the database.
+        /// 500 of the database.
         case database(String)
 
-        var reply: Reply {
+        var response: Response {
             switch self {
             case .badRequest(let message): .badRequest(message)
             case .database(let message): .serverError(message)
@@ -48,7 +48,7 @@ struct UploadFields: Sendable {
         try checkDatabaseTypes(dialect)
     }
 
-    /// Texts that the database rejects before it stores anything. An over-long label is not among them: trap T7.
+    /// What the database refuses before it stores anything. A label that is too long is refused later (trap T7).
     private func checkDatabaseTypes(_ dialect: Dialect) throws(Refusal) {
         guard Self.isCalendarDate(eventDate) else {
             throw .database(
@@ -92,7 +92,7 @@ struct UploadFields: Sendable {
 
 /// How the releases store and compare the names of organizations (gighive contract T27).
 enum OrganizationName {
-    /// The name as stored: D1 unchanged, D2 in a comparison form, D3 and D4 with single spaces.
+    /// The name in the database: D1 as sent, D2 as a comparison form, D3 and D4 with single blanks.
     static func stored(_ name: String, _ dialect: Dialect) -> String {
         switch dialect {
         case .d1: name
@@ -105,7 +105,7 @@ enum OrganizationName {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ").precomposedStringWithCanonicalMapping
     }
 
-    /// The form of organizations and labels in D2: lower case, no apostrophes, plain dashes, no accents.
+    /// Organizations and labels in D2: lower case, no apostrophes, plain dashes, no accents.
     static func comparisonForm(_ text: String) -> String {
         var form = normalized(text).lowercased()
         form.removeAll { "'\u{2019}\u{2018}\u{60}\u{2032}".contains($0) }
@@ -115,7 +115,7 @@ enum OrganizationName {
         return normalized(form.folding(options: .diacriticInsensitive, locale: nil))
     }
 
-    /// Equal for names that the database treats as the same: its collation ignores case and accents.
+    /// Equal for names that are equal in the database: its collation ignores case and accents.
     static func key(_ name: String) -> String {
         name.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
     }

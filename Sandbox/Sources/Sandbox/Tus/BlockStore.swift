@@ -1,21 +1,18 @@
 import Foundation
 import GRDB
 
-/// The uploads of the tus endpoint in PHP: state and block counter in the database, bytes in a file each.
-///
-/// Unlike in ``TusStore``, the offset does not depend on the size of the file.
+/// The uploads of the tus endpoint in PHP. Unlike in ``TusStore``, the offset does not depend on the size of the file.
 struct BlockStore: Sendable {
     /// `UPLOAD_MAX_PENDING_PER_TOKEN` (gighive-d4 contract 4.5).
     static let pendingLimit = 5
-    /// Seconds for which a pending upload counts.
+    /// In seconds.
     static let pendingLifetime = 86_400.0
 
     let catalog: Catalog
     var folder: DataFolder { catalog.folder }
     private var queue: DatabaseQueue { catalog.queue }
 
-    /// Inserts a new upload and its empty file. If `isCounted`, the pending uploads are counted in the same transaction;
-    /// the real server counts them without a lock.
+    /// Counts the pending uploads in the same transaction if `isCounted`; the real server counts them without a lock.
     func insert(_ upload: BlockUpload, isCounted: Bool) throws {
         try queue.write { db in
             if isCounted { try requirePlace(forGuest: upload.guestToken, db) }
@@ -24,7 +21,7 @@ struct BlockStore: Sendable {
         try folder.makeUpload(upload.id)
     }
 
-    /// Throws ``BlockTusError/tooManyPending`` if the guest, or all users with a password (nil), have no free slot.
+    /// Throws ``BlockTusError/tooManyPending`` for a guest, or for all users with a password (nil).
     func requirePlace(forGuest token: String?) throws { try queue.read { db in try requirePlace(forGuest: token, db) } }
 
     private func requirePlace(forGuest token: String?, _ db: Database) throws {
@@ -53,7 +50,6 @@ struct BlockStore: Sendable {
     /// Makes the upload 24 h older.
     func age(_ id: String) throws { try change("created_at = created_at - ?", [Self.pendingLifetime], id) }
 
-    /// Removes row and bytes, like the nightly cleanup.
     func forget(_ id: String) throws {
         unlink(folder.uploadPath(id))
         try queue.change("DELETE FROM block_upload WHERE id = ?", [id])
@@ -64,32 +60,31 @@ struct BlockStore: Sendable {
     }
 }
 
-/// One upload of the tus endpoint in PHP, with the supported metadata; everything else is dropped (gighive-d4
-/// contract 4.2, 4.6).
+/// One upload of the tus endpoint in PHP, with the metadata that it reads (gighive-d4 contract 4.2, 4.6).
 struct BlockUpload: Sendable, SnakeCaseRecord {
     static let databaseTableName = "block_upload"
 
     enum State: String, Sendable, Codable {
         case pending, complete
-        /// Permanent: no PATCH is accepted any more.
+        /// Permanent: every PATCH is refused.
         case failed
     }
 
     var id = newUUID()
-    /// The event link of a guest; nil for all users with a password, who share one limit.
+    /// The event link of a guest; nil for users with a password, who share one limit.
     var guestToken: String?
     var state = State.pending
     var length: Int
     var kind: MediaKind
     var mimeType: String
-    /// `YYYY-MM-DD`; nil if it was missing or malformed.
+    /// `YYYY-MM-DD`; nil when it was missing or malformed.
     var eventDate: String?
     var orgName: String?
     var eventType: String
     var label: String
     /// Bytes of the first PATCH; 0 before it.
     var blockSize = 0
-    /// The number of accepted PATCH requests.
+    /// Accepted PATCH requests.
     var blockCount = 0
     var assetId: Int?
     /// Seconds since 1970.
@@ -100,7 +95,7 @@ struct BlockUpload: Sendable, SnakeCaseRecord {
         let type = metadata["filetype"]?.nonBlank?.lowercased()
         if let type, !Self.allowedTypes.contains(type) { throw .unsupportedType }
         let kinds: [MediaKind?] = [MediaKind(fileExtension: suffix), type.flatMap { MediaKind(mimeType: $0) }]
-        // Video takes precedence if name and type differ.
+        // Video if name and type disagree.
         guard let kind = kinds.contains(.video) ? .video : kinds.compactMap({ $0 }).first else { throw .noMedia }
         self.guestToken = guestToken
         self.length = length
@@ -113,7 +108,6 @@ struct BlockUpload: Sendable, SnakeCaseRecord {
         label = metadata["label"]?.nonBlank ?? "Untitled clip"
     }
 
-    /// The reported offset: not the size of the file, but a product.
     var claimedOffset: Int { state == .complete ? length : blockCount * blockSize }
 
     /// The default list of a site (gighive contract 2.4).
@@ -127,7 +121,7 @@ struct BlockUpload: Sendable, SnakeCaseRecord {
         .flatMap { family, names in names.split(separator: " ").map { "\(family)/\($0)" } }
     )
 
-    /// The extension of the stored file: from the type, never from the name.
+    /// The extension of the stored file depends on the type, not on the name.
     var fileExtension: String {
         [
             "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/x-wav": "wav", "audio/aac": "aac",
@@ -136,14 +130,13 @@ struct BlockUpload: Sendable, SnakeCaseRecord {
         ][mimeType] ?? "bin"
     }
 
-    /// Whether the row of the upload can be written (gighive-d4 contract 4.1).
+    /// Gighive-d4 contract 4.1.
     var fitsColumns: Bool {
         eventDate.map(UploadFields.isCalendarDate) ?? true && label.unicodeScalars.count <= 255
             && orgName?.unicodeScalars.count ?? 0 <= 255 && eventType.unicodeScalars.count <= 64
     }
 
-    /// The event to which the file is linked at the last PATCH; nil unless organization and date were both
-    /// specified.
+    /// The event of the file; nil unless organization and date are set.
     func eventFields() throws(UploadFields.Refusal) -> UploadFields? {
         guard let eventDate, let orgName else { return nil }
         let form = ["event_date": eventDate, "org_name": orgName, "event_type": eventType, "label": label]

@@ -3,9 +3,9 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// `/files/` in PHP: tus 1.0.0 with `creation` only (gighive-d4 contract 1, 4).
+/// `/files/` in PHP: tus 1.0.0 with `creation` alone (gighive-d4 contract 1, 4).
 struct BlockTusEndpoint: TusService {
-    /// The number of bytes that the web firewall buffers: an interrupted body up to this size never reaches PHP.
+    /// The web firewall buffers this much: an interrupted body up to this size does not reach PHP.
     private static let firewallBuffer = 20_971_520
 
     let store: BlockStore
@@ -13,21 +13,15 @@ struct BlockTusEndpoint: TusService {
     let settings: UploadArguments
     private let busy = BusyUploads()
 
-    init(store: BlockStore, guests: GuestBook, settings: UploadArguments) {
-        self.store = store
-        self.guests = guests
-        self.settings = settings
-    }
-
     func uploads() throws -> [JSONValue] {
         try store.all().map {
             ["id": .string($0.id), "offset": .int($0.claimedOffset), "length": JSONValue($0.length)]
         }
     }
 
-    func reply(_ call: TusCall, to exchange: Exchange) async throws -> Reply {
+    func response(_ call: TusCall, to exchange: Exchange) async throws -> Response {
         if case .patch(let id) = call { return try await patch(id, exchange) }
-        // A body in a creation request is dropped.
+        // The body of a creation is discarded.
         try await exchange.readBody()
         if case .options = call { return .blockTus(.noContent, [("Tus-Max-Size", String(maxSize))]) }
         let guest = try guestToken(exchange)
@@ -40,7 +34,7 @@ struct BlockTusEndpoint: TusService {
 
     private var maxSize: Int { settings.tusMaxSize ?? UploadEndpoint.applicationLimit }
 
-    /// The token of a guest, verified; nil for a user with a password.
+    /// The token of a guest, checked; nil for a user with a password.
     private func guestToken(_ exchange: Exchange) throws -> String? {
         do {
             _ = try guests.link(of: exchange)
@@ -50,7 +44,7 @@ struct BlockTusEndpoint: TusService {
         return exchange.uploadToken
     }
 
-    private func create(_ exchange: Exchange, _ guest: String?) async throws -> Reply {
+    private func create(_ exchange: Exchange, _ guest: String?) async throws -> Response {
         guard let length = exchange.count("Upload-Length"), length > 0 else { throw BlockTusError.invalidLength }
         guard length <= maxSize else { throw BlockTusError.tooLong }
         let metadata = TusMetadata(exchange.header("Upload-Metadata") ?? "")
@@ -64,7 +58,7 @@ struct BlockTusEndpoint: TusService {
         return .blockTus(.created, [("Location", location), ("Upload-Offset", "0")])
     }
 
-    private func head(_ id: String, _ exchange: Exchange) throws -> Reply {
+    private func head(_ id: String, _ exchange: Exchange) throws -> Response {
         let upload = try upload(id, exchange)
         return .blockTus(
             .ok,
@@ -83,14 +77,14 @@ struct BlockTusEndpoint: TusService {
         return upload
     }
 
-    /// The response to a method that is not supported on this path.
-    private func refusal(of method: HTTPRequest.Method) -> Reply {
+    /// The response to other methods.
+    private func refusal(of method: HTTPRequest.Method) -> Response {
         switch method {
         case .post:
             // The script sets no type here.
             .blockTus(
                 .badRequest,
-                [Reply.phpContentType],
+                [Response.phpContentType],
                 body: .json(["error": "POST must target /files/ not /files/{id}"])
             )
         case .get: .blockTus(.badRequest, body: .json(["error": "GET is not supported on the tus upload endpoint"]))
@@ -99,13 +93,13 @@ struct BlockTusEndpoint: TusService {
         }
     }
 
-    private func patch(_ id: String, _ exchange: Exchange) async throws -> Reply {
+    private func patch(_ id: String, _ exchange: Exchange) async throws -> Response {
         let body = try IncomingFile(path: store.folder.newIncomingPath(), isHashed: false)
         do {
             try await exchange.receiveBody(body.append)
         } catch  where !(error is BodyTooLarge || error is SystemError) {
             if body.size > Self.firewallBuffer {
-                // PHP treats the received bytes as a whole block, and continues after the client has disconnected.
+                // PHP takes the received bytes for a whole block, and continues without the client.
                 _ = try await take(body, for: id, exchange)
             }
             throw error
@@ -114,7 +108,7 @@ struct BlockTusEndpoint: TusService {
         return try await take(body, for: id, exchange)
     }
 
-    private func take(_ body: IncomingFile, for id: String, _ exchange: Exchange) async throws -> Reply {
+    private func take(_ body: IncomingFile, for id: String, _ exchange: Exchange) async throws -> Response {
         _ = try guestToken(exchange)
         guard exchange.header("Content-Type")?.lowercased().contains(TusEndpoint.chunkType) ?? false else {
             throw BlockTusError.wrongContentType
@@ -134,13 +128,13 @@ struct BlockTusEndpoint: TusService {
         do {
             return try await append(body, to: upload)
         } catch {
-            // After any error, the script marks the upload as failed.
+            // The script marks the upload as failed after any error.
             try store.fail(id)
             throw BlockTusError.exception
         }
     }
 
-    private func append(_ body: IncomingFile, to upload: BlockUpload) async throws -> Reply {
+    private func append(_ body: IncomingFile, to upload: BlockUpload) async throws -> Response {
         let path = store.folder.uploadPath(upload.id)
         try await OpenFile(path, O_WRONLY | O_APPEND).append(fileAt: body.path)
         let newOffset = upload.claimedOffset + body.size
@@ -149,7 +143,7 @@ struct BlockTusEndpoint: TusService {
             return .blockTus(.noContent, [("Upload-Offset", String(newOffset))])
         }
         let file = try await IncomingFile(existing: path)
-        // Another length than the announced one: its blocks had different sizes.
+        // The length is wrong if blocks had different sizes.
         guard file.size == upload.length, let digest = file.finishDigest() else { throw BlockTusError.exception }
         let asset = try store.catalog.store(file, hexString(digest), upload)
         try store.complete(upload.id, asset: asset)

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// An error of the tus endpoint in PHP: a JSON text, or an empty body (gighive-d4 contract 4.1).
+/// A refusal of the tus endpoint in PHP: a JSON text, or an empty body (gighive-d4 contract 4.1).
 struct BlockTusError: Refusal {
     var status: HTTPResponse.Status
     var text: String?
@@ -25,23 +25,22 @@ struct BlockTusError: Refusal {
     static let hasFailed = BlockTusError(409, "Upload has permanently failed")
     static let exception = BlockTusError(500)
 
-    /// A PATCH with an offset other than the expected one.
     static func mismatch(claimed offset: Int) -> BlockTusError {
         BlockTusError(409, "Upload-Offset mismatch", headers: [("Upload-Offset", String(offset))])
     }
 
-    /// The script's body for a status, for faults; nil if that status comes from Apache.
+    /// The error of the script with a status, for faults; nil for a status of Apache.
     static func saying(_ status: Int) -> BlockTusError? {
         [notFound, hasFailed, tooLong, wrongContentType, tooManyPending, exception].first { $0.status.code == status }
     }
 
-    var reply: Reply { .blockTus(status, headers, body: text.map { .json(["error": .string($0)]) } ?? .empty) }
+    var response: Response { .blockTus(status, headers, body: text.map { .json(["error": .string($0)]) } ?? .empty) }
 }
 
-extension Reply {
-    static func blockTus(_ status: HTTPResponse.Status, _ headers: HeaderList = [], body: Body = .empty) -> Reply {
+extension Response {
+    static func blockTus(_ status: HTTPResponse.Status, _ headers: HeaderList = [], body: Body = .empty) -> Response {
         var own = [("Tus-Resumable", "1.0.0"), ("Tus-Version", "1.0.0"), ("Tus-Extension", "creation")]
         if case .empty = body, status != .noContent { own.append(phpContentType) }
-        return Reply(status, .application, body, own + headers)
+        return Response(status, .application, body, own + headers)
     }
 }

@@ -5,8 +5,8 @@ import NIOCore
 
 /// The program that serves `/files/`: tusd up to D3, PHP in D4.
 protocol TusService: Sendable {
-    func reply(_ call: TusCall, to exchange: Exchange) async throws -> Reply
-    /// The uploads on the server: id, length, and offset as reported by HEAD.
+    func response(_ call: TusCall, to exchange: Exchange) async throws -> Response
+    /// ID, length, and offset as HEAD reports it.
     func uploads() throws -> [JSONValue]
 }
 
@@ -17,7 +17,7 @@ enum TusCall: Sendable {
     case terminate(id: String)
     case other
 
-    /// The path is the part after `/files/`.
+    /// `path` follows `/files/`.
     init(method: HTTPRequest.Method, path: String) {
         switch (method, path.isEmpty) {
         case (.options, _): self = .options
@@ -41,7 +41,7 @@ enum TusCall: Sendable {
     }
 }
 
-/// `/files/`: tus 1.0.0 like tusd behind the web firewall (gighive contract 4.1).
+/// `/files/`: tus 1.0.0 as of tusd behind the web firewall (gighive contract 4.1).
 struct TusEndpoint: TusService {
     static let chunkType = "application/offset+octet-stream"
 
@@ -52,9 +52,9 @@ struct TusEndpoint: TusService {
         try store.all().map { ["id": .string($0.id), "offset": JSONValue($0.offset), "length": JSONValue($0.length)] }
     }
 
-    func reply(_ call: TusCall, to exchange: Exchange) async throws -> Reply {
+    func response(_ call: TusCall, to exchange: Exchange) async throws -> Response {
         let body = try await body(call, of: exchange)
-        if case .options = call { return optionsReply }
+        if case .options = call { return optionsResponse }
         if case .head(let id) = call { return try head(id, exchange) }
         guard exchange.header("Tus-Resumable") == "1.0.0" else { throw TusError.unsupportedVersion }
         switch call {
@@ -65,7 +65,7 @@ struct TusEndpoint: TusService {
         }
     }
 
-    /// A chunk, which the web firewall buffers until it is complete (trap T14); any other body is read and dropped.
+    /// The web firewall buffers a chunk until it is complete (trap T14). Any other body is discarded.
     private func body(_ call: TusCall, of exchange: Exchange) async throws -> IncomingFile? {
         switch call {
         case .patch: break
@@ -86,13 +86,13 @@ struct TusEndpoint: TusService {
         return try store.upload(id)
     }
 
-    private var optionsReply: Reply {
+    private var optionsResponse: Response {
         var headers = [("Tus-Version", "1.0.0"), ("Tus-Extension", settings.extensions)]
         if let size = settings.tusMaxSize { headers.append(("Tus-Max-Size", String(size))) }
         return .tus(.ok, headers)
     }
 
-    private func create(_ exchange: Exchange, _ body: IncomingFile?) async throws -> Reply {
+    private func create(_ exchange: Exchange, _ body: IncomingFile?) async throws -> Response {
         var upload = try newUpload(exchange)
         if upload.isFinal {
             guard !holdsChunk(exchange) else { throw TusError.modifyFinal }
@@ -148,12 +148,12 @@ struct TusEndpoint: TusService {
         return upload
     }
 
-    /// Other content types are ignored, as some clients always send one.
+    /// Other content types are ignored: some clients always send one.
     private func holdsChunk(_ exchange: Exchange) -> Bool {
         settings.offers("creation-with-upload") && exchange.header("Content-Type") == Self.chunkType
     }
 
-    private func patch(_ id: String, _ exchange: Exchange, _ body: IncomingFile?) async throws -> Reply {
+    private func patch(_ id: String, _ exchange: Exchange, _ body: IncomingFile?) async throws -> Response {
         guard exchange.header("Content-Type") == Self.chunkType else { throw TusError.invalidContentType }
         guard let offset = exchange.count("Upload-Offset") else { throw TusError.invalidOffset }
         guard store.busy.begin(id) else { throw TusError.locked }
@@ -175,7 +175,7 @@ struct TusEndpoint: TusService {
         return .tus(.noContent, [("Upload-Offset", String(offset))])
     }
 
-    /// Appends the body; the lock is held by the caller. Returns the new offset.
+    /// Returns the new offset. The caller has the lock.
     private func write(_ body: IncomingFile, to upload: TusUpload) async throws -> Int {
         let offset = (upload.offset ?? 0) + body.size
         guard offset <= upload.length ?? settings.tusMaxSize ?? Int.max else { throw TusError.sizeExceeded }
@@ -184,7 +184,7 @@ struct TusEndpoint: TusService {
         return offset
     }
 
-    private func head(_ id: String, _ exchange: Exchange) throws -> Reply {
+    private func head(_ id: String, _ exchange: Exchange) throws -> Response {
         guard store.busy.begin(id) else { throw TusError.locked }
         defer { store.busy.end(id) }
         let upload = try upload(id, exchange)
@@ -196,12 +196,12 @@ struct TusEndpoint: TusService {
         }
         if !upload.metadata.isEmpty { headers.append(("Upload-Metadata", upload.metadata)) }
         guard let length = upload.length else { return .tus(.ok, headers + [("Upload-Defer-Length", "1")]) }
-        // The length of a GET response: newer releases of tusd include it, although no byte follows.
+        // Newer releases of tusd send the length that GET would have.
         headers += [("Upload-Length", String(length)), ("Content-Length", String(length))]
         return .tus(.ok, headers)
     }
 
-    private func terminate(_ id: String, _ exchange: Exchange) throws -> Reply {
+    private func terminate(_ id: String, _ exchange: Exchange) throws -> Response {
         guard settings.offers("termination") else { throw TusError.notImplemented }
         guard store.busy.begin(id) else { throw TusError.locked }
         defer { store.busy.end(id) }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// An error of tusd: a code and a text, in plain text.
+/// A refusal of tusd: a code and a message in plain text.
 struct TusError: Refusal {
     var status: Int
     var code: String
@@ -35,11 +35,11 @@ struct TusError: Refusal {
     static let notFinished = TusError(400, "UPLOAD_NOT_FINISHED", "one of the partial uploads is not finished")
     static let invalidConcat = TusError(400, "INVALID_CONCAT", "invalid Upload-Concat header")
     static let modifyFinal = TusError(403, "MODIFY_FINAL", "modifying a final upload is not allowed")
-    // tusd supports neither expiration nor checksums; these are in its style, with the statuses of tus 1.0.0.
+    // tusd has no expiration and no checksums; the statuses are those of tus 1.0.0.
     static let gone = TusError(410, "UPLOAD_EXPIRED", "upload has expired")
     static let checksumMismatch = TusError(460, "CHECKSUM_MISMATCH", "checksum mismatch")
 
-    /// tusd's text for a status, for faults; nil if that status comes from the proxy.
+    /// The error of tusd with a status, for faults; nil for a status of the proxy.
     static func saying(_ status: Int) -> TusError? {
         let readTimeout = TusError(500, "READ_TIMEOUT", "timeout while reading request body")
         return [
@@ -48,15 +48,14 @@ struct TusError: Refusal {
         ].first { $0.status == status }
     }
 
-    var reply: Reply {
+    var response: Response {
         let reason = status == 460 ? "Checksum Mismatch" : ""
         return .tus(HTTPResponse.Status(code: status, reasonPhrase: reason), body: .plainText("\(code): \(text)\n"))
     }
 }
 
-extension Reply {
-    /// A response of tusd.
-    static func tus(_ status: HTTPResponse.Status, _ headers: HeaderList = [], body: Body = .empty) -> Reply {
-        Reply(status, .tusd, body, [("Tus-Resumable", "1.0.0")] + headers)
+extension Response {
+    static func tus(_ status: HTTPResponse.Status, _ headers: HeaderList = [], body: Body = .empty) -> Response {
+        Response(status, .tusd, body, [("Tus-Resumable", "1.0.0")] + headers)
     }
 }

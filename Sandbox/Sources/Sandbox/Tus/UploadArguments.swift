@@ -1,8 +1,7 @@
 import ArgumentParser
 
-/// The arguments about tus, finalize and guests, which set the behavior of uploads.
 struct UploadArguments: ParsableArguments, Sendable {
-    @Flag(help: "Answer 404 below /files/.")
+    @Flag(help: "Respond with 404 below /files/.")
     var noTus = false
 
     @Option(help: "Supported tus extensions (Tus-Extension); tusd's by default (not d4).")
@@ -34,17 +33,7 @@ struct UploadArguments: ParsableArguments, Sendable {
         guard tusMaxSize ?? 0 >= 0 else { throw ValidationError("--tus-max-size is a number from 0 on") }
     }
 
-    /// The first option that a server of this dialect would ignore; nil if there is none.
-    func optionWithoutEffect(in dialect: Dialect) -> String? {
-        let options = [
-            ("--tus-extensions", tusExtensions != nil), ("--hook-delay", hookDelay != nil),
-            ("--hook-wait", hookWait != nil),
-        ]
-        return dialect == .d4 ? options.first { $0.1 }?.0 : nil
-    }
-
-    /// The value of `Tus-Extension`, as it is sent, and the supported extensions: by default those of tusd, in its
-    /// order.
+    /// The value of `Tus-Extension`; the default is that of tusd, in its order.
     var extensions: String {
         tusExtensions ?? "creation,creation-with-upload,termination,concatenation,creation-defer-length"
     }

@@ -1,5 +1,5 @@
-/// A JSON value, received or to be sent. Objects keep the order of their members, and duplicate members. Numbers
-/// keep their spelling: `2.0` is not an integer for the real servers.
+/// A JSON value. Objects keep order and duplicates of members. Numbers keep their spelling: `2.0` is not an integer for the real
+/// servers.
 enum JSONValue: Sendable, Equatable {
     struct Member: Sendable, Equatable {
         var key: String
@@ -19,10 +19,10 @@ enum JSONValue: Sendable, Equatable {
 
     static func int(_ number: Int) -> JSONValue { .number(String(number)) }
 
-    /// With a fraction or an exponent, like in the capture server's output (hash-only contract 2.1).
+    /// With a fraction or an exponent, as of the capture server (hash-only contract 2.1).
     static func decimal(_ number: Double) -> JSONValue { .number(ShortestDecimal(number).serdeText) }
 
-    /// The first value of a key of an object; nil if there is none. A new key is appended, and nil removes one.
+    /// The first value of a key. A new key is appended, and nil removes one.
     subscript(key: String) -> JSONValue? {
         get { members?.first { $0.key == key }?.value }
         set {
@@ -44,7 +44,7 @@ enum JSONValue: Sendable, Equatable {
 
     // MARK: Text
 
-    /// Without white space, and with only the escapes that JSON requires.
+    /// Without white space and optional escapes.
     var text: String {
         var text = ""
         append(to: &text)
@@ -77,7 +77,7 @@ enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// As in RFC 8785 section 3.2.2.2.
+    /// Also as RFC 8785 section 3.2.2.2 requires.
     private static func quote(_ string: String, to text: inout String) {
         guard string.utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }) else {
             text += "\"" + string + "\""
@@ -93,10 +93,8 @@ enum JSONValue: Sendable, Equatable {
         text += "\""
     }
 
-    /// Canonical JSON (RFC 8785) of any received value: the sandbox has no schema here, so it checks the client's
-    /// own writer.
-    /// - Throws: ``UnreadableJSON`` for a duplicate member and a number beyond binary64, which have no canonical
-    ///   form (RFC 7493).
+    /// Canonical JSON (RFC 8785) of any members. Throws ``UnreadableJSON`` for duplicate members and for numbers beyond binary64,
+    /// which have no canonical form (RFC 7493).
     func canonical() throws(UnreadableJSON) -> JSONValue {
         switch self {
         case .null, .bool, .string: return self
@@ -107,7 +105,7 @@ enum JSONValue: Sendable, Equatable {
             return .array(try elements.map { element throws(UnreadableJSON) in try element.canonical() })
         case .object(let members):
             guard Set(members.map { Array($0.key.utf8) }).count == members.count else { throw UnreadableJSON() }
-            // Sorted by UTF-16 code units, which differs from the order of the code points.
+            // By UTF-16 code units, not by code points.
             let sorted = members.sorted { $0.key.utf16.lexicographicallyPrecedes($1.key.utf16) }
             return .object(
                 try sorted.map { member throws(UnreadableJSON) in
@@ -142,11 +140,11 @@ extension JSONValue: Codable {
     }
 }
 
-/// Invalid JSON, or not the JSON that a handler decodes.
+/// Not JSON, or not of the expected type.
 struct UnreadableJSON: Error {}
 
 extension JSONValue {
-    /// Reads a whole text, which must be strictly valid JSON (RFC 8259).
+    /// Parses a whole text (RFC 8259).
     init(_ bytes: [UInt8]) throws(UnreadableJSON) {
         var reader = Reader(bytes: bytes)
         self = try reader.value()
@@ -154,7 +152,6 @@ extension JSONValue {
     }
 
     private struct Reader {
-        /// Deeper nesting is rejected, as the real servers do at some depth.
         private static let depthLimit = 1000
 
         let bytes: [UInt8]
@@ -234,7 +231,7 @@ extension JSONValue {
             }
         }
 
-        /// A half of a surrogate pair must not stand alone.
+        /// Lone surrogates are invalid.
         private mutating func codePoint() throws(UnreadableJSON) -> Unicode.Scalar {
             let first = try hexUnit()
             if let scalar = Unicode.Scalar(first) { return scalar }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A point in time, with nanoseconds.
+/// A time, in nanoseconds.
 struct Timestamp: Sendable, Equatable, Comparable {
     /// Since 1970-01-01T00:00:00Z; negative before it.
     private(set) var seconds: Int
     /// From 0 to 999,999,999.
     private var nanoseconds = 0
 
-    /// The machine's clock with this offset in seconds.
+    /// `offset` is in seconds.
     static func now(offset: Double = 0) -> Timestamp {
         var clock = timespec()
         clock_gettime(CLOCK_REALTIME, &clock)
@@ -20,7 +20,6 @@ struct Timestamp: Sendable, Equatable, Comparable {
         self.nanoseconds = nanoseconds
     }
 
-    /// As PostgreSQL returns it.
     init(microseconds: Int) {
         self.init(
             seconds: microseconds.floored(by: 1_000_000),
@@ -28,7 +27,7 @@ struct Timestamp: Sendable, Equatable, Comparable {
         )
     }
 
-    /// As stored by PostgreSQL: rounded, so 0.9999999 becomes the next second.
+    /// Rounded, as in PostgreSQL.
     var microseconds: Int { seconds * 1_000_000 + (nanoseconds + 500) / 1000 }
     var milliseconds: Int { seconds * 1000 + nanoseconds / 1_000_000 }
 
@@ -38,10 +37,8 @@ struct Timestamp: Sendable, Equatable, Comparable {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
 
-    /// Reads a date-time with a zone (RFC 3339 section 5.6); digits after the ninth are dropped.
-    ///
-    /// `isWallClock` is for Go with PostgreSQL behind it (photosync contract 0): capital letters only, and the zone
-    /// is discarded, so that the local time is treated as UTC.
+    /// Parses a date-time with a zone (RFC 3339 section 5.6), up to nine digits of the fraction. If `isWallClock`, as Go with PostgreSQL
+    /// does (photosync contract 0): only capital letters are valid, and the zone is ignored.
     init?(_ text: String, isWallClock: Bool = false) {
         let pattern =
             /([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))/
@@ -54,7 +51,7 @@ struct Timestamp: Sendable, Equatable, Comparable {
         (fields.tm_hour, fields.tm_min, fields.tm_sec) = (numbers[3], numbers[4], numbers[5])
         let wanted = (fields.tm_mon, fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec)
         seconds = timegm(&fields)
-        // A 31st of February becomes a day in March.
+        // February 31 becomes a day of March.
         guard (fields.tm_mon, fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec) == wanted else {
             return nil
         }
@@ -65,14 +62,14 @@ struct Timestamp: Sendable, Equatable, Comparable {
         if !isWallClock { seconds -= (zone[0] * 3600 + zone[1] * 60) * (sign == "-" ? -1 : 1) }
     }
 
-    /// With `Z`; with all digits of the fraction, without trailing zeros (Go).
+    /// With `Z`, and a fraction without trailing zeros (Go).
     var text: String {
         var digits = padded(nanoseconds, 9)[...]
         while digits.last == "0" { digits.removeLast() }
         return text(fraction: digits) + "Z"
     }
 
-    /// With `+00:00`, and a fraction of 3, 6 or 9 digits if there is one (the capture server).
+    /// With `+00:00`, and a fraction of 0, 3, 6 or 9 digits (the capture server).
     var captureText: String {
         let count = nanoseconds == 0 ? 0 : nanoseconds % 1_000_000 == 0 ? 3 : nanoseconds % 1000 == 0 ? 6 : 9
         return text(fraction: padded(nanoseconds, 9).prefix(count)) + "+00:00"
@@ -84,7 +81,7 @@ struct Timestamp: Sendable, Equatable, Comparable {
     /// With `Z` and no fraction.
     var wholeSecondText: String { text(fraction: "") + "Z" }
 
-    /// `YYYY/MM`, the folder of a photo taken at that time.
+    /// `YYYY/MM`, the folder of a photo taken then.
     var folder: String { String(text(fraction: "").prefix(7).replacing("-", with: "/")) }
 
     private func text(fraction: Substring) -> String {
@@ -131,9 +128,9 @@ enum HTTPDate {
 }
 
 extension Int {
-    /// Divided by a positive number, rounded down.
+    /// Rounded down; the divisor is positive.
     fileprivate func floored(by divisor: Int) -> Int { (self - remainder(of: divisor)) / divisor }
 
-    /// The remainder of `floored(by:)`, not negative.
+    /// Not negative.
     fileprivate func remainder(of divisor: Int) -> Int { (self % divisor + divisor) % divisor }
 }

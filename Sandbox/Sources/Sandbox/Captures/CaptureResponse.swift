@@ -1,12 +1,12 @@
 import HTTPTypes
 
-/// A rejected request, with its response (contract 1.3).
+/// Contract 1.3.
 struct CaptureRefusal: Error {
     var status: HTTPResponse.Status
     var code: String
     var message: String
     var details: JSONValue?
-    /// A plain-text message of the framework; `mediactl-1` puts it into the envelope (contract 3.4 no. 4).
+    /// An error of the framework, in plain text unless on `mediactl-1` (contract 3.4 no. 4).
     var isOfFramework = false
 
     init(_ status: HTTPResponse.Status, _ code: String, _ message: String, details: JSONValue? = nil) {
@@ -64,38 +64,38 @@ struct CaptureEnvelope {
         self.requestID = requestID.flatMap(CaptureID.read) ?? newUUID()
     }
 
-    func reply(_ status: HTTPResponse.Status, data: JSONValue) -> Reply {
-        reply(status, .json(["data": data, "meta": meta]))
+    func response(_ status: HTTPResponse.Status, data: JSONValue) -> Response {
+        response(status, .json(["data": data, "meta": meta]))
     }
 
-    /// `{"error":…,"meta":…}`, or the framework's plain text.
-    func reply(_ refusal: CaptureRefusal) -> Reply {
+    /// `{"error":…,"meta":…}`, or the text of the framework.
+    func response(_ refusal: CaptureRefusal) -> Response {
         if refusal.isOfFramework, profile == .reference {
-            return reply(refusal.status, refusal.message.isEmpty ? .empty : .plainText(refusal.message))
+            return response(refusal.status, refusal.message.isEmpty ? .empty : .plainText(refusal.message))
         }
         let message = refusal.message.isEmpty ? refusal.status.reasonPhrase : refusal.message
         var error: JSONValue = ["code": .string(refusal.code), "message": .string(message)]
         error["details"] = refusal.details
-        return reply(refusal.status, .json(["error": error, "meta": meta]))
+        return response(refusal.status, .json(["error": error, "meta": meta]))
     }
 
     private var meta: JSONValue { ["request_id": .string(requestID), "timestamp": .string(now.fullText)] }
 
-    private func reply(_ status: HTTPResponse.Status, _ body: Reply.Body) -> Reply {
+    private func response(_ status: HTTPResponse.Status, _ body: Response.Body) -> Response {
         let headers = [("X-Request-Id", requestID), ("Date", HTTPDate.text(now.seconds))]
-        return Reply(status, .captures, body, headers)
+        return Response(status, .captures, body, headers)
     }
 }
 
-extension Reply {
-    /// The server's response for a fault; a proxy's page for statuses that only a proxy sends.
-    static func captureFault(_ status: HTTPResponse.Status) -> Reply {
+extension Response {
+    /// The server's error for a fault; a proxy's page for other statuses.
+    static func captureFault(_ status: HTTPResponse.Status) -> Response {
         let codes = [
             400: "VALIDATION_ERROR", 401: "ATTESTATION_FAILED", 403: "FORBIDDEN", 404: "DEVICE_NOT_FOUND",
             409: "DEVICE_ALREADY_REGISTERED", 429: "TOO_MANY_REQUESTS", 500: "INTERNAL_ERROR",
         ]
         guard let code = codes[status.code] else { return .webServerError(status) }
         return CaptureEnvelope(CaptureSettings(), requestID: nil)
-            .reply(CaptureRefusal(status, code, "Injected by the sandbox"))
+            .response(CaptureRefusal(status, code, "Injected by the sandbox"))
     }
 }

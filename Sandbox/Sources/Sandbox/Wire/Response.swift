@@ -5,8 +5,8 @@ import NIOHTTPTypes
 
 typealias HeaderList = [(name: String, value: String)]
 
-/// A response before it is serialized.
-struct Reply: Sendable {
+/// A response before it is rendered.
+struct Response: Sendable {
     enum Body: Sendable {
         case json(JSONValue)
         case html(String)
@@ -14,21 +14,21 @@ struct Reply: Sendable {
         case empty
         /// A byte range of a stored file.
         case file(StoredRange)
-        /// JSON that continues for this many bytes before it ends abruptly.
+        /// This many bytes of JSON without an end.
         case endlessJSON(bytes: Int)
     }
 
-    /// Which of the real programs responds; this determines headers and framing.
+    /// The real program that would send it; determines headers and framing.
     enum Origin: Sendable {
         /// PHP: chunked, `Server: Gighive`.
         case application
-        /// Apache before PHP: HTML with a Content-Length, `Server: Apache/…`.
+        /// Apache: HTML with a Content-Length, `Server: Apache/…`.
         case webServer
         /// tusd behind Apache.
         case tusd
-        /// PhotoSync: a program in Go without a web server before it.
+        /// PhotoSync: Go without a web server in front.
         case photoSync
-        /// The capture server: a program in Rust without a web server before it.
+        /// The capture server: Rust without a web server in front.
         case captures
     }
 
@@ -36,6 +36,8 @@ struct Reply: Sendable {
     var origin: Origin
     var body: Body
     var headers: HeaderList
+    /// Sent before the body of the request was read.
+    var isEarly = false
 
     init(_ status: HTTPResponse.Status, _ origin: Origin, _ body: Body, _ headers: HeaderList = []) {
         self.status = status
@@ -44,25 +46,25 @@ struct Reply: Sendable {
         self.headers = headers
     }
 
-    /// A JSON response of the application.
-    static func json(_ status: HTTPResponse.Status, _ value: JSONValue) -> Reply {
-        Reply(status, .application, .json(value))
+    /// JSON of the application.
+    static func json(_ status: HTTPResponse.Status, _ value: JSONValue) -> Response {
+        Response(status, .application, .json(value))
     }
 
     /// `{"error":…,"message":…}` of the application.
-    static func failure(_ status: HTTPResponse.Status, _ error: String, _ message: String) -> Reply {
+    static func failure(_ status: HTTPResponse.Status, _ error: String, _ message: String) -> Response {
         .json(status, ["error": .string(error), "message": .string(message)])
     }
 
     /// 400 of the upload application.
-    static func badRequest(_ message: String) -> Reply { .failure(.badRequest, "Bad Request", message) }
+    static func badRequest(_ message: String) -> Response { .failure(.badRequest, "Bad Request", message) }
 
     /// 500 of the upload application.
-    static func serverError(_ message: String) -> Reply { .failure(.internalServerError, "Server Error", message) }
+    static func serverError(_ message: String) -> Response { .failure(.internalServerError, "Server Error", message) }
 
     /// Apache's own error page.
-    static func webServerError(_ status: HTTPResponse.Status) -> Reply {
-        Reply(
+    static func webServerError(_ status: HTTPResponse.Status) -> Response {
+        Response(
             status,
             .webServer,
             .html(page("\(status.code) \(status.reasonPhrase)")),
@@ -70,9 +72,9 @@ struct Reply: Sendable {
         )
     }
 
-    /// The 401 for both wrong passwords and wrong roles (gighive contract 1).
-    static func unauthorized(realm: String) -> Reply {
-        Reply(
+    /// The 401 of wrong passwords and wrong roles alike (gighive contract 1).
+    static func unauthorized(realm: String) -> Response {
+        Response(
             .unauthorized,
             .webServer,
             .html(page("Unauthorized")),
@@ -80,29 +82,36 @@ struct Reply: Sendable {
         )
     }
 
-    /// Headers of responses that no cache may store.
+    func with(_ change: (inout Response) -> Void) -> Response {
+        var response = self
+        change(&response)
+        return response
+    }
+
+    var early: Response { with { $0.isEarly = true } }
+
     static let noStore = [("Cache-Control", "no-store"), ("Pragma", "no-cache"), ("Expires", "0")]
 
-    /// PHP's default for responses without a type set by the script.
+    /// PHP's default.
     static let phpContentType = ("Content-Type", "text/html; charset=UTF-8")
 
     /// A response of PHP without a body.
-    static func emptyPHP(_ status: HTTPResponse.Status) -> Reply {
-        Reply(status, .application, .empty, [phpContentType])
+    static func emptyPHP(_ status: HTTPResponse.Status) -> Response {
+        Response(status, .application, .empty, [phpContentType])
     }
 
     /// The scripts for guests send an empty 500 (gighive contract 6).
-    static let guestServerError = Reply(.internalServerError, .application, .empty)
+    static let guestServerError = Response(.internalServerError, .application, .empty)
 
-    /// The HTML page that replaces the JSON of an upload if the client accepts HTML (gighive contract 2.3).
-    func asPage(when wantsHTML: Bool) -> Reply {
+    /// The HTML page with the JSON of an upload, for clients that accept HTML (gighive contract 2.3).
+    func asPage(when wantsHTML: Bool) -> Response {
         guard wantsHTML, origin == .application, case .json(let value) = body else { return self }
         var page = self
         page.body = .html(Self.page("Upload \(status.kind == .successful ? "Success" : "Failed")", details: value.text))
         return page
     }
 
-    /// A minimal HTML page with a title.
+    /// A minimal page.
     static func page(_ title: String, details: String? = nil) -> String {
         let escaped = details?.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(
             "\"",
@@ -112,30 +121,29 @@ struct Reply: Sendable {
     }
 }
 
-/// A request that is rejected with this response.
+/// An error with its response.
 protocol Refusal: Error {
-    var reply: Reply { get }
+    var response: Response { get }
 }
 
 extension HTTPResponse.Status {
-    /// 413 with Apache's text.
+    /// 413 with Apache's reason phrase.
     static let requestEntityTooLarge = HTTPResponse.Status(code: 413, reasonPhrase: "Request Entity Too Large")
 }
 
-/// Serializes a response into a head as sent by the real server, and bytes.
-struct ReplyRenderer: Sendable {
+/// Renders responses with the headers of the real servers.
+struct ResponseRenderer: Sendable {
     let dialect: Dialect
 
-    /// Head and body of a response.
     struct Rendered {
         var head: HTTPResponse
         /// Empty if ``file`` is set.
         var bytes = ByteBuffer()
         var file: StoredRange?
-        /// Bytes of a text without an end, after ``bytes``.
+        /// Bytes of endless text after ``bytes``.
         var padding = 0
 
-        /// Responds instead of the site, and closes the connection.
+        /// Sends it instead of the response of the site, and closes the connection.
         func send(instead context: ChannelHandlerContext) {
             context.write(NIOAny(HTTPResponsePart.head(head)), promise: nil)
             context.write(NIOAny(HTTPResponsePart.body(bytes)), promise: nil)
@@ -144,22 +152,22 @@ struct ReplyRenderer: Sendable {
         }
     }
 
-    /// A response after which the connection is closed.
-    func renderLast(_ reply: Reply) -> Rendered {
-        var rendered = render(reply)
+    /// With `Connection: close`.
+    func renderLast(_ response: Response) -> Rendered {
+        var rendered = render(response)
         rendered.head.headerFields[.connection] = "close"
         return rendered
     }
 
-    func render(_ reply: Reply, leadingSpace: Int = 0) -> Rendered {
-        var rendered = Rendered(head: HTTPResponse(status: reply.status))
-        add(commonHeaders(reply), to: &rendered.head)
+    func render(_ response: Response, leadingSpace: Int = 0) -> Rendered {
+        var rendered = Rendered(head: HTTPResponse(status: response.status))
+        add(commonHeaders(response), to: &rendered.head)
         rendered.bytes.writeRepeatingByte(UInt8(ascii: " "), count: leadingSpace)
         var type: String?
-        switch reply.body {
+        switch response.body {
         case .json(let value):
-            // Go's encoder ends with a line feed.
-            rendered.bytes.writeString(value.text + (reply.origin == .photoSync ? "\n" : ""))
+            // As of Go's encoder.
+            rendered.bytes.writeString(value.text + (response.origin == .photoSync ? "\n" : ""))
             type = "application/json"
         case .endlessJSON(let count):
             rendered.bytes.writeString(#"{"photos":[{"id":""#)
@@ -175,41 +183,41 @@ struct ReplyRenderer: Sendable {
         case .file(let range): rendered.file = range
         }
         if let type { rendered.head.headerFields[.contentType] = type }
-        if let length = length(of: rendered, reply) { rendered.head.headerFields[.contentLength] = String(length) }
-        add(reply.headers, to: &rendered.head)
+        if let length = length(of: rendered, response) { rendered.head.headerFields[.contentLength] = String(length) }
+        add(response.headers, to: &rendered.head)
         return rendered
     }
 
-    /// The announced length; nil for chunked responses.
-    private func length(of rendered: Rendered, _ reply: Reply) -> Int? {
+    /// Nil if chunked.
+    private func length(of rendered: Rendered, _ response: Response) -> Int? {
         let count = rendered.bytes.readableBytes
-        switch (reply.body, reply.origin) {
+        switch (response.body, response.origin) {
         case (.file(let range), _): return range.count
-        case (.empty, _): return [204, 304].contains(reply.status.code) ? nil : 0
-        // Apache knows the length of its error pages.
+        case (.empty, _): return response.status == .noContent ? nil : 0
+        // Apache sends the length of its error pages.
         case (.plainText, _), (.json, .captures), (.html, .webServer): return count
-        // Go knows the length of what its handler wrote into one buffer.
+        // Go sends the length of what fits into one buffer.
         case (.json, .photoSync): return count <= 2048 ? count : nil
         case (.json, _), (.html, _), (.endlessJSON, _): return nil
         }
     }
 
-    private func commonHeaders(_ reply: Reply) -> HeaderList {
+    private func commonHeaders(_ response: Response) -> HeaderList {
         let date = ("Date", HTTPDate.text(time(nil)))
-        if [.photoSync, .captures].contains(reply.origin) { return [date] }
+        if [.photoSync, .captures].contains(response.origin) { return [date] }
         var headers = [
             date,
-            ("Server", reply.origin != .webServer ? "Gighive" : "Apache/2.4.71 (Debian) OpenSSL/3.0.19"),
+            ("Server", response.origin != .webServer ? "Gighive" : "Apache/2.4.71 (Debian) OpenSSL/3.0.19"),
             ("X-Content-Type-Options", "nosniff"),
             ("X-Frame-Options", "SAMEORIGIN"),
             ("Referrer-Policy", "no-referrer-when-downgrade"),
             ("Permissions-Policy", "geolocation=(), microphone=(), camera=()"),
         ]
-        guard reply.origin == .application else { return headers }
-        if reply.status.kind == .successful || dialect == .d1 {
+        guard response.origin == .application else { return headers }
+        if response.status.kind == .successful || dialect == .d1 {
             headers.append(("Cache-Control", "public, max-age=86400"))
-        } else if [404, 500].contains(reply.status.code) {
-            headers += Reply.noStore
+        } else if [404, 500].contains(response.status.code) {
+            headers += Response.noStore
         }
         return headers
     }
@@ -217,7 +225,7 @@ struct ReplyRenderer: Sendable {
     private func add(_ headers: HeaderList, to head: inout HTTPResponse) {
         for (name, value) in headers {
             guard let field = HTTPField.Name(name) else { continue }
-            // Apache adds its line to that of a script.
+            // Apache adds a line to that of a script.
             let others = field == .cacheControl ? head.headerFields[values: field] : []
             head.headerFields[values: field] = [value] + others
         }
