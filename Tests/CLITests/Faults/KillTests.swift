@@ -25,7 +25,14 @@ import Testing
         // The server stored it, and its answer reached nobody.
         Point(name: "afterBody", left: [.sent], exitCode: 11, states: [.tokenLost], tokens: 0, posts: 1),
         // The answer is in the rescue file.
-        Point(name: "responseInRescueFile", left: [.sending, .sent], exitCode: 0, states: [.done], tokens: 1, posts: 1),
+        Point(
+            name: "responseInRescueFile",
+            left: [.sending, .sent],
+            exitCode: 0,
+            states: [.done],
+            tokens: 1,
+            posts: 1
+        ),
         Point(name: "beforeTokenCommit", left: [.sent], exitCode: 0, states: [.done], tokens: 1, posts: 1),
         Point(name: "afterTokenCommit", left: [.done], exitCode: 0, states: [.done], tokens: 1, posts: 1),
     ]
