@@ -90,7 +90,7 @@ struct UploadPlan: Sendable {
         guard let manifest else { return }
         let faulty = entries.compactMap { entry -> ManifestFault? in
             guard case .manifest(let line) = entry.input.origin, let error = entry.error else { return nil }
-            return .init(line: line, words: ErrorCatalogue.diagnosis(of: error).message)
+            return .init(line: line, words: ErrorCatalog.diagnosis(of: error).message)
         }
         let faults = (unreadable + faulty).sorted { $0.line < $1.line }
         if !faults.isEmpty {

@@ -371,16 +371,16 @@ public struct SyncReport: Sendable {
                 state == nil ? [] : try account.index.devices(of: account.server)
             )
         }
-        let (healthAnswer, statusAnswer) = await (health, status)
+        let (healthResponse, statusResponse) = await (health, status)
         let known = Set(devices.map(\.device.id))
         let others = (await registered ?? []).filter { !known.contains($0.id) }
         return SyncReport(
-            health: try? healthAnswer.get(),
-            status: try? statusAnswer.get(),
+            health: try? healthResponse.get(),
+            status: try? statusResponse.get(),
             version: await version,
             devices: devices
                 + others.map { DevicePhotos(device: PhotoDevice(id: $0.id, name: $0.name, platform: $0.platform)) },
-            failure: statusAnswer.failure ?? healthAnswer.failure,
+            failure: statusResponse.failure ?? healthResponse.failure,
             state: state,
             counts: counts,
             ownership: ownsUploads.map { $0 ? .owned : .ownerless } ?? .unknown
