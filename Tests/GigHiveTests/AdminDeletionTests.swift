@@ -51,7 +51,7 @@ import Testing
     @Test func theServersIDsAreStatedWhenTheyAreOthers() async throws {
         let server = try FakeGigHive { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
-            try connection.response(
+            try connection.respond(
                 200,
                 #"{"success":true,"deleted_count":2,"results":{"deleted":[{"asset_id":19},{"asset_id":20}]}}"#
             )
@@ -69,7 +69,7 @@ import Testing
     @Test func theIDsOfAnUnusualSuccessAreStated() async throws {
         let server = try FakeGigHive { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
-            try connection.response(202, #"{"success":true,"deleted_count":1,"results":{"deleted":[{"asset_id":19}]}}"#)
+            try connection.respond(202, #"{"success":true,"deleted_count":1,"results":{"deleted":[{"asset_id":19}]}}"#)
             return true
         }
         let bench = try Workbench(server)
@@ -82,7 +82,7 @@ import Testing
     @Test func anotherFileInTheDescriptionIsStated() async throws {
         let server = try FakeGigHive { request, connection, _, _ in
             guard request.path == "/api/uploads/18" else { return false }
-            try connection.response(200, #"{"id":19,"checksum_sha256":"00","size_bytes":3}"#)
+            try connection.respond(200, #"{"id":19,"checksum_sha256":"00","size_bytes":3}"#)
             return true
         }
         let bench = try Workbench(server)
@@ -97,7 +97,7 @@ import Testing
         let server = try FakeGigHive { request, connection, server, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
             if isGone { server.remove(18) }
-            try connection.response(200, #"{"success":true,"deleted_count":1}"#)
+            try connection.respond(200, #"{"success":true,"deleted_count":1}"#)
             return true
         }
         let bench = try Workbench(server)

@@ -20,16 +20,16 @@ import Tus
         try FakeGigHive { request, connection, _, _ in
             let version = "Tus-Resumable: 1.0.0"
             if request.path == "/api/uploads/finalize" {
-                try connection.response(201, finalize)
+                try connection.respond(201, finalize)
                 return true
             }
             guard request.path.hasPrefix("/files") else { return false }
             switch request.method {
             case "OPTIONS":
                 let features = ["Tus-Version: 1.0.0", "Tus-Extension: creation", "Tus-Max-Size: 6442450944"]
-                try connection.response(200, "", headers: [version] + features)
-            case "POST": try connection.response(201, "", headers: [version, "Location: /files/abc"])
-            default: try connection.response(200, "", headers: [version, "Upload-Offset: 5", "Upload-Length: 5"])
+                try connection.respond(200, "", headers: [version] + features)
+            case "POST": try connection.respond(201, "", headers: [version, "Location: /files/abc"])
+            default: try connection.respond(200, "", headers: [version, "Upload-Offset: 5", "Upload-Length: 5"])
             }
             return true
         }

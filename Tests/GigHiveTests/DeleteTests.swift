@@ -69,7 +69,7 @@ import Testing
     ]) func everyOtherResponseKeepsTheEntry(_ response: Response) async throws {
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
-            try connection.response(response.status, response.body)
+            try connection.respond(response.status, response.body)
             return true
         }
         let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
@@ -86,7 +86,7 @@ import Testing
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
             let message = "Expected JSON body with \(wanted)"
-            try connection.response(400, #"{"success":false,"error":"Bad Request","message":"\#(message)"}"#)
+            try connection.respond(400, #"{"success":false,"error":"Bad Request","message":"\#(message)"}"#)
             return true
         }
         let result =
@@ -115,7 +115,7 @@ import Testing
     ]) func goneIsBelievedOnTheJSONOnly(_ status: Int, _ body: String, _ code: OutcomeCode) async throws {
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.method == "GET", request.path.hasPrefix("/api/uploads/") else { return false }
-            try connection.response(status, body)
+            try connection.respond(status, body)
             return true
         }
         bench.server.remove(18)

@@ -123,7 +123,7 @@ final class FakeGigHive: Sendable {
         guard try !override(request, connection, self, uploads.count) else { return }
         switch (request.method, request.path) {
         case ("POST", "/api/uploads.php"):
-            try connection.response(201, store(request.fileContent, date: request.field("event_date") ?? "").response)
+            try connection.respond(201, store(request.fileContent, date: request.field("event_date") ?? "").response)
         case ("HEAD", _):
             let file = files.first { request.path == "/video/\($0.checksum).mp4" }
             try connection.write(
@@ -136,33 +136,33 @@ final class FakeGigHive: Sendable {
                 "org_name":"\(file.orgName)"}
                 """
             }
-            try connection.response(
+            try connection.respond(
                 200,
                 #"{"pagination":{"page":1,"pageCount":1},"entries":[\#(entries.joined(separator: ","))]}"#
             )
         case ("GET", let path):
             if let file = files.first(where: { path == "/api/uploads/\($0.id)" }) {
-                try connection.response(
+                try connection.respond(
                     200,
                     #"{"id":\#(file.id),"size_bytes":\#(file.size),"checksum_sha256":"\#(file.checksum)"}"#
                 )
             } else {
-                try connection.response(404, #"{"error":"Not Found"}"#)
+                try connection.respond(404, #"{"error":"Not Found"}"#)
             }
         case ("POST", "/db/delete_media_files.php"):
             if let file = files.first(where: {
                 request.text.contains($0.token) || request.text.contains("asset_ids\":[\($0.id)]")
             }) {
                 remove(file.id)
-                try connection.response(
+                try connection.respond(
                     200,
                     #"{"success":true,"deleted_count":1,"error_count":0,"results":{"deleted":[{"asset_id":\#(file.id)}],"errors":[]}}"#
                 )
             } else {
-                try connection.response(403, #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#)
+                try connection.respond(403, #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#)
             }
         default:
-            try connection.response(404, "<title>404 Not Found</title>", type: "text/html")
+            try connection.respond(404, "<title>404 Not Found</title>", type: "text/html")
         }
     }
 }

@@ -37,11 +37,11 @@ import Testing
                 switch loss {
                 case .closed: connection.close()
                 case .reset: connection.reset()
-                case .cutInToken: try connection.response(201, String(file.response.dropLast(20)))
-                case .badGateway: try connection.response(502, "<html>", type: "text/html")
-                case .serverError: try connection.response(500, #"{"message":"1406 Data too long"}"#)
-                case .noID: try connection.response(201, "{}")
-                case .whitespace: try connection.response(201, String(repeating: " ", count: 1 << 20))
+                case .cutInToken: try connection.respond(201, String(file.response.dropLast(20)))
+                case .badGateway: try connection.respond(502, "<html>", type: "text/html")
+                case .serverError: try connection.respond(500, #"{"message":"1406 Data too long"}"#)
+                case .noID: try connection.respond(201, "{}")
+                case .whitespace: try connection.respond(201, String(repeating: " ", count: 1 << 20))
                 }
                 return true
             },
@@ -104,7 +104,7 @@ import Testing
                 if request.path == "/api/uploads.php" {
                     connection.close()
                 } else {
-                    try connection.response(503, "")
+                    try connection.respond(503, "")
                 }
                 return true
             },
@@ -159,7 +159,7 @@ import Testing
         let control = TransferControl()
         var bench = try Workbench(
             try FakeGigHive { _, connection, _, _ in
-                try connection.response(503, "", headers: ["Retry-After: 120"])
+                try connection.respond(503, "", headers: ["Retry-After: 120"])
                 return true
             },
             retries: 3

@@ -287,7 +287,7 @@ import Testing
     @Test func askingDoesNotStartTheServersTimeAnew() async throws {
         let bench = try Workbench(
             try FakeGigHive { _, connection, _, _ in
-                try connection.response(503, "")
+                try connection.respond(503, "")
                 return true
             }
         )
@@ -331,7 +331,7 @@ import Testing
                     server.store(request.fileContent)
                     connection.close()
                 } else {
-                    try connection.response(409, #"{"existing_asset_id":18}"#)
+                    try connection.respond(409, #"{"existing_asset_id":18}"#)
                 }
                 return true
             }

@@ -173,7 +173,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 server.store(request.fileContent)
-                try connection.response(201, bytes: form.bytes)
+                try connection.respond(201, bytes: form.bytes)
                 return true
             }
         )
@@ -224,7 +224,7 @@ import Testing
                 if isOnServer { server.store(request.fileContent) }
                 // Without a challenge, a 401 with JSON requires a login, and the server cannot be queried with a password.
                 let challenge = status == 401 ? [#"WWW-Authenticate: Basic realm="GigHive""#] : []
-                try connection.response(status, Self.plain, headers: ["Location: /elsewhere"] + challenge)
+                try connection.respond(status, Self.plain, headers: ["Location: /elsewhere"] + challenge)
                 return true
             }
         )
@@ -258,7 +258,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 if isStored { server.store(request.fileContent) }
-                try connection.response(status, bytes: body)
+                try connection.respond(status, bytes: body)
                 return true
             }
         )
@@ -304,7 +304,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 server.store(request.fileContent)
-                try connection.response(status, bytes: form.bytes)
+                try connection.respond(status, bytes: form.bytes)
                 return true
             }
         )

@@ -76,15 +76,15 @@ import Tus
                 let extensions = offered.isEmpty ? "creation" : "creation,checksum"
                 let algorithms = offered.isEmpty ? [] : ["Tus-Checksum-Algorithm: \(offered)"]
                 let headers = ["Tus-Resumable: 1.0.0", "Tus-Version: 1.0.0", "Tus-Extension: \(extensions)"]
-                try connection.response(200, "", headers: headers + algorithms)
+                try connection.respond(200, "", headers: headers + algorithms)
             case "POST":
-                try connection.response(201, "", headers: ["Tus-Resumable: 1.0.0", "Location: /files/abc"])
+                try connection.respond(201, "", headers: ["Tus-Resumable: 1.0.0", "Location: /files/abc"])
             case "PATCH":
                 let line = request.head.components(separatedBy: "\r\n").first { $0.hasPrefix("Upload-Checksum: ") }
                 seen.withLock { $0.append(line.map { String($0.dropFirst("Upload-Checksum: ".count)) }) }
-                try connection.response(403, "no")
+                try connection.respond(403, "no")
             default:
-                try connection.response(
+                try connection.respond(
                     200,
                     "",
                     headers: ["Tus-Resumable: 1.0.0", "Upload-Offset: 0", "Upload-Length: 5"]

@@ -117,7 +117,7 @@ import Testing
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 let type = response.body.hasPrefix("{") ? "application/json" : "text/html"
-                try connection.response(response.status, response.body, type: type, headers: response.headers)
+                try connection.respond(response.status, response.body, type: type, headers: response.headers)
                 return true
             }
         )
@@ -143,7 +143,7 @@ import Testing
         ] {
             let bench = try Workbench(
                 try FakeGigHive { _, connection, _, _ in
-                    try connection.response(413, body, type: type)
+                    try connection.respond(413, body, type: type)
                     return true
                 }
             )
@@ -159,7 +159,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number == 1 else { return false }
-                try connection.response(status, "")
+                try connection.respond(status, "")
                 return true
             },
             retries: 1
@@ -190,7 +190,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 _ = server.store(request.fileContent)
-                try connection.response(status, "{}")
+                try connection.respond(status, "{}")
                 return true
             },
             retries: 3
@@ -213,7 +213,7 @@ import Testing
                     heads.withLock { $0.append(content.dropFirst(22).contains { $0 != 0 } ? "a response" : "none") }
                 }
                 guard number == 1 else { return false }
-                try connection.response(429, "{}")
+                try connection.respond(429, "{}")
                 return true
             },
             retries: 1
@@ -233,7 +233,7 @@ import Testing
                 case "/db/database.php":
                     let page = request.query.contains("page=3&") ? 3 : request.query.contains("page=2&") ? 2 : 1
                     let name = page == 3 ? abcChecksum : "other"
-                    try connection.response(
+                    try connection.respond(
                         200,
                         #"{"pagination":{"pageCount":"3"},"entries":[{"id":"\#(page)8","file_name":"\#(name).mp4"}]}"#
                     )
@@ -254,7 +254,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                try connection.response(201, server.store(request.fileContent).responseWithoutToken)
+                try connection.respond(201, server.store(request.fileContent).responseWithoutToken)
                 return true
             }
         )
@@ -273,9 +273,9 @@ import Testing
                     return false
                 }
                 switch status {
-                case 201: try connection.response(201, file.responseWithoutToken)
-                case 409: try connection.response(409, #"{"existing_asset_id":\#(file.id)}"#)
-                default: try connection.response(500, #"{"message":"1062 Duplicate entry"}"#)
+                case 201: try connection.respond(201, file.responseWithoutToken)
+                case 409: try connection.respond(409, #"{"existing_asset_id":\#(file.id)}"#)
+                default: try connection.respond(500, #"{"message":"1062 Duplicate entry"}"#)
                 }
                 return true
             }
@@ -296,7 +296,7 @@ import Testing
                 guard request.path == "/api/uploads.php", number > 1 else { return false }
                 server.remove(18)
                 server.store("abc", id: 3)
-                try connection.response(409, #"{"existing_asset_id":3}"#)
+                try connection.respond(409, #"{"existing_asset_id":3}"#)
                 return true
             }
         )
@@ -313,7 +313,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 let json = server.store(request.fileContent).response.replacing("\"", with: "&quot;")
-                try connection.response(201, "<!DOCTYPE html><pre>\(json)</pre>", type: "text/html")
+                try connection.respond(201, "<!DOCTYPE html><pre>\(json)</pre>", type: "text/html")
                 return true
             }
         )
@@ -327,7 +327,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                try connection.response(201, server.store("damaged").response)
+                try connection.respond(201, server.store("damaged").response)
                 return true
             }
         )
@@ -344,7 +344,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 let file = server.store(request.fileContent)
-                try connection.response(
+                try connection.respond(
                     201,
                     #"{\#(id)"checksum_sha256":"\#(file.checksum)","delete_token":"a\u001bb"}"#
                 )
@@ -370,7 +370,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                try connection.response(409, #"{"existing_asset_id":8,"checksum_sha256":"\#(other)"}"#)
+                try connection.respond(409, #"{"existing_asset_id":8,"checksum_sha256":"\#(other)"}"#)
                 return true
             }
         )
@@ -388,7 +388,7 @@ import Testing
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 let file = FakeFile(id: 7, content: request.fileContent)
-                try connection.response(201, #"{"id":\#(id),"delete_token":"\#(file.token)"}"#)
+                try connection.respond(201, #"{"id":\#(id),"delete_token":"\#(file.token)"}"#)
                 return true
             }
         )
@@ -414,7 +414,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                try connection.response(201, #"{"id":18,"delete_token":"odd"}"#)
+                try connection.respond(201, #"{"id":18,"delete_token":"odd"}"#)
                 return true
             }
         )

@@ -13,11 +13,11 @@ import Testing
                 let request = try connection.readRequest()
                 // The first upload gives the token that the deletion shows.
                 if number == 1 && request.head.hasPrefix("POST /api/uploads") {
-                    try connection.response(201, KnownFile.abc.response)
+                    try connection.respond(201, KnownFile.abc.response)
                 } else {
                     isRedirecting.open()
                     let path = request.head.split(separator: " ").dropFirst().first ?? "/"
-                    try connection.response(status, "", headers: ["Location: \(target)\(path)"])
+                    try connection.respond(status, "", headers: ["Location: \(target)\(path)"])
                 }
             }
         }
@@ -43,7 +43,7 @@ import Testing
         let server = try ScriptedServer(everyInterface: true) { connection, _ in
             while true {
                 _ = try connection.readRequest()
-                try connection.response(201, KnownFile.abc.response)
+                try connection.respond(201, KnownFile.abc.response)
             }
         }
         let bench = try Bench("http://\(address):\(server.port)")

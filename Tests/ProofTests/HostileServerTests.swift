@@ -176,7 +176,7 @@ import Testing
     func aRedirectGetsNoKey(pattern: String) async throws {
         let thief = try ScriptedServer { connection, _ in
             _ = try connection.readHead()
-            try connection.response(200, "{}")
+            try connection.respond(200, "{}")
         }
         let address = pattern.replacingOccurrences(of: "%d", with: "\(thief.port)")
         let bench = try await PhotoBench.loggedIn()

@@ -15,7 +15,7 @@ import Testing
             server = try ProofServer { [bodyRead, mayRespond] connection, request, _ in
                 bodyRead.open()
                 mayRespond.wait()
-                try connection.response(201, request.file?.response ?? "{}")
+                try connection.respond(201, request.file?.response ?? "{}")
             }
         }
     }

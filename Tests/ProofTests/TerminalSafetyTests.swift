@@ -32,7 +32,7 @@ import Testing
     ]
 
     @Test(arguments: responses) func responseOfAServer(status: Int, type: String, body: String) async throws {
-        let server = try ProofServer { connection, _, _ in try connection.response(status, body, type: type) }
+        let server = try ProofServer { connection, _, _ in try connection.respond(status, body, type: type) }
         let bench = try Bench(server.address)
         let file = try bench.file()
         expectSafe(try await bench.runner.run(["upload", file, "-vv"] + bench.login))

@@ -16,7 +16,7 @@ import Testing
                 bodyRead.open()
                 mayRespond.wait()
                 try before()
-                try connection.response(201, request.file?.response ?? "{}")
+                try connection.respond(201, request.file?.response ?? "{}")
             }
         }
     }

@@ -175,7 +175,7 @@ import Testing
             while true {
                 let request = try connection.readRequest().head
                 let (status, body) = response(request)
-                try connection.response(status, request.hasPrefix("HEAD") ? "" : body)
+                try connection.respond(status, request.hasPrefix("HEAD") ? "" : body)
             }
         }
     }
@@ -195,7 +195,7 @@ import Testing
             while true {
                 let head = try connection.readRequest().head
                 seen.withLock { $0 += 1 }
-                try connection.response(
+                try connection.respond(
                     503,
                     head.hasPrefix("HEAD") ? "" : "<html></html>",
                     headers: ["Retry-After: 60"]

@@ -33,7 +33,7 @@ import Testing
                     $0.header = start
                     $0.footer = body.count - start - $0.file
                 }
-                try connection.response(400, "{}")
+                try connection.respond(400, "{}")
             }
             _ = try await FaultStage(site.address).upload()
             return shape.withLock { $0 }

@@ -108,10 +108,10 @@ import Testing
                 try connection.readBody(of: head)
                 let isUpload = head.hasPrefix("POST /api/uploads.php ")
                 let rejection = #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#
-                try connection.response(isUpload ? 201 : status, isUpload ? ScriptedSite.success : rejection)
+                try connection.respond(isUpload ? 201 : status, isUpload ? ScriptedSite.success : rejection)
             },
             questions: { connection, _ in
-                try connection.response(404, ScriptedSite.page("404 Not Found"), type: "text/html")
+                try connection.respond(404, ScriptedSite.page("404 Not Found"), type: "text/html")
             }
         )
         let stage = try FaultStage(site.address)

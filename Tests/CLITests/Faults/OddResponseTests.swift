@@ -90,7 +90,7 @@ import Testing
     @Test func tokenWithoutAnIDIsKeptAndTold() async throws {
         let site = try ScriptedSite { connection, head in
             try connection.readBody(of: head)
-            try connection.response(201, ScriptedSite.success.replacing("18", with: "7.5"))
+            try connection.respond(201, ScriptedSite.success.replacing("18", with: "7.5"))
         }
         let stage = try FaultStage(site.address)
         let report = try await stage.upload()
@@ -108,7 +108,7 @@ import Testing
     @Test func whatNoTokenCanBeIsToldAndKept() async throws {
         let site = try ScriptedSite { connection, head in
             try connection.readBody(of: head)
-            try connection.response(201, #"{"id":18,"file_type":"video","delete_token":"a\u001b[31m"}"#)
+            try connection.respond(201, #"{"id":18,"file_type":"video","delete_token":"a\u001b[31m"}"#)
         }
         let stage = try FaultStage(site.address)
         let report = try await stage.upload()

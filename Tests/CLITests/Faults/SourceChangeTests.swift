@@ -48,7 +48,7 @@ import Testing
                 begun.open()
                 changed.wait()
                 try connection.readBody(ScriptedServer.Connection.contentLength(of: head) - 65_536)
-                try connection.response(201, ScriptedSite.success)
+                try connection.respond(201, ScriptedSite.success)
             }
             stage = try FaultStage(site.address, byteCount: SourceChangeTests.byteCount)
         }
@@ -148,7 +148,7 @@ struct HeldResponse: Sendable {
             try connection.readBody(of: head)
             received.open()
             response.wait()
-            try connection.response(201, ScriptedSite.success)
+            try connection.respond(201, ScriptedSite.success)
         }
         stage = try FaultStage(site.address)
     }

@@ -136,13 +136,13 @@ import Testing
                 let (head, _) = try connection.readRequest()
                 let challenge = Data(repeating: 7, count: 32).base64EncodedString()
                 if head.hasPrefix("GET") {
-                    try connection.response(
+                    try connection.respond(
                         200,
                         #"{"data":{"challenge":"\#(challenge)","expires_at":"2026-01-01T00:00:00Z"}}"#
                     )
                 } else {
                     let id = UUID().uuidString.lowercased()
-                    try connection.response(
+                    try connection.respond(
                         201,
                         #"{"data":{"device_id":"\#(id)","attestation_level":"\#(level)","has_lidar":false}}"#
                     )

@@ -75,7 +75,7 @@ final class DownloadServer: Sendable {
             try connection.write(head(of: file, request) + body(of: file, request).prefix(count))
             return false
         case .refusal(let status, let text, let headers):
-            try connection.response(status, text + "\n", type: "text/plain; charset=utf-8", headers: headers)
+            try connection.respond(status, text + "\n", type: "text/plain; charset=utf-8", headers: headers)
             return true
         case .raw(let text):
             try connection.write(text)

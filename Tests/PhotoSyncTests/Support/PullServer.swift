@@ -38,7 +38,7 @@ final class PullServer: Sendable {
             while true {
                 let (head, body) = try connection.readRequest()
                 let (status, text, type) = state.value.withLock { Self.response(head, body, &$0) }
-                try connection.response(status, text, type: type)
+                try connection.respond(status, text, type: type)
             }
         }
     }

@@ -120,14 +120,14 @@ final class ProofServer: Sendable {
                     + "Content-Length: \(file?.content.utf8.count ?? 3)\r\n\r\n"
             )
         } else if request.path == "/db/database.php" {
-            try connection.response(200, KnownFile.listing(of: stored))
+            try connection.respond(200, KnownFile.listing(of: stored))
         } else if let file = stored.first(where: { request.path == "/api/uploads/\($0.id)" }) {
-            try connection.response(
+            try connection.respond(
                 200,
                 #"{"id":\#(file.id),"size_bytes":\#(file.content.utf8.count),"checksum_sha256":"\#(file.checksum)"}"#
             )
         } else {
-            try connection.response(404, #"{"error":"Not Found"}"#)
+            try connection.respond(404, #"{"error":"Not Found"}"#)
         }
     }
 }

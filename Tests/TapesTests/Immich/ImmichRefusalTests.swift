@@ -167,7 +167,7 @@ struct ImmichRefusalTests {
     func redirect() async throws {
         let elsewhere = try ScriptedServer { connection, _ in
             try connection.readRequest()
-            try connection.response(200, "{}")
+            try connection.respond(200, "{}")
         }
         let bench = try await ImmichBench()
         try await bench.server.add(faults: [

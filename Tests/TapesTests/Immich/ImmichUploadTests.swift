@@ -258,7 +258,7 @@ struct ImmichUploadTests {
                     return
                 }
                 try connection.readBody(ScriptedServer.Connection.contentLength(of: head))
-                try connection.response(200, Self.response(to: head))
+                try connection.respond(200, Self.response(to: head))
             }
         }
         let (library, clip, directory) = try Self.setUp(server, length: 32 << 20)
@@ -279,7 +279,7 @@ struct ImmichUploadTests {
                 }
                 var rest = ScriptedServer.Connection.contentLength(of: head)
                 while rest > 0 { rest -= try connection.readBody(min(rest, 1 << 20)).count }
-                try connection.response(201, Self.response(to: head, asset: asset))
+                try connection.respond(201, Self.response(to: head, asset: asset))
             }
         }
         let sent = Mutex<(last: Int64, total: Int64)>((0, 0))
