@@ -47,7 +47,7 @@ final class Transfer {
     var lastActivity = ContinuousClock.now
     /// When the whole request was out, or the final head had arrived.
     var requestEnd: ContinuousClock.Instant?
-    /// The first look comes later: most small bodies are out, and answered, before it.
+    /// The first look comes later: most small bodies are sent, and their responses received, before it.
     var lastLook = ContinuousClock.now
     var lastReport = ContinuousClock.now
     var reported: TransferProgress?

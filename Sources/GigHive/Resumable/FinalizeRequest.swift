@@ -147,7 +147,7 @@ enum FinalizeVerdict: Sendable {
     /// The status of a truncated response decides; only a success requires its body.
     static func of(_ outcome: RescuedResponse.Outcome) -> FinalizeVerdict {
         switch outcome {
-        case .complete(let response, let content): return of(content, head: response.head)
+        case .complete(let content, let response): return of(content, head: response.head)
         case .failed(let failure, let response):
             let error = GigHiveError.transport(failure)
             guard let response, let head = failure.head else {

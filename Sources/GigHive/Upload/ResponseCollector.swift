@@ -71,7 +71,7 @@ struct ResponseTooLarge: Error {}
 struct RescuedResponse: Sendable {
     enum Outcome: Sendable {
         case complete(UploadResponse, HTTPResponse)
-        /// A missing or truncated response; the reply is the received part, nil if none began.
+        /// A missing or truncated response; its received part, nil if none began.
         case failed(TransportError, UploadResponse?)
     }
 

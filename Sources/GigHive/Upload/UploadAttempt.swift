@@ -216,7 +216,7 @@ enum UploadVerdict: Sendable {
     /// The status of a truncated response decides; only a success requires its body.
     static func of(_ outcome: RescuedResponse.Outcome) -> UploadVerdict {
         switch outcome {
-        case .complete(let response, let content):
+        case .complete(let content, let response):
             return of(content, head: response.head, bodyComplete: response.metrics.bodyComplete)
         case .failed(let failure, let response):
             let bodyComplete = failure.metrics.bodyComplete

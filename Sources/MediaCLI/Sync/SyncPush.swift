@@ -282,7 +282,7 @@ private struct PushStatistics: Sendable {
     let leftBehind = LeftBehind()
 }
 
-/// Files that are reported only after the user has answered.
+/// Files that are reported only after the prompt.
 private final class HeldItems: Sendable {
     private let held = Mutex<[PushItem]>([])
 
