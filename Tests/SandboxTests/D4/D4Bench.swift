@@ -143,8 +143,8 @@ final class D4Bench {
         case .rst: connection.reset()
         case .halfClose:
             connection.finishSending()
-            response = connection.respond()
-        case .stall: response = connection.respond()
+            response = connection.response()
+        case .stall: response = connection.response()
         }
         try await fixture.sandbox.waitForRequests { $0[before].isOver }
         return response
