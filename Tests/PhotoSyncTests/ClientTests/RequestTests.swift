@@ -147,13 +147,13 @@ struct RequestTests {
         )
         let server = try RecordingServer(response)
         let client = try server.client(key: "old")
-        let response = try await client.logIn(
+        let login = try await client.logIn(
             email: "Ann@Example.test",
             password: "pass\\word",
             deviceName: "desk",
             deviceToken: "t"
         )
-        #expect(response.apiKey == "k-2" && response.email == "ann@example.test" && response.device?.id == "d-1")
+        #expect(login.apiKey == "k-2" && login.email == "ann@example.test" && login.device?.id == "d-1")
         let request = try #require(server.requests.first)
         #expect(request.line == "POST /api/mobile/auth/login")
         #expect(request.values(of: "x-api-key").isEmpty)
