@@ -314,12 +314,12 @@ struct DeleteRun: Sendable {
             console.announce([
                 "The server rejects the delete token of \(entry.fileID), although it still has the file."
             ])
-            let response = await confirmation.prompter.choose(
+            let answer = await confirmation.prompter.choose(
                 "Remove the local entry or keep it?",
-                responses: ["remove", "keep"],
+                answers: ["remove", "keep"],
                 fallback: "keep"
             )
-            return InvalidTokenChoice(rawValue: response) ?? .keep
+            return InvalidTokenChoice(rawValue: answer) ?? .keep
         }
     }
 
