@@ -3,6 +3,12 @@ internal import GigHive
 internal import MediaCore
 internal import MediaStore
 
+extension GigHiveError: CatalogedError {
+    var number: String { fileID.map { "\($0)" } ?? "the file" }
+    var use: String { "upload" }
+    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+}
+
 extension ErrorCatalog {
     /// What went wrong with an upload, and how to resume it; nil if nothing did. The server keeps what it has of a tus
     /// upload. With `isOneOfMany`, the hint covers other uploads that may have failed the same way.
