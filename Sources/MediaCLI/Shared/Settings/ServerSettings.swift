@@ -46,9 +46,8 @@ extension ServerSource {
 }
 
 extension Settings {
-    /// The settings whose source is bound to the origin. `service` is `.uploadsURL`, `.syncURL`, `.captureURL` or
-    /// `.libraryURL`. `named` are servers that the command specifies besides the configured one, such as that of an event
-    /// link.
+    /// The settings whose source is bound to the origin. `service` is one of `SettingKey.services`. `named` are servers that the
+    /// command specifies besides the configured one, such as that of an event link.
     ///
     /// - Throws: `SettingsError` if two profiles have this server and neither is in use.
     func server(
@@ -83,14 +82,7 @@ extension Settings {
     }
 
     func target(of service: SettingKey) -> Origin? {
-        let address =
-            switch service {
-            case .syncURL: syncURL
-            case .captureURL: captureURL
-            case .libraryURL: libraryURL
-            default: uploadsURL
-            }
-        return address.flatMap { try? ServerURL($0.value, allowingPath: true).origin }
+        addresses[service].flatMap { try? ServerURL($0.value, allowingPath: true).origin }
     }
 
     /// The server that secrets in the environment apply to; nil if the environment specifies none.
@@ -146,9 +138,7 @@ struct ProfileChoice {
         if let name = environment[variable], !name.isEmpty {
             return try named(name, as: variable, .environment(variable), in: file)
         }
-        let addresses = [
-            unselected.server, unselected.uploadsURL, unselected.syncURL, unselected.captureURL, unselected.libraryURL,
-        ].compactMap { $0 }
+        let addresses = ([unselected.server] + SettingKey.services.map { unselected.addresses[$0] }).compactMap { $0 }
         if let name = file.defaultProfile, addresses.allSatisfy({ $0.origin == file.global.origin }) {
             return Setting(value: name, origin: file.global.origin)
         }

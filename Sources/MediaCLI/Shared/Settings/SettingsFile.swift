@@ -340,10 +340,10 @@ struct UnknownSetting: Sendable {
     var name: String
 
     /// Settings without which a run would be less safe, or disclose, send or delete something else than specified.
-    static let protecting: Set<SettingKey> = [
-        .server, .uploadsURL, .syncURL, .captureURL, .libraryURL, .caFile, .pinnedKey, .insecure, .allowHTTP,
-        .captureProfile, .captureRPID, .albumsEnabled, .albumsLibrary, .albumsUpload, .deleteAssociatedAlbum,
-    ]
+    static let protecting = Set(SettingKey.addresses).union([
+        .caFile, .pinnedKey, .insecure, .allowHTTP, .captureProfile, .captureRPID, .albumsEnabled, .albumsLibrary,
+        .albumsUpload, .deleteAssociatedAlbum,
+    ])
 
     /// Names that other programs use for such settings.
     private static let protectingWords: Set<Substring> = [
