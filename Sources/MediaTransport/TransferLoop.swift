@@ -15,8 +15,8 @@ struct Submission: Sendable {
 
 typealias Completion = @Sendable (Result<HTTPResponse, TransportError>) -> Void
 
-/// The thread that owns libcurl. Other threads only append to the inbox and wake it; easy handles, header lists and buffers are
-/// created, used and freed on it.
+/// The thread that owns libcurl. Other threads only append to the inbox and wake it; easy handles, header lists and
+/// buffers are created, used and freed on it.
 final class TransferLoop: Sendable {
     private struct Inbox {
         var submissions: [(Submission, Completion)] = []
@@ -39,15 +39,15 @@ final class TransferLoop: Sendable {
     }
 
     deinit {
-        // Only reached when the thread never ran or has returned: it holds the loop while it runs.
+        // Only reached if the thread never ran or has returned: it retains the loop while it runs.
         curl_multi_cleanup(multi.raw)
     }
 
     /// `curl_global_init` is not thread-safe with itself; a static runs it once.
     private static let globalSetup = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// Hands a request to the loop, starting its thread if necessary. `complete` is called exactly once, on the loop's thread
-    /// or, if the loop refuses, on the caller's.
+    /// Hands a request to the loop, starting its thread if necessary. `complete` is called exactly once, on the loop's
+    /// thread or, if the loop refuses, on the caller's.
     func submit(_ submission: Submission, complete: @escaping Completion) {
         enum Action { case start, wake, wait, refuse }
         let action = inbox.withLock { inbox -> Action in
@@ -85,7 +85,7 @@ final class TransferLoop: Sendable {
         wake()
     }
 
-    /// Wakes the thread. Safe from any thread as long as the loop lives: the multi handle dies with the loop.
+    /// Wakes the thread. Safe from any thread while the loop exists: the multi handle is freed with it.
     func wake() {
         curl_multi_wakeup(multi.raw)
     }
@@ -119,7 +119,7 @@ final class TransferLoop: Sendable {
         }
     }
 
-    /// Progress and watchdogs run ten times a second; sockets and wake-ups wake the loop at once.
+    /// Progress and watchdogs run ten times a second; sockets and wakeups wake the loop immediately.
     private static let tickMilliseconds: CInt = 100
     private static let keptConnections = 32
     private static let idlePollMilliseconds: CInt = 60_000

@@ -21,7 +21,7 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
         self.hint = hint
     }
 
-    /// The code with a name; also accepts its name in 0.1.0. Nil for a code of a newer version.
+    /// The code with this name or this 0.1.0 name; nil for a code of a newer version.
     public init?(rawValue: String) {
         guard let row = OutcomeTable.row(rawValue) else { return nil }
         self = row

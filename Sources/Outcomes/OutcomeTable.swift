@@ -6,7 +6,7 @@ public enum OutcomeTable {
         OutcomeCode.responseCodes + OutcomeCode.networkCodes + OutcomeCode.fileCodes + OutcomeCode.uploadCodes
         + OutcomeCode.photoCodes + OutcomeCode.captureCodes + OutcomeCode.tapeCodes + OutcomeCode.localCodes
 
-    /// The first row that applies decides.
+    /// The first matching row applies.
     static let refinements: [Refinement] = gigHive + tus + photoSync + captures + immich
 
     private static let rows = Dictionary(codes.map { ($0.rawValue, $0) }) { first, _ in first }
@@ -20,9 +20,9 @@ public enum OutcomeTable {
         "hash_mismatch": "checksum_mismatch",
     ]
 
-    /// The row of a code, or of its name in 0.1.0; nil for a code of a newer version.
+    /// The row of a code, given its current or 0.1.0 name; nil for a code of a newer version.
     public static func row(_ code: String) -> OutcomeCode? { rows[current(code)] }
 
-    /// The current name of a code, which differs if it was renamed since 0.1.0.
+    /// The current name of a code; differs from `code` if it was renamed since 0.1.0.
     package static func current(_ code: String) -> String { aliases[code] ?? code }
 }

@@ -34,8 +34,8 @@ public struct PreparedUpload: Sendable {
 }
 
 extension PreparedUpload {
-    /// Removes the copy of standard input, unless it is kept for an upload that may be resumed. To be called when nothing is
-    /// sent any more; does nothing for a file.
+    /// Removes the copy of standard input, unless it is kept for an upload that may be resumed. To be called when
+    /// nothing more is sent; does nothing for a file.
     public func releaseSpool() {
         if case .spooled(let spool, _) = source { spool.release() }
     }
@@ -47,13 +47,13 @@ extension PreparedUpload {
 }
 
 extension Uploader {
-    /// Apache refuses direct bodies above this (gighive contract 2.6).
+    /// The largest direct body that Apache accepts, in bytes (gighive contract 2.6).
     static let directBodyLimit: Int64 = 1 << 30
     /// Room for the text parts and boundaries of a body.
     private static let formOverhead: Int64 = 16 << 10
 
-    /// Checks everything that the server would refuse only after the whole body. Sends and writes nothing, and reads only if
-    /// the name does not determine the type.
+    /// Checks everything that the server would refuse only after the whole body. Sends and writes nothing, and reads
+    /// only if the name does not determine the type.
     ///
     /// - Throws: `GigHiveError`: the file's own errors, `.fileTooLarge`, `.unknownExtension`.
     public func prepare(_ source: UploadSource, details: UploadDetails) throws(GigHiveError) -> PreparedUpload {
@@ -137,7 +137,7 @@ extension Uploader {
 }
 
 extension MediaType {
-    /// Bytes of a file that are examined for its type.
+    /// Number of bytes of a file that are examined for its type.
     static let prefixCount = 4096
 
     /// Like `declared`, reading the content only if the name is unknown, or is that of a container for either kind.
@@ -166,12 +166,12 @@ struct OpenFile: Sendable {
     /// Bytes of the file for the transport, which shares the descriptor.
     let content: FileContent
     var byteCount: Int64 { content.byteCount }
-    /// Before any of it was read.
+    /// A time before any of it was read.
     let openedAt: Date
     /// Warnings about the first bytes.
     let warnings: [UploadWarning]
 
-    /// Opens the source again. Throws `.sourceChanged` if it is not the checked one any more.
+    /// Opens the source again. Throws `.sourceChanged` if it is no longer the checked one.
     init(_ upload: PreparedUpload, openedAt: Date) throws(GigHiveError) {
         self.openedAt = openedAt
         switch upload.source {
@@ -204,7 +204,8 @@ struct OpenFile: Sendable {
 }
 
 enum FileDigest {
-    /// Reads a whole file outside of Swift's thread pool; nil if it is gone, unreadable, or not the one of this `identity`.
+    /// Reads a whole file outside Swift's thread pool; nil if it is gone, unreadable, or not the one
+    /// of this `identity`.
     static func hex(path: [UInt8], identity: FileIdentity?) async -> String? {
         guard let identity, let file = try? SourceFile(path: path), file.status == identity,
             let digest = try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: identity.size),
@@ -264,12 +265,12 @@ final class HashTap: ByteTap {
 
 /// Detects, while a large file is sent slowly, that the event already has its bytes, and stops the transfer.
 ///
-/// After a second of sending, if less than a quarter was sent, the file is hashed on its own thread, and the journal and the
-/// server are queried by digest. A match stops the transfer gently: only while body bytes remain, so never a finalize in
-/// flight. A failed query changes nothing.
+/// After a second of sending, if less than a quarter was sent, the file is hashed on its own thread, and the journal
+/// and the server are queried by digest. A match stops the transfer gracefully: only while body bytes remain, so never
+/// a finalize in flight. A failed query changes nothing.
 ///
-/// For any transport: send under `control` between `begin` and `finish`, with `observing` as the event handler, and use `end`
-/// if the transfer was canceled.
+/// For any transport: send under `control` between `begin` and `finish`, with `observing` as the event handler, and use
+/// `end` if the transfer was canceled.
 final class LookAhead: Sendable {
     private struct State {
         var hasBegun = false
@@ -286,7 +287,8 @@ final class LookAhead: Sendable {
     private let questions = TransferControl()
     private let state = Mutex(State())
 
-    /// - Returns: Nil if it cannot pay off: for a small file, one whose digest is already known, or a forced or guest upload.
+    /// - Returns: Nil if it cannot pay off: for a small file, one whose digest is already known, or a
+    ///   forced or guest upload.
     init?(_ uploader: Uploader, _ upload: PreparedUpload, control: TransferControl) {
         guard upload.sizeBytes >= uploader.options.lookAheadBytes, upload.identity != nil, !uploader.options.again,
             uploader.options.guest == nil, uploader.knownDigest(upload) == nil

@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// Checks inputs before anything is sent, and makes the items of a batch.
+/// Checks inputs before anything is sent and creates the items of a batch.
 struct UploadPlan: Sendable {
     let console: Console
     let store: StoreSession
@@ -19,7 +19,7 @@ struct UploadPlan: Sendable {
         var input: UploadInput
         var item: UploadBatch.Item
 
-        /// nil if they are invalid.
+        /// nil if the details are invalid.
         var details: UploadDetails? {
             switch item {
             case .ready(let upload): upload.details
@@ -39,9 +39,10 @@ struct UploadPlan: Sendable {
         }
     }
 
-    /// Checks all inputs, and returns an entry for each, in their order.
+    /// Checks all inputs and returns an entry for each, in their order.
     ///
-    /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored; `Diagnosis` with all errors of `manifest`.
+    /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored; `Diagnosis` with all errors of
+    ///   `manifest`.
     func entries(of inputs: InputCollection.Inputs, manifest: String?) async throws -> [Entry] {
         SpoolFile.sweep(in: store.directory) { Uploader.needsSpool($0, in: store.store) }
         var entries: [Entry] = []
@@ -53,7 +54,7 @@ struct UploadPlan: Sendable {
         return entries
     }
 
-    /// Removes spooled standard input that is not needed for resuming. Call it when nothing is sent any more.
+    /// Removes spooled standard input that is not needed for resuming. Call it after the last upload.
     static func release(_ entries: [Entry]) {
         for case .ready(let upload) in entries.map(\.item) { upload.releaseSpool() }
     }
@@ -105,7 +106,7 @@ struct UploadPlan: Sendable {
         return .spooled(try await spool(), name: name)
     }
 
-    /// Copies standard input to the data directory, on a separate thread, since a pipe may be slow.
+    /// Copies standard input to the data directory on a separate thread, since a pipe may be slow.
     private func spool() async throws -> SpoolFile {
         let input = console.context.standardInput
         let directory = store.directory
@@ -118,15 +119,15 @@ struct UploadPlan: Sendable {
     }
 }
 
-/// Decides the details of each file: from its manifest row, then the flags, then the file itself, then the settings. With
-/// an event link most of them come from the server.
+/// Determines the details of each file: from its manifest row, then the flags, then the file itself, then the settings.
+/// With an event link, most of them come from the server.
 struct DetailPlan: Sendable {
     let options: DetailOptions
     let settings: Settings
     let label: LabelTemplate?
-    /// The date if nothing else specifies one: `YYYY-MM-DD`.
+    /// The default date: `YYYY-MM-DD`.
     let today: String
-    /// Whether the file's own time is the date.
+    /// Whether to use the recording date of the file.
     let isDateFromMedia: Bool
     let guest: GuestAccess?
 
@@ -164,8 +165,7 @@ struct DetailPlan: Sendable {
         return input.fields["event_date"] ?? recordingDate(of: input) ?? options.eventDate ?? today
     }
 
-    /// The local day of the recording, if requested and present in the file. An unreadable file gets a better error
-    /// elsewhere.
+    /// The local day of the recording, if requested and present in the file. Unreadable files are reported elsewhere.
     private func recordingDate(of input: UploadInput) -> String? {
         guard isDateFromMedia, input.standardInputName == nil, let file = try? SourceFile(path: input.path) else {
             return nil
@@ -182,7 +182,7 @@ struct DetailPlan: Sendable {
             ?? input.labelPath.fileName.nameParts.stem
     }
 
-    /// The limit of a guest's label is in bytes (gighive contract section 6).
+    /// The limit for a guest's label is in bytes (gighive contract section 6).
     private func short(_ label: String) throws(GigHiveError) -> String {
         guard label.utf8.count <= 255 else {
             throw GigHiveError(
@@ -198,7 +198,8 @@ struct DetailPlan: Sendable {
 }
 
 extension UploadInput {
-    /// The path for labels, `{stem}` and the like: with spaces for control characters, which labels must not contain.
+    /// The path for labels, `{stem}` and the like. Control characters, which labels must not contain, are replaced with
+    /// spaces.
     fileprivate var labelPath: [UInt8] {
         let path = standardInputName.map { Array($0.utf8) } ?? path
         let text = String(decoding: path, as: UTF8.self)

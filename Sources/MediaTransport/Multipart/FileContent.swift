@@ -17,7 +17,7 @@ public final class FileContent: Sendable {
         owner = nil
     }
 
-    /// Uses the descriptor of an object, which keeps it open as long as it lives.
+    /// Uses the descriptor of an object, which keeps it open while it exists.
     public init(sharing descriptor: Int32, of owner: any AnyObject & Sendable, byteCount: Int64) {
         self.descriptor = descriptor
         self.byteCount = byteCount
