@@ -348,7 +348,7 @@ def main():
     parser.add_argument("--mediactl", default=os.path.join(ROOT, "dist", "mediactl"))
     parser.add_argument("--baseline", metavar="FILE",
                         help="an earlier mediactl, run before the current one in each group; its results get a column")
-    parser.add_argument("--only", nargs="+", default=[], metavar="GROUP", help="run only these groups; no report is written")
+    parser.add_argument("--only", nargs="+", default=[], metavar="GROUP", help="run only these groups, without a report")
     parser.add_argument("--sandbox", default=os.path.join(ROOT, ".build", "debug", "mediactl-sandbox"))
     options = parser.parse_args()
     if options.pairs < 5:

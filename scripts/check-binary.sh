@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/check-binary.sh BINARY: fails unless a release binary is hardened: position-independent, full RELRO, a stack that is
-# not executable, and no RPATH or RUNPATH, through which a planted library could be loaded.
+# scripts/check-binary.sh BINARY: fails unless a release binary is hardened: position-independent, full RELRO,
+# non-executable stack, and no RPATH or RUNPATH, through which a planted library could be loaded.
 set -euo pipefail
 
 binary=${1:?usage: scripts/check-binary.sh BINARY}

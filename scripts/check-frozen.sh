@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fails if a frozen file has changed: the stores and requests of 0.1.0, the tests of the order of durability,
-# failpoints and at-most-once, and the conformance vectors. fixtures/frozen.sha256 has their SHA-256. An intended change
-# requires a line in fixtures/frozen-changes.txt: the new SHA-256, the path, and the reason.
+# Fails if a frozen file has changed: the stores and requests of 0.1.0, the tests of durability order, failpoints and
+# at-most-once, and the conformance vectors. fixtures/frozen.sha256 contains their SHA-256. An intended change requires
+# a line in fixtures/frozen-changes.txt: the new SHA-256, the path, and the reason.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

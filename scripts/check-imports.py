@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Fails when a module imports what it may not, or when a Package.swift declares something else than what is imported.
+"""Fails if a module has a forbidden import, or if a Package.swift declares dependencies that differ from the imports.
 
     scripts/check-imports.py [DIRECTORY]
 
-`make lint` runs it. A new module or a new import goes into the table below first, where it can be argued about.
+Run by `make lint`. Add new modules and imports to the table below first, where they can be reviewed.
 """
 
 import json
@@ -14,11 +14,11 @@ import subprocess
 import sys
 import tempfile
 
-SYSTEM = "Dispatch Foundation Glibc Synchronization"  # for everyone
+SYSTEM = "Dispatch Foundation Glibc Synchronization"  # for all modules
 FOUNDATIONS = "MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport Outcomes"
 SYSTEMS = "CaptureSubmission GigHive HashCapture PhotoSync Tapes"
 
-# Module: what it may import besides SYSTEM. Arrows only point upwards in this table, and none joins two modules of a tier.
+# Each module and its permitted imports besides SYSTEM. Imports only point upwards in this table, never within a tier.
 TABLE = {
     # C
     "CCurl": "",
@@ -29,20 +29,20 @@ TABLE = {
     "COpenSSL": "",
     "CPlaces": "",
     "CSQLiteShims": "",
-    # Values and text that all modules share. It can reach neither files nor the network.
+    # Values and text shared by all modules. It can access neither files nor the network.
     "MediaCore": "",
-    # What the foundations need of the operating system.
+    # The operating system interfaces used by the foundations.
     "MediaSystem": "",
-    # What happened, in codes: the table that all systems share.
+    # Outcome codes: the table shared by all systems.
     "Outcomes": "",
-    # Foundations. Each foreign library has one owner.
+    # Foundations. Each external library is used by one module.
     "MediaTransport": "MediaCore MediaSystem Outcomes CCurl CCurlShims",
     "MediaCrypto": "MediaCore MediaSystem COpenSSL",
     "MediaFiles": "MediaCore MediaSystem Outcomes CFileSystem Subprocess SystemPackage",
     "MediaStore": "MediaCore MediaSystem Outcomes CFileSystem CSQLiteShims GRDB GRDBSQLite",
-    # Protocols that several servers share: bytes in, proofs out.
+    # Protocols shared by several servers: bytes in, verified results out.
     "Tus": "MediaCore MediaCrypto MediaTransport",
-    # Systems. What leaves of a capture can reach neither files nor the store.
+    # Systems. The module that sends hash-only captures can access neither files nor the store.
     "CaptureSubmission": "MediaCore MediaCrypto MediaTransport Outcomes",
     "GigHive": f"Tus {FOUNDATIONS}",
     "PhotoSync": FOUNDATIONS,
@@ -52,19 +52,20 @@ TABLE = {
     "MediaKit": f"{SYSTEMS} Tus {FOUNDATIONS}",
     "MediaCLI": f"{SYSTEMS} Tus {FOUNDATIONS} ArgumentParser Yams",
     "mediactl": "MediaCLI",
-    # The package of the server to try things on: no module of the client, so that a misreading cannot hide on both sides.
+    # The package of the test server: it uses no module of the client, so that a misinterpretation cannot occur on both
+    # sides.
     "CLibcrypto": "",
     "Sandbox": "CLibcrypto ArgumentParser GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes NIOPosix "
     "ServiceLifecycle UnixSignals",
     "mediactl-sandbox": "Sandbox ArgumentParser",
-    # What measures and attacks.
+    # Benchmarks and fuzzers.
     "transport-bench": "MediaTransport Tus",
     "depth-bench": "CaptureSubmission HashCapture",
     "FuzzEntries": f"MediaCLI {SYSTEMS} Tus {FOUNDATIONS}",
     "Fuzzer": "FuzzEntries CFuzzer",
     "CFuzzer": "",
-    # Tests. `XTests` may import X and what X may import; these are the others. TestSupport knows no module of ours, so
-    # that the sandbox's tests share nothing with the client either.
+    # Tests. `XTests` may import X and the imports permitted for X; the others are listed here. TestSupport uses none of
+    # the project's modules, so that the sandbox's tests share no code with the client either.
     "CTestSupport": "",
     "TestSupport": "CTestSupport FoundationNetworking Testing",
     "store-worker": "MediaStore MediaSystem",
@@ -74,18 +75,18 @@ TABLE = {
     "ConformanceTests": f"{SYSTEMS} Tus {FOUNDATIONS} FuzzEntries",
 }
 
-# Linked by the fuzzer, which never imports it: it holds its `main`.
+# Linked by the fuzzer, which never imports it: it contains the fuzzer's `main`.
 ONLY_LINKED = {"CFuzzer"}
-# No test, and calls parsers that are internal, as tests do: the fuzzer attacks them through it, and tests replay what broke them.
-# A release build has nothing of it.
+# Not a test, but calls internal parsers as tests do: the fuzzer attacks them through it, and tests replay the inputs
+# that failed. A release build does not contain it.
 SEES_INTERNALS = {"FuzzEntries"}
-# A module of another package's product that is named otherwise.
+# Modules whose names differ from that of their package's product.
 PRODUCTS = {"GRDBSQLite": "GRDB"}
-# The library product is nothing but the modules it passes on.
+# The library product consists only of the modules that it re-exports.
 PASSES_ON = {"MediaKit"}
-# The codes of the errors that the systems throw come with the systems.
+# The codes of the errors thrown by the systems are re-exported by the systems.
 PASSED_ON = {"Outcomes"}
-# Whose public signatures show a type of another package.
+# Modules whose public signatures contain a type of another package.
 SHOWS_FOREIGN = {("Sandbox", "ArgumentParser"), ("TestSupport", "Testing")}
 
 # Directories with a Package.swift.
@@ -120,7 +121,7 @@ class Target:
         ]
 
     def may_import(self):
-        """Module names, or None for a target that the table does not know."""
+        """Module names, or None for a target that is not in the table."""
         modules = TABLE.get(self.name)
         if self.kind == "test":
             subject = self.name.removesuffix("Tests")
@@ -132,7 +133,7 @@ class Target:
 
 
 def imports(file):
-    """(line number, match) of every import; what stands in a comment or in a string of several lines is none."""
+    """(line number, match) of every import; ignores comments and multi-line strings."""
     until = None
     for number, line in enumerate(file.read_text().splitlines(), 1):
         if until is None:

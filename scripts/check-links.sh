@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails when a relative link in a document leads nowhere (no such file, or no such heading in it), and when a document
-# cannot be reached from README.md.
+# Fails if a relative link in a document is broken (no such file, or no such heading in it), or if a document cannot be
+# reached from README.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ complain() {
     failed=1
 }
 
-# The names that headings of a document have in links.
+# The anchors of a document's headings.
 anchors() {
     sed -nE '/^```/,/^```/d; s/^#+ +//p' "$1" | tr '[:upper:]' '[:lower:]' | sed -E 's/[^a-z0-9 _-]//g; s/ /-/g'
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Fails when something that the client has once is written a second time.
+"""Fails if code that the client must contain only once is implemented a second time.
 
     scripts/check-once.py [DIRECTORY]
 
-`make lint` runs it. Each row of the table is a pattern of an implementation, and the only files, or directories, that may
-have it. The sandbox is another package: it shares no source with the client, so that a misreading cannot hide on both sides.
+Run by `make lint`. Each row of the table is a pattern of an implementation, and the only files or directories that may
+contain it. The sandbox is another package: it shares no source with the client, so that a misinterpretation cannot
+occur on both sides.
 """
 
 import pathlib
@@ -16,24 +17,24 @@ TABLE = [
     ("a type of JSON values", r"enum \w*(JSON|Wire)Value\b|struct \w*JSONObject\b|\[String: JSONValue\]", ["MediaCore/JSON/JSONValue.swift"]),
     ("a decoder of the escapes of JSON strings", r"(?i)isLeadSurrogate|0xd800", ["MediaCore/TextEscape.swift"]),
     ("a decoder of the escapes of HTML", r'(case |\[|, )"(amp|quot|apos)"', ["MediaCore/TextEscape.swift"]),
-    ("a list of characters that can steer a terminal", r"(?i)0x202a|\\u\{202a\}", ["MediaCore/TerminalText.swift"]),
+    ("a list of characters that can control a terminal", r"(?i)0x202a|\\u\{202a\}", ["MediaCore/TerminalText.swift"]),
     ("a calendar", r"\b(timegm|gmtime_r|localtime_r|mktime)\(|iso8601|ISO8601|DateFormatter\(|146_097", [
         "MediaCore/Time/CivilTime.swift",
     ]),
-    ("a reader of RFC 3339", r"T\(\\d|\\dT\\d|yyyy-MM-dd'T'", ["MediaCore/Time/RFC3339.swift"]),
+    ("a parser of RFC 3339", r"T\(\\d|\\dT\\d|yyyy-MM-dd'T'", ["MediaCore/Time/RFC3339.swift"]),
     ("a check of 64 hexadecimal digits", r"count == 64, .*(0x30|isHexDigit)", ["MediaCore/HexText.swift"]),
     ("a table of hexadecimal digits", r'"0123456789abcdef', ["MediaCore/HexText.swift"]),
-    ("a 32-bit cyclic check", r"0xedb8_?8320|0x82f6_?3b78", ["MediaCore/Checksums.swift"]),
-    # The other one doubles the interval at which it tries to acquire a lock.
+    ("a 32-bit cyclic redundancy check", r"0xedb8_?8320|0x82f6_?3b78", ["MediaCore/Checksums.swift"]),
+    # The other file doubles the interval at which it attempts to acquire a lock.
     ("a backoff", r"(?i)(pause|wait|delay|backoff|interval|upcoming)\w* \*=? 2\b|\* \(1 << |pow\(2,|\.random\(in: 0\.?0?\.\.", [
         "MediaTransport/RetryPolicy.swift", "MediaStore/Captures/CounterFile.swift",
     ]),
-    ("a reader of TIFF", r"(?i)(0x2A, 0x00|0x00, 0x2A)\]:|0x8769|0x9003", ["MediaFiles/CreationTime/PhotoExif.swift"]),
+    ("a parser of TIFF", r"(?i)(0x2A, 0x00|0x00, 0x2A)\]:|0x8769|0x9003", ["MediaFiles/CreationTime/PhotoExif.swift"]),
     ("a schedule of retries", r"RetryPolicy\((delays|base|retries: \d)|\]\.map \{ \.(milli)?seconds\(", [
         "MediaTransport/RetryPolicy.swift",
     ]),
-    ("a reader of Retry-After", r'(?i)"retry-after"|\bRetryAfter\.parse', ["MediaTransport/RetryPolicy.swift"]),
-    # The other one ends a pause with a stop.
+    ("a parser of Retry-After", r'(?i)"retry-after"|\bRetryAfter\.parse', ["MediaTransport/RetryPolicy.swift"]),
+    # The other file ends a pause on a stop.
     ("a pool of tasks", r"\bwith\w*TaskGroup\(", [
         "MediaSystem/BoundedTasks.swift", "MediaTransport/TransferControl.swift",
     ]),
@@ -43,18 +44,18 @@ TABLE = [
         "MediaCLI/Shared/Files/SmallFile.swift", "MediaCLI/Shared/Signals/Interruption.swift",
         "MediaCLI/Shared/Terminal/Prompter.swift", "MediaCLI/Upload/UploadPlan.swift",
     ]),
-    # What these catch comes from callers' own work, or from a walk over a store.
+    # These casts apply to errors of callers' work, or of a walk over a store.
     ("a cast of a caught error", r"error as\? \w+( \?\?|\))", [
         "PhotoSync/Download/DownloadPlanner.swift", "MediaStore/HashCache.swift", "MediaCLI/Uploads/UploadsResume.swift",
         "MediaCLI/Shared/Session/ServerTrust.swift",
     ]),
-    # Only defaults of what is injected are none. The rest is the process itself, which is asked where it begins.
+    # Only defaults of injected values are excluded. The others read the process environment at startup.
     ("a clock or an environment that is not injected", r"(?<!\{ )(?<!: Date = )\bDate\(\)|processInfo\.environment|getenv\(", [
         "MediaCLI/CommandContext.swift", "MediaFiles/Programs/ProgramRun.swift", "MediaCLI/ProcessResources.swift",
         "MediaCLI/Program.swift", "MediaCLI/Shared/Errors/ErrorCatalog+Local.swift", "MediaCLI/Shared/Files/InputFile.swift",
         "MediaSystem/Failpoint.swift", "MediaTransport/ProxyChoice.swift", "MediaStore/",
     ]),
-    # Behind the first three: files of the store, in an order that a power cut must not find wrong.
+    # The files after the first three belong to the store, whose write order must be safe on power loss.
     ("a writer of new files", r"(?<![.\w])(?<!func )rename\(|renameat\(|Glibc\.rename\(|O_EXCL|O_TMPFILE|mkstemp\(", [
         "MediaFiles/Writing/PartialFile.swift", "MediaFiles/Writing/TargetDirectory.swift",
         "MediaCLI/Shared/Files/InputFile.swift", "MediaStore/Captures/CounterFile.swift", "MediaStore/FileStatus.swift",
@@ -62,8 +63,8 @@ TABLE = [
         "MediaStore/StoreBackups.swift", "MediaStore/StoreConnection.swift", "MediaStore/StoreConnection+Snapshot.swift",
         "MediaStore/SyncIndex/IndexSchema.swift",
     ]),
-    # The library handles backslashes and zones; these read what other programs have written.
-    ("a coder of JSON of its own", r"\bJSON(De|En)coder\(", [
+    # The library handles backslashes and time zones; these files parse the output of other programs.
+    ("another JSON encoder or decoder", r"\bJSON(De|En)coder\(", [
         "MediaStore/Stored.swift",
     ]),
 ]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Fails on phrases that have a standard term: in strings, comments and names of the sources, in documents and in schemas.
+"""Fails on phrases that have a standard term: in strings, comments and names of the sources, documents and schemas.
 
     scripts/check-phrases.py [DIRECTORY]
 
-`make lint` runs it. scripts/phrases.tsv has one phrase per line, and its replacement. A phrase is a regular expression of whole
-words, regardless of case; a space in it also matches a hyphen, a line break, and the boundary between two words of a Swift name
-(`goOn`). scripts/phrases-exceptions.tsv has the places that keep a phrase: a file, or a directory with a final slash; the phrase as
-in phrases.tsv, or *; the reason. Common words have correct uses, which a list cannot tell apart: only phrases are listed.
-Tests, recorded files and released sections of the changelog are not checked.
+Run by `make lint`. scripts/phrases.tsv has one phrase per line, with its replacement. A phrase is a regular expression
+of whole words, ignoring case; a space in it also matches a hyphen, a line break, and the boundary between two words of
+a Swift name (`goOn`). scripts/phrases-exceptions.tsv lists the places that keep a phrase: a file, or a directory with a
+trailing slash; the phrase as in phrases.tsv, or *; the reason. Only phrases are listed, since common words also have
+correct uses. Tests, recorded files and released sections of the changelog are not checked.
 """
 
 import bisect
@@ -19,7 +19,7 @@ CHECKED = (
     "Sources/**/*.swift", "Sandbox/Sources/**/*.swift", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "docs/schemas/**/*.json",
 )
 WORDS_OF_NAME = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-# What precedes the text of a line: the mark of a comment, a quotation or a table.
+# The characters before the text of a line: a comment marker, a quotation mark or a table delimiter.
 PREFIX = re.compile(r"\s*(?:///?|>|\|)?\s*")
 
 
@@ -38,7 +38,7 @@ def compiled(phrases):
 
 
 def checked_lines(path):
-    """(line number, text) of each line that is checked. Code continues in the next line only in comments and strings."""
+    """(line number, text) of each checked line. Code continues in the next line only in comments and strings."""
     released = False
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if path.name == "CHANGELOG.md" and line.startswith("## "):
@@ -67,7 +67,7 @@ def findings(path, phrases):
 
 def complaints(root, scripts):
     replacements = dict(rows(scripts / "phrases.tsv", 2))
-    # All at once, which is faster, and each.
+    # All phrases at once, which is faster, then each one.
     phrases = {"": compiled(replacements)} | {phrase: compiled([phrase]) for phrase in replacements}
     exceptions = root / "scripts/phrases-exceptions.tsv"
     kept = {(place, phrase) for place, phrase, _ in rows(exceptions, 3)} if exceptions.exists() else set()

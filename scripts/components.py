@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Says what is inside a release binary, from what was linked: the link's list of objects, and the checkouts they come from.
+"""Lists the components of a release binary, from the list of linked objects and the checkouts that they come from.
 
-  scripts/components.py spdx BINARY OBJECTS       an SPDX 2.3 document (JSON): all that is linked, statically or at run time
-  scripts/components.py notices BINARY OBJECTS    the full licence texts of what is inside the binary
+  scripts/components.py spdx BINARY OBJECTS       an SPDX 2.3 document (JSON): all linked components
+  scripts/components.py notices BINARY OBJECTS    the full license texts of the components in the binary
   scripts/components.py copyright BINARY OBJECTS  the same in Debian's format (DEP-5)
-  scripts/components.py table BINARY OBJECTS      for reading: component, version, licence
+  scripts/components.py table BINARY OBJECTS      a readable table: component, version, license
 
-OBJECTS is SwiftPM's Objects.LinkFileList of the binary. SOURCE_DATE_EPOCH and MEDIACTL_VERSION must be set. Fails on a
-component it does not know: then somebody has to look at its licence, and at nothing else.
+OBJECTS is SwiftPM's Objects.LinkFileList of the binary. SOURCE_DATE_EPOCH and MEDIACTL_VERSION must be set. Fails on an
+unknown component: its license must then be reviewed.
 """
 
 import argparse
@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CHECKOUTS = ROOT / ".build" / "checkouts"
 TEXTS = ROOT / "packaging" / "licences"
 
-# What no licence file says reliably: who holds the copyright.
+# Copyright holders that cannot be read reliably from the license files.
 HOLDERS = {
     "GRDB.swift": "2015-2025 Gwendal Roué",
     "Yams": "2016 JP Simard",
@@ -40,7 +40,7 @@ HOLDERS = {
 # Modules whose directory has another name.
 HOMES = {"SystemPackage": "swift-system"}
 
-# Licences of the system's libraries, by the beginning of the name of the Debian package.
+# Licenses of the system's libraries, by the prefix of the Debian package name.
 SYSTEM_LICENCES = {
     "libc6": "LGPL-2.1-or-later",
     "libcurl": "curl",
@@ -54,7 +54,7 @@ SYSTEM_LICENCES = {
 
 
 class Component:
-    """Something inside the binary."""
+    """A component of the binary."""
 
     def __init__(self, name, version, licence, holder, texts, location=None, purl=None, comment=None):
         self.name, self.version, self.licence, self.holder = name, version, licence, holder
@@ -70,7 +70,7 @@ def output(*command):
 
 
 def licence_of(text, path):
-    """The SPDX expression of a licence text."""
+    """The SPDX expression of a license text."""
     if "Apache License" in text and "Version 2.0" in text:
         return "Apache-2.0 WITH Swift-exception" if "Runtime Library Exception" in text else "Apache-2.0"
     if "Permission is hereby granted, free of charge" in text and "sublicense" in text:
@@ -79,7 +79,7 @@ def licence_of(text, path):
 
 
 def linked_packages(objects):
-    """The checkouts that the linked objects were compiled in."""
+    """The checkouts from which the linked objects were compiled."""
     modules = {match.group(1) for match in re.finditer(r"/([^/\s]+)\.build/", pathlib.Path(objects).read_text())}
     packages = set()
     for module in sorted(modules):
@@ -152,7 +152,7 @@ def inside(objects):
 
 
 def system_libraries(binary):
-    """The Debian packages of the libraries that the binary names, with version and licence; a name alone elsewhere."""
+    """The Debian packages of the binary's shared libraries, with version and license; elsewhere only the name."""
     needed = re.findall(r"\(NEEDED\).*\[(.+)\]", output("readelf", "-d", binary))
     paths = dict(re.findall(r"^\s*(\S+) => (/\S+)", output("ldd", binary), re.M))
     packages = {}
@@ -168,7 +168,7 @@ def system_libraries(binary):
 
 
 def debian_package(path):
-    """Package and version that a file belongs to; nothing outside Debian. /lib may be a link to /usr/lib."""
+    """The package and version that a file belongs to; None on other systems. /lib may be a link to /usr/lib."""
     for candidate in dict.fromkeys([path, os.path.realpath(path), re.sub(r"^/usr", "", os.path.realpath(path))]):
         found = subprocess.run(["dpkg-query", "-S", candidate], text=True, capture_output=True)
         if found.returncode == 0:
@@ -224,7 +224,7 @@ def spdx(binary, objects):
             part.holder, part.location, part.purl, part.comment)
     architecture = {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
     for name, installed, licence, names, is_debian in system_libraries(binary):
-        # The version is of the machine that built it; Debian may serve a newer one to run it with.
+        # The version on the build machine; Debian may provide a newer one at run time.
         add(name, installed, licence, "DYNAMIC_LINK", comment="Provides " + ", ".join(names) + ".",
             purl=f"pkg:deb/debian/{name.replace('+', '%2B')}@{installed.replace('+', '%2B')}?arch={architecture}" if is_debian else None)
     return json.dumps({
@@ -232,7 +232,7 @@ def spdx(binary, objects):
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": f"mediactl-{version}-linux-{machine}",
-        # Different for every binary, and the same for the same one.
+        # Different for every binary, but always the same for the same binary.
         "documentNamespace": f"https://spdx.org/spdxdocs/mediactl-{version}-{digest}",
         "creationInfo": {
             "created": datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -248,7 +248,7 @@ def spdx(binary, objects):
 
 
 def notices(binary, objects):
-    """Each text once, with the components it is for."""
+    """Each license text once, with the components that it applies to."""
     parts = inside(objects)
     rule = "=" * 78
     lines = [
@@ -286,13 +286,13 @@ def debian_copyright(binary, objects):
         text = "\n\n".join(part.texts).strip("\n")
         comment = None
         if part.licence.startswith("Apache-2.0"):
-            # Debian has the text itself; what a NOTICE file says must come along.
+            # Debian provides the license text itself; the text of a NOTICE file must be included.
             comment = "\n\n".join(part.texts[1:]).strip("\n")
             exception = part.texts[0].partition("## Runtime Library Exception")[2].partition("\n")[2].strip("\n")
             text = f"{exception}\n\n{APACHE}" if exception else APACHE
             if ("exception" in name) != bool(exception):
                 fail(f"{part.name}: the exception of its licence was not found")
-        # The same words with another name in them are another text.
+        # The same license with another copyright holder is a different text.
         if texts.get(name, indented(text)) != indented(text):
             name = f"{name}-{part.name}"
         texts[name] = indented(text)

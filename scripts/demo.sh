@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Shows the main jobs on a server of its own: upload a video, list it, take it back; send photos, and fetch them on another
-# machine; prove a picture without sending it; collect clips in a tape with its album. Touches nothing outside a temporary
-# directory. Fails when any step does not do what it says.
+# Demonstrates the main tasks on a separate server: upload a video, list it, delete it; upload photos, and download them
+# on another machine; submit the hash of a photo; collect clips in a tape with an album. Touches nothing outside a
+# temporary directory. Fails if any step does not have the printed effect.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 
 scripts/setup.sh demo
-# MEDIACTL_BINARY and MEDIACTL_SANDBOX are programs that were built before: the gate shows the release build.
+# MEDIACTL_BINARY and MEDIACTL_SANDBOX are existing programs: the gate runs the demo with the release build.
 if [ -n "${MEDIACTL_BINARY:-}" ] && [ -n "${MEDIACTL_SANDBOX:-}" ]; then
     program=$(realpath "$MEDIACTL_BINARY")
     sandbox=$(realpath "$MEDIACTL_SANDBOX")
@@ -40,7 +40,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
-# The person's own settings, tokens and .netrc stay out of it.
+# The user's own settings, tokens and .netrc are not used.
 export HOME=$work/home XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data XDG_STATE_HOME=$work/state \
     XDG_CACHE_HOME=$work/cache
 mkdir -p "$HOME"
@@ -153,7 +153,7 @@ mediactl sync verify
 fetched=$(find Fetched -type f | wc -l)
 [ "$fetched" = 2 ] || fail "expected 2 photos in Fetched"
 
-say "A photo is registered without being sent: the server gets its hash, and statistics about the depth of the scene."
+say "A photo stays on this machine: only its hash and depth statistics of the scene are submitted."
 picture=$(find Pictures -type f | sort | head -n 1)
 cp "$root/fixtures/depth/typical_scene.f32" depth.f32
 export MEDIACTL_CAPTURE_URL=$url

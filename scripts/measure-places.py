@@ -5,7 +5,7 @@
     .build/venv/bin/python scripts/measure-places.py
 
 Prints the figures of Sources/CPlaces/README.md. The borders are those of the time zones in timezonefinder
-(OpenStreetMap, ODbL); nothing of them is in the table.
+(OpenStreetMap, ODbL); the table contains no data of them.
 """
 
 import collections
@@ -22,7 +22,7 @@ make = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(make)
 
 FOLDS = 10
-# Time zones that several countries share or whose country is disputed.
+# Time zones shared by several countries, or of a disputed country.
 UNCERTAIN = [{"PS", "IL"}, {"IL", "SY"}, {"XK", "RS"}, {"VN", "TH"}, {"RU", "UA"}, {"EH", "MA"}, {"IN", "PK"}, {"IN", "CN"}]
 
 
@@ -55,7 +55,7 @@ def name(place):
 
 
 def large_cities(everything, grid, named):
-    """At its own position a city must be called by its name, or by that of the city that absorbs it."""
+    """At its own position, a city must get its own name, or that of the city that absorbs it."""
     tally, others = Tally(), []
     for place in everything:
         if place.population > 100_000:
@@ -68,7 +68,7 @@ def large_cities(everything, grid, named):
 
 
 def held_out(everything, named, chance):
-    """Villages below 1,000 inhabitants, a tenth at a time looked up in a table of all other places."""
+    """Villages below 1,000 inhabitants, one tenth at a time, looked up in a table of all other places."""
     villages = [place for place in everything if 0 < place.population < 1_000]
     chance.shuffle(villages)
     tally, near = Tally(), Tally()

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# scripts/package.sh DIR: packs what `make man` has left in dist/ into DIR: a tarball, a Debian package where dpkg-deb is, an
-# SPDX document, and SHA256SUMS.
+# scripts/package.sh DIR: packages the output of `make man` in dist/ into DIR: a tarball, a Debian package if dpkg-deb
+# is available, an SPDX document, and SHA256SUMS.
 #
-# The same binary gives the same bytes: times are those of the last commit (SOURCE_DATE_EPOCH), names are sorted, and
-# everything belongs to root. MEDIACTL_MAINTAINER and MEDIACTL_HOMEPAGE go into the Debian package.
+# The same binary produces the same bytes: times are those of the last commit (SOURCE_DATE_EPOCH), names are sorted, and
+# root owns all files. MEDIACTL_MAINTAINER and MEDIACTL_HOMEPAGE are written to the Debian package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 umask 022
@@ -13,12 +13,12 @@ directory=${1:?usage: scripts/package.sh DIR}
 version=$(scripts/version.sh)
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
 export SOURCE_DATE_EPOCH MEDIACTL_VERSION=$version
-# Debian sorts a tilde before the release itself.
+# Debian sorts a version with a tilde before the release itself.
 debian_version=${version/-/\~}
 machine=$(uname -m)
 said=$(dist/mediactl --version | head -1)
 [ "$said" = "mediactl $version" ] || {
-    echo "package: dist/mediactl says \"$said\", the sources say $version" >&2
+    echo "package: dist/mediactl prints \"$said\", but the version in the sources is $version" >&2
     exit 1
 }
 
@@ -28,16 +28,16 @@ mkdir -p "$directory"
 rm -f "$directory"/mediactl-*.tar.gz "$directory"/mediactl_*.deb "$directory"/mediactl-*.spdx.json "$directory/SHA256SUMS"
 components() { scripts/components.py "$1" dist/mediactl dist/mediactl.objects; }
 same_time() { find "$1" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +; }
-# make would print what it does, and hand its own flags on.
+# make would print its commands and pass its own flags on.
 install_into() { MAKEFLAGS='' make --silent --no-print-directory install-files "$@"; }
 
-# The tarball: to be unpacked anywhere, for instance `tar -xz --strip-components 1 -C ~/.local`.
+# The tarball can be unpacked anywhere, for example with `tar -xz --strip-components 1 -C ~/.local`.
 name=mediactl-$version-linux-$machine
 tree=$stage/$name
 install_into DESTDIR="$tree" PREFIX=
 install -m 644 LICENSE README.md CHANGELOG.md "$tree"
 components notices >"$tree/THIRD-PARTY.txt"
-# What README.md leads to.
+# The documents linked from README.md.
 git ls-files -z docs CONTRIBUTING.md Sources/CPlaces/README.md | xargs -0 cp --parents -t "$tree"
 find "$tree" -type f ! -path '*/bin/*' -exec chmod 644 {} +
 same_time "$tree"
@@ -68,12 +68,12 @@ END
     find "$root" -type d -exec chmod 755 {} +
     find "$root" -type f ! -path '*/bin/*' -exec chmod 644 {} +
 
-    # The libraries that the binary names, with the versions of the symbols that it takes from them.
+    # The libraries required by the binary, with the versions of the symbols that it uses.
     mkdir -p "$stage/shlibs/debian"
     printf 'Source: mediactl\n\nPackage: mediactl\nArchitecture: any\n' >"$stage/shlibs/debian/control"
     local depends
     depends=$(cd "$stage/shlibs" && dpkg-shlibdeps -O "$root/usr/bin/mediactl" | sed -n 's/^shlibs:Depends=//p')
-    # libcurl's list of symbols does not know that options are newer: we set one of 7.85.
+    # libcurl's symbol list does not cover options: mediactl sets one that was added in 7.85.
     depends=$(sed -E 's/(libcurl4(t64)?) \([^)]*\)/\1 (>= 7.85.0)/' <<<"$depends")
 
     {
@@ -103,7 +103,7 @@ maintainer=${MEDIACTL_MAINTAINER:-mediactl authors <$(git log -1 --format=%ae)>}
 if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
     make_debian_package
 else
-    echo "package: no Debian package: dpkg-deb and dpkg-shlibdeps (dpkg-dev) are not here" >&2
+    echo "package: no Debian package: dpkg-deb and dpkg-shlibdeps (dpkg-dev) are not installed" >&2
 fi
 
 cd "$directory"

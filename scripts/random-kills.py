@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Kills mediactl with SIGKILL at random times, lets it settle, and checks that nothing was lost.
+"""Kills mediactl with SIGKILL at random times, lets it recover, and checks that nothing was lost.
 
     scripts/random-kills.py [KILLS] [multipart|tus]        (default 200 multipart)
 
-Each round uploads a file of its own to a slow sandbox and kills the upload somewhere between its start and its end, or
-at the moment at which the first bytes of the answer are there. Then
-`uploads status` settles the journal and `upload` sends the file again where that is right. In the end the server must
-have exactly one object of the file with the right bytes, and this machine its delete token, which must work; or the
-upload must have been reported as token_lost. Over tus the upload goes on with `uploads resume --all` or, every other time,
-with the same command, and may send again no more than the chunk that was cut. Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX name the programs, by
-default dist/mediactl if it is there, else the debug build; MEDIACTL_KILL_SEED repeats a run.
+Each round uploads a separate file to a slow sandbox and kills the upload at a random time, or when the first bytes of
+the response have arrived. Then `uploads status` resolves the journal, and `upload` uploads the file again if required.
+In the end, the server must have exactly one object of the file with the right bytes, and this machine its delete token,
+which must be valid; or the upload must have been reported as token_lost. Over tus, the upload is resumed alternately
+with `uploads resume --all` and with the same command, and at most the interrupted chunk may be sent again.
+Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX are the programs (default: dist/mediactl if it exists, otherwise the
+debug build); MEDIACTL_KILL_SEED repeats a run.
 """
 
 import collections
@@ -32,13 +32,13 @@ from base64 import b64encode
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 JOBS = 4
 TRANSPORT = "multipart"
-# More than the sockets' buffers hold, so that a kill can cut the body.
+# Larger than the sockets' buffers, so that a kill can interrupt the body.
 FILE_BYTES = 8_000_000
 FAULTS = {
     "multipart": ["upload:slow=16000000", "upload:delay-answer=0.2"],
     "tus": ["tus-patch:slow=8000000", "finalize:delay-answer=0.2"],
 }
-# What mediactl waits after a lost answer before it believes that the server has finished.
+# The time that mediactl waits after a lost response before it assumes that the server has finished.
 SETTLE_SECONDS = 330
 
 # States of a connection (Linux, include/net/tcp_states.h).
@@ -63,7 +63,7 @@ SANDBOX = program("MEDIACTL_SANDBOX", ROOT / ".build/debug/mediactl-sandbox")
 
 
 class Sandbox:
-    """A server on a port of its own."""
+    """A server on a separate port."""
 
     def __init__(self):
         self.directory = tempfile.TemporaryDirectory(prefix="mediactl-kill-server-")
@@ -90,14 +90,14 @@ class Sandbox:
         return [request["body_bytes_read"] for request in self.requests() if request["method"] == "PATCH"]
 
     def connections(self):
-        """Connections of clients, alive or dead, that the server has not closed (proc(5), /proc/net/tcp)."""
+        """Client connections, open or closed by the client, that the server has not closed (proc(5), /proc/net/tcp)."""
         local = f":{int(self.url.rsplit(':', 1)[1]):04X}"
         lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
         fields = [line.split() for line in lines]
         return [field for field in fields if field[1].endswith(local) and field[3] in (ESTABLISHED, CLOSE_WAIT)]
 
     def settle(self):
-        """Waits until the server has read what was in the buffers of a dead client and has stored the file, or not."""
+        """Waits until the server has read the buffered data of a killed client and has stored or discarded the file."""
         deadline = time.monotonic() + 120
         while self.connections() or not all(request["is_over"] for request in self.requests()):
             if time.monotonic() > deadline:
@@ -113,7 +113,7 @@ class Sandbox:
         self.directory.cleanup()
 
     def objects(self, digest):
-        """Ids of the stored files with this digest, each checked to be served with these very bytes."""
+        """Ids of the stored files with this digest, after checking that each is served with the right bytes."""
         ids, page, pages = [], 1, 1
         while page <= pages:
             listing = json.loads(self.get(f"/db/database.php?format=json&view=librarian&page={page}"))
@@ -126,7 +126,7 @@ class Sandbox:
 
 
 class Client:
-    """mediactl with a home of its own."""
+    """mediactl with a separate home directory."""
 
     def __init__(self, home, server):
         self.home = home
@@ -136,7 +136,7 @@ class Client:
         self.data = pathlib.Path(home, "data/mediactl")
 
     def upload(self, path):
-        """The command that sends a file."""
+        """The command that uploads a file."""
         transport = ["--transport", TRANSPORT] + (["--chunk-size", "512K"] if TRANSPORT == "tus" else [])
         return ["upload", str(path), *transport]
 
@@ -158,7 +158,7 @@ class Client:
         return [record for record in records if record["type"] == "item"]
 
     def journal(self):
-        """The states in the journal; the store is left as it is."""
+        """The states in the journal; the store is not changed."""
         if not (self.data / "tokens.sqlite").exists():
             return []
         with sqlite3.connect(self.data / "tokens.sqlite", timeout=30) as store:
@@ -167,7 +167,7 @@ class Client:
         return states
 
     def age_journal(self):
-        """Lets the settling time pass at once. The caller knows that the server has finished."""
+        """Skips the settling time. The caller must ensure that the server has finished."""
         if not (self.data / "tokens.sqlite").exists():
             return
         with sqlite3.connect(self.data / "tokens.sqlite", timeout=30) as store:
@@ -183,7 +183,7 @@ def brief(items):
 
 
 def make_movie(path, number):
-    """An ISO base media file (ISO/IEC 14496-12 section 4.3) that no other number makes."""
+    """An ISO base media file (ISO/IEC 14496-12 section 4.3) that is unique for this number."""
     content = bytes([0, 0, 0, 24]) + b"ftypisom" + bytes([0, 0, 2, 0]) + b"isomiso2"
     content += random.Random(number).randbytes(FILE_BYTES - len(content))
     path.write_bytes(content)
@@ -191,7 +191,7 @@ def make_movie(path, number):
 
 
 def wait_for_answer(process, data):
-    """Returns when the rescue log has a response, or the process has ended."""
+    """Returns when the rescue log has a response, or the process has exited."""
     while process.poll() is None:
         for path in data.glob("rescue-*"):
             try:
@@ -204,7 +204,7 @@ def wait_for_answer(process, data):
 
 
 def one_kill(number, life):
-    """Kills an upload after `life` seconds, each fourth one when its answer arrives; returns how it had been caught."""
+    """Kills an upload after `life` seconds, every fourth one when its response arrives; returns its state then."""
     with Sandbox() as sandbox, tempfile.TemporaryDirectory(prefix="mediactl-kill-") as home:
         client = Client(home, sandbox.url)
         path = pathlib.Path(home, "clip.mp4")
@@ -261,7 +261,7 @@ def one_kill(number, life):
                 raise Failure(f"the token does not work: {brief(deleted)}")
 
         if not caught:
-            return "before the intent row: sent again"
+            return "before the intent row: uploaded again"
         if caught == ["done"]:
             return "after the commit: token kept"
         if lost:
@@ -269,12 +269,12 @@ def one_kill(number, life):
         if after == ["done"]:
             return "in the rescue log: token adopted"
         if TRANSPORT == "tus":
-            return f"{caught[0]}: went on"
-        return f"{caught[0]}, not on the server: sent again"
+            return f"{caught[0]}: resumed"
+        return f"{caught[0]}, not on the server: uploaded again"
 
 
 def whole_life():
-    """How long an upload takes that nobody kills, next to as many others as there will be."""
+    """The duration of an undisturbed upload, with as many others in parallel as later."""
 
     def one(number):
         with Sandbox() as sandbox, tempfile.TemporaryDirectory(prefix="mediactl-kill-") as home:
@@ -290,8 +290,8 @@ def whole_life():
 
 
 def moments(seed, kills, life):
-    """Half of them anywhere, half of them around the answer and its commit, where a token could be lost. Over tus three
-    quarters are anywhere: there are chunks to be cut."""
+    """Half of the kills at any time, half of them around the response and its commit, where a token could be lost. Over
+    tus, three quarters are at any time, so that chunks are interrupted."""
     chance = random.Random(seed)
     late = 2 if TRANSPORT == "multipart" else 4
     return [chance.uniform(0 if number % late else 0.8 * life, 1.1 * life) for number in range(kills)]
@@ -320,7 +320,7 @@ def main():
         print(f"{count:5}  {end}")
     for failure in failures:
         print(failure, file=sys.stderr)
-    print(f"random kills: {kills - len(failures)} of {kills} right")
+    print(f"random kills: {kills - len(failures)} of {kills} passed")
     return 1 if failures or sum(ends.values()) != kills else 0
 
 

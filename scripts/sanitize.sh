@@ -1,27 +1,28 @@
 #!/usr/bin/env bash
-# Runs the tests under the thread sanitizer, then under the address sanitizer (leaks included), then under the address
-# sanitizer with an optimized build (-O, except the tests themselves): a dangling pointer often still points to valid data in an
-# unoptimized build. Each
-# has a separate build, whose log is sanitize.log in .build-tsan, .build-asan or .build-asan-optimized. Arguments select
-# tests (--filter …); without them all are run as scripts/test.sh runs them, in two processes side by side.
+# Runs the tests with the thread sanitizer, then with the address sanitizer (leaks included), then with the address
+# sanitizer in an optimized build (-O, except the tests themselves): in an unoptimized build, a dangling pointer often
+# still points to valid data. Each has a separate build, whose log is sanitize.log in .build-tsan, .build-asan or
+# .build-asan-optimized. Arguments select tests (--filter …); without them, all tests run as in scripts/test.sh, in two
+# parallel processes.
 #
-#   SANITIZERS="thread address optimized"   which of them
+#   SANITIZERS="thread address optimized"   the sanitizers to run
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A crash under a sanitizer can leave a hung backtrace helper that keeps the output open.
+# A crash with a sanitizer can leave a hung backtrace helper that keeps the output open.
 export SWIFT_BACKTRACE=enable=no
-# The tests must start the program that is built with the sanitizer.
+# The tests must start the program built with the sanitizer.
 unset MEDIACTL_BINARY
-# Deadlines of the tests are for programs at full speed.
+# The deadlines of the tests assume programs at full speed.
 export MEDIACTL_TEST_PATIENCE=${MEDIACTL_TEST_PATIENCE:-5}
-# Left to itself, every program waits a second at its end for threads that may still race: the tests start thousands.
+# By default, every program waits a second at exit for threads that may still race; the tests start thousands of
+# programs.
 export TSAN_OPTIONS=suppressions=$PWD/scripts/tsan.supp:atexit_sleep_ms=0
 export LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0
 
 failed=0
 complain() { # complain SANITIZER LOG
-    echo "sanitize: $1 FAILED; what it said is in $2" >&2
+    echo "sanitize: $1 FAILED; see $2" >&2
     grep -nE '(WARNING|ERROR|SUMMARY): (Thread|Address|Leak)Sanitizer' "$2" | sort -u -t: -k2 | head -20 >&2 || true
     tail -20 "$2" >&2
     failed=1
@@ -38,7 +39,7 @@ run() { # run SANITIZER LEVEL SCRATCH-PATH [TEST OPTION…]
         complain "$sanitizer over $level (building)" "$log"
         return
     fi
-    # A report of a sanitizer ends the process with an error, at the latest when it ends.
+    # A sanitizer report makes the process exit with an error, at the latest when it ends.
     local bundle=$PWD/$scratch/release/mediactlPackageTests.xctest
     if MEDIACTL_TEST_BUNDLE=$bundle timeout 7200 scripts/test.sh "$@" >"$log" 2>&1; then
         echo "sanitize: $sanitizer over $level: $(grep -E '^test: [1-9]|Test run with [1-9]' "$log" | tail -1)"

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Installs what is missing to build, demonstrate, test, benchmark or package mediactl. Only the Swift toolchain is presupposed.
+# Installs missing dependencies for building, demonstrating, testing, benchmarking or packaging mediactl. Only the Swift
+# toolchain is a prerequisite.
 #
 #   scripts/setup.sh [build|demo|test|bench|dist|check-package|model]
 #
-# Safe to run again: silent when everything is there. Python packages go to .build/venv and nowhere else.
+# Safe to run again: silent if everything is installed. Python packages are installed only in .build/venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 level=${1:-build}
 venv=.build/venv
 python_packages=(werkzeug python-multipart tuspyserver uvicorn pyyaml rfc8785 cbor2 tink flask immichpy opentimelineio hpack)
-PATH=$PATH:/usr/sbin:/sbin # nginx lives there, and a plain user's PATH may not name it
+PATH=$PATH:/usr/sbin:/sbin # nginx is there, and an ordinary user's PATH may not contain it
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
 has_library() { has_command pkg-config && pkg-config --exists "$1"; }
@@ -20,7 +21,7 @@ has_venv_module() { python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
 has_python_packages() { "$venv/bin/python" -c 'import werkzeug, python_multipart, tuspyserver, uvicorn, yaml, rfc8785, cbor2, tink, flask, immichpy, opentimelineio, hpack' >/dev/null 2>&1; }
 
 missing=()
-need() { # need PACKAGE CHECK…: PACKAGE is wanted when CHECK fails
+need() { # need PACKAGE CHECK…: PACKAGE is required if CHECK fails
     local package=$1
     shift
     "$@" || missing+=("$package")
@@ -32,7 +33,7 @@ need_for_build() {
     need libcurl4-openssl-dev has_library "libcurl >= 7.85"
     need libsqlite3-dev has_library sqlite3
     need libssl-dev has_library "libcrypto >= 3"
-    # Of the trait ImageLibraries, which is on by default.
+    # For the trait ImageLibraries, which is enabled by default.
     need libpng-dev has_library libpng
     need zlib1g-dev has_library zlib
 }
@@ -62,7 +63,7 @@ need_for_test() {
 need_for_dist() {
     need_for_build
     need python3 has_command python3
-    # Elsewhere there is no Debian package to be made.
+    # On other systems, no Debian package is built.
     if has_command apt-get; then
         need dpkg-dev has_command dpkg-shlibdeps
     fi

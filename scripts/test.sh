@@ -1,48 +1,48 @@
 #!/usr/bin/env bash
-# Runs the tests that `scripts/build.sh --build-tests` has built. With arguments: what they choose (--filter …); else all of
-# them, in two processes side by side. MEDIACTL_TEST_BUNDLE is the path of another build's tests.
+# Runs the tests built by `scripts/build.sh --build-tests`. With arguments: the selected tests (--filter …); otherwise
+# all tests, in two parallel processes. MEDIACTL_TEST_BUNDLE is the path of another build's tests.
 # MEDIACTL_BINARY is the path of another mediactl to test (the gate uses the release build): every test that starts the
-# program starts that one. Only a command to be killed at a failpoint starts the program built with the tests: a release has
-# no failpoints.
-# A run without a single test fails: the test runner itself ends with 0 when a filter matches nothing.
-# Within a process one test at a time: many of them wait for programs, and Swift's pool has only as many threads as there
-# are cores, so that tests side by side would starve each other until a deadline passes (docs/adr/0007).
+# program starts that one. Only a command to be killed at a failpoint starts the program built with the tests, since a
+# release has no failpoints.
+# A run without tests fails, since the test runner itself exits with 0 if a filter matches nothing.
+# Each process runs one test at a time: many tests wait for programs, and Swift's pool has only one thread per core, so
+# that parallel tests would block each other until a deadline passes (docs/adr/0007).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 logs=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$logs"' EXIT
 
-# What failed is said once more at the end, shortened: of a long log often the last twenty lines are all that is kept.
+# Failures are printed again at the end, shortened: often only the last twenty lines of a long log are kept.
 say_what_failed() { # say_what_failed LOG
-    # An issue is a line with its comments below it, up to the next line that begins with a mark.
+    # An issue is a line and the comments below it, up to the next line that begins with a symbol.
     local issues
     issues=$(awk '
         /^(✘|✔|◇|→|□|␟|⧗)/ { isIssue = /^✘.* recorded an issue/; lines = 0 }
         isIssue && ++lines <= 6 { print substr($0, 1, 500) }
     ' "$1" | tail -18)
-    # After a crash there is none: then the test that was running, and what ended it.
+    # After a crash there are no issues: print the running test and the cause of the crash.
     echo "${issues:-$(grep -E '^◇|Fatal error|crashed|signal code|error:' "$1" | tail -8 | cut -c 1-300)}"
 }
 
-# has_passed LOG STATUS: whether tests were run, and all is well; says what is not.
+# has_passed LOG STATUS: whether tests ran and all of them passed; prints any failures.
 has_passed() {
     if [ "$2" -ne 0 ]; then
         echo
-        echo "test: ended with $2; what failed:"
+        echo "test: exited with $2; failures:"
         say_what_failed "$1"
         return 1
     fi
     if ! grep -qE 'Test run with [1-9][0-9]* tests? .*passed' "$1"; then
-        echo "test: no test was run" >&2
+        echo "test: no tests ran" >&2
         return 1
     fi
 }
 
-# The bundle itself: `swift test` would build for another configuration, and two of them would wait for each other.
+# The bundle itself: `swift test` would build another configuration, and two instances of it would wait for each other.
 bundle=${MEDIACTL_TEST_BUNDLE:-$PWD/.build-test/release/mediactlPackageTests.xctest}
 [ -x "$bundle" ] || {
-    echo "test: nothing is built; run scripts/build.sh --build-tests" >&2
+    echo "test: no test build; run scripts/build.sh --build-tests" >&2
     exit 1
 }
 if [ -n "${MEDIACTL_BINARY:-}" ]; then
@@ -63,7 +63,7 @@ if [ $# -gt 0 ]; then
     exit
 fi
 
-# The first half is mostly programs that wait.
+# The first half consists mostly of programs that wait.
 first_half='^(ProofTests|TusTests|MediaTransportTests|SandboxTests|PhotoSyncTests)\.'
 
 run --skip "$first_half" >"$logs/second" &

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the version of mediactl. It stands in one place, in the sources.
+# Prints the version of mediactl, which is defined in one place in the sources.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -32,7 +32,7 @@
                 do throws(CaptureError) {
                     switch try SubmissionResponse(reading: response(status, body)) {
                     case .accepted(let id, let address):
-                        guard Shape.isUUID(id), address.map(isAddress) ?? true else { return "an invalid capture: \(id)" }
+                        guard Shape.isUUID(id), address.map(isAddress) ?? true else { return "an invalid id: \(id)" }
                     case .duplicate(let id):
                         guard id.map(Shape.isUUID) ?? true else { return "an invalid duplicate: \(id ?? "")" }
                     }

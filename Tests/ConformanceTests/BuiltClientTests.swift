@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The binary, against servers that are not ours or that stand behind one.
+/// The binary, against third-party servers, or servers behind one.
 @Suite("The built client")
 struct BuiltClientTests {
     static let clip = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -10,7 +10,7 @@ struct BuiltClientTests {
     /// `sha256sum fixtures/media/clip.mp4`
     static let clipSHA256 = "8316edbdd6f5984db3940a905dd06bf3bc49bfd7e9bef8943184df929ed670d1"
 
-    @Test("PHP sees the fields in order, the file's name, type and bytes")
+    @Test("PHP parses the fields in order, the file's name, type and bytes")
     func formAsPHPSeesIt() async throws {
         let scratch = try TemporaryDirectory()
         let php = try await ForeignProgram.php(environment: ["DUMP_FILE": scratch.file("dump.json")])
@@ -37,7 +37,7 @@ struct BuiltClientTests {
 
         #expect(ending.status == 0, "\(ending.output)\(ending.errors)")
         let form = try ParsedForm(json: try Data(contentsOf: URL(filePath: scratch.file("dump.json"))))
-        // Without the parts that were not given: an empty one is not the same as none (trap T6).
+        // Without parts that were not specified: an empty one differs from a missing one (trap T6).
         #expect(
             Set(form.fields.compactMap(\.first)) == [
                 "event_date", "org_name", "event_type", "label", "participants", "notes",
@@ -86,7 +86,7 @@ struct BuiltClientTests {
         )
     }
 
-    @Test("a certificate of one's own is refused without --cacert, and nothing is sent")
+    @Test("a self-signed certificate is refused without --cacert, and nothing is sent")
     func untrustedCertificate() async throws {
         let scratch = try TemporaryDirectory()
         let sandbox = try await Self.sandbox(in: scratch)
@@ -126,7 +126,7 @@ struct BuiltClientTests {
         #expect(item["http_status"] as? Int == 413)
     }
 
-    @Test("a file too large for nginx goes through it in chunks", arguments: [true, false])
+    @Test("a file too large for nginx is uploaded through it in chunks", arguments: [true, false])
     func chunksThroughNginx(isBuffering: Bool) async throws {
         let scratch = try TemporaryDirectory()
         let sandbox = try await Self.sandbox(in: scratch)

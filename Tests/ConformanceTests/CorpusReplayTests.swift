@@ -2,13 +2,14 @@ import Foundation
 import FuzzEntries
 import Testing
 
-/// Every input that the fuzzers start from, or that once broke something, through the code the fuzzers call.
+/// Every seed input of the fuzzers, and every input that once caused a failure, through the code that the fuzzers
+/// call.
 @Suite("Corpus replay")
 struct CorpusReplayTests {
     static let corpora = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Fuzz/corpus")
 
-    @Test("no input breaks a promise", arguments: FuzzEntry.allCases)
+    @Test("no input violates an invariant", arguments: FuzzEntry.allCases)
     func replay(_ entry: FuzzEntry) throws {
         let inputs = try FileManager.default.contentsOfDirectory(
             at: Self.corpora.appending(path: entry.rawValue),

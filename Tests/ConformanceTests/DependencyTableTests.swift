@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `docs/dependencies.md` names everything that the build fetches or installs, with the license that really comes with it.
+/// `docs/dependencies.md` lists everything that the build downloads or installs, with the license of each package.
 @Suite("Dependency table")
 struct DependencyTableTests {
     private struct Resolved: Decodable {
@@ -9,7 +9,7 @@ struct DependencyTableTests {
         var pins: [Pin]
     }
 
-    /// A row: the names in its cells, and what it says of the license.
+    /// A row: the names in its cells, and its license.
     private struct Row {
         var names: [String]
         var license: String
@@ -21,7 +21,7 @@ struct DependencyTableTests {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// The rows of all tables, by what is in backquotes before the license's column.
+    /// The rows of all tables, by the names in backquotes before the license's column.
     private static func rows() throws -> [Row] {
         var licenseColumn: Int?
         var rows: [Row] = []
@@ -45,7 +45,7 @@ struct DependencyTableTests {
         return rows
     }
 
-    /// As the license file of a package says, for the licenses that packages of Swift have.
+    /// According to the license file of a package, for the licenses of Swift packages.
     private static func license(of text: String) -> String? {
         if text.contains("Apache License") {
             return text.contains("Runtime Library Exception") ? "Apache-2.0 WITH Swift-exception" : "Apache-2.0"
@@ -63,9 +63,9 @@ struct DependencyTableTests {
         }
     }
 
-    @Test("each license is the one in the package")
+    @Test("each license is that of the package")
     func licensesAreThoseOfThePackages() throws {
-        // The programs lie in <scratch path>/<triple>/<configuration>.
+        // The programs are in <scratch path>/<triple>/<configuration>.
         let products = Bundle.main.bundleURL.resolvingSymlinksInPath()
         let checkouts = products.deletingLastPathComponent().deletingLastPathComponent().appending(path: "checkouts")
         let folders = try FileManager.default.contentsOfDirectory(at: checkouts, includingPropertiesForKeys: nil)
@@ -78,7 +78,7 @@ struct DependencyTableTests {
             )
             let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
             let row = rows.first { $0.names.contains(folder.lastPathComponent.lowercased()) }
-            // A checkout without row is one that is pinned no longer.
+            // A checkout without a row is no longer pinned.
             guard let row else { continue }
             #expect(row.license == Self.license(of: text), "\(folder.lastPathComponent)")
         }

@@ -2,10 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `mediactl doctor` in front of a server with a certificate of its own: it names the pin that makes the next call work.
+/// `mediactl doctor` with a server that has a self-signed certificate: it prints the pin with which the next call
+/// works.
 @Suite("Doctor and TLS")
 struct DoctorTLSTests {
-    @Test("an untrusted certificate is told with its pin, and the pin then opens the door")
+    @Test("an untrusted certificate is reported with its pin, and the pin is accepted")
     func pin() async throws {
         let sandbox = try await SandboxProcess.start()
         let proxy = try await ReverseProxy(before: sandbox.baseURL)

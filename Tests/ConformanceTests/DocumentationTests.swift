@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The documents tell the truth: their console sessions are run against the sandbox.
+/// Verifies the documents: their console sessions are run against the sandbox.
 @Suite("Documentation")
 struct DocumentationTests {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
     @Test(
-        "console sessions print what they say",
+        "console sessions print the documented output",
         arguments: [
             "README.md", "docs/guides/guest.md", "docs/guides/operator.md", "docs/guides/ci.md",
             "docs/guides/resumable.md", "docs/guides/scale.md", "docs/guides/sync.md",
@@ -36,7 +36,7 @@ struct DocumentationTests {
         try makeMedia(in: directory)
         try makePhotos(in: directory)
         try makeCapture(in: directory)
-        // Where a desktop keeps pictures, and where albums are made.
+        // The directory of pictures of a desktop, where albums are created.
         try FileManager.default.createDirectory(atPath: directory.file("Pictures"), withIntermediateDirectories: true)
         try await addLegacyPhotos(to: sandbox)
         try "\(sandbox.address)/upload/\(Self.guestToken)\n"
@@ -60,7 +60,7 @@ struct DocumentationTests {
     /// 43 characters of the alphabet of event links (gighive contract section 6).
     private static let guestToken = "a-token_of-43-characters-for-the-documents-"
 
-    /// The files that the documents speak of: the small clip, made different by a few bytes at its end.
+    /// The files that the documents use: the small clip, made unique by a few bytes at its end.
     private func makeMedia(in directory: TemporaryDirectory) throws {
         let clip = try Data(contentsOf: Self.root.appending(path: "fixtures/media/clip.mp4"))
         for name in ["first-dance", "concert", "rehearsal", "one", "two", "three", "smoke"] {
@@ -85,7 +85,7 @@ struct DocumentationTests {
         try Data(table.utf8).write(to: URL(filePath: directory.file("evening.csv")))
     }
 
-    /// Files that a photo server takes, and the key of the sandbox's first user.
+    /// Files that a photo server accepts, and the key of the sandbox's first user.
     private func makePhotos(in directory: TemporaryDirectory) throws {
         try FileManager.default.createDirectory(
             atPath: directory.file("pictures"),
@@ -110,14 +110,14 @@ struct DocumentationTests {
             atPath: Self.root.appending(path: "fixtures/depth/typical_scene.f32").path,
             toPath: directory.file("square.f32")
         )
-        // The script that the guide publishes.
+        // The script in the guide.
         try FileManager.default.copyItem(
             atPath: Self.root.appending(path: "docs/guides/verify-bundle.sh").path,
             toPath: directory.file("verify-bundle.sh")
         )
     }
 
-    /// What the sandbox's first user had before there were devices.
+    /// Photos of the sandbox's first user without a device.
     private func addLegacyPhotos(to sandbox: ForeignServer) async throws {
         for number in 1...4 {
             let row = """
@@ -131,7 +131,7 @@ struct DocumentationTests {
         }
     }
 
-    /// A home of its own, and the built binaries first in `PATH`.
+    /// A separate home directory, and the built binaries first in `PATH`.
     private func surroundings(home: String) -> [String: String] {
         let own = Dictionary(
             uniqueKeysWithValues: ["CONFIG", "DATA", "STATE", "CACHE"].map { ("XDG_\($0)_HOME", "\(home)/\($0)") }
@@ -142,8 +142,8 @@ struct DocumentationTests {
         ]) { $1 }
     }
 
-    // With the environment that cron gives, and nothing else.
-    @Test("the line for every night works, and speaks up only when something is wrong")
+    // With only the environment that cron sets.
+    @Test("the crontab line works, and prints only when something is wrong")
     func crontab() async throws {
         let directory = try TemporaryDirectory()
         let sandbox = try await ForeignServer(
@@ -183,7 +183,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "a line is compared with gaps",
+        "an ellipsis in an expected line matches any text",
         arguments: [
             ("a  b\n", ["a b"], true), ("a\n\nb\n", ["a", "", "b"], true),
             ("a b\nc\n", ["a b"], false), ("abc\n", ["a…c"], true),

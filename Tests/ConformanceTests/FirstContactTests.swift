@@ -75,7 +75,7 @@ struct FirstContactTests {
         #expect(try await scene.sandbox.requests().isEmpty)
     }
 
-    @Test("Ctrl-C at the question is exit code 130 and prints no error")
+    @Test("Ctrl-C at the prompt is exit code 130 and prints no error")
     func interrupt() async throws {
         let scene = try await Scene()
         let child = try scene.runner.start(["upload", try scene.file("one")], streams: .terminal(columns: 200))
@@ -86,7 +86,7 @@ struct FirstContactTests {
     }
 
     @Test("without a terminal, and with --no-input, there is no prompt", arguments: [true, false])
-    func nobodyToAsk(isTerminal: Bool) async throws {
+    func noPromptWithoutATerminal(isTerminal: Bool) async throws {
         let scene = try await Scene()
         let result = try await scene.runner.run(
             ["upload", try scene.file("one"), "--no-input"],
@@ -112,7 +112,7 @@ struct FirstContactTests {
         #expect(try await scene.sandbox.requests().isEmpty)
     }
 
-    @Test("an explicit option comes before the known pin")
+    @Test("an explicit option takes precedence over the known pin")
     func explicit() async throws {
         let scene = try await Scene()
         try scene.setKnown("\(scene.server) sha256//\(String(repeating: "A", count: 43))=\n")
@@ -152,7 +152,7 @@ struct FirstContactTests {
         var scene = try await Scene()
         let upload = try await scene.runner.run(["upload", try scene.file("one"), "--insecure"])
         #expect(upload.exitCode == 0)
-        // Now the environment is for another server, and the entry's own server has credentials of its own.
+        // Now the environment is for another server, and the entry's own server has its own credentials.
         let netrc = scene.runner.home.path + "-netrc"
         try Data("machine localhost login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
         chmod(netrc, 0o600)

@@ -48,7 +48,7 @@ import Testing
             .deletingLastPathComponent().path
     }
 
-    @Test func treeThatKeepsTheTable() async throws {
+    @Test func aTreeThatFollowsTheTablePasses() async throws {
         let result = try await check(
             [
                 "MediaTransport": "internal import Foundation",
@@ -62,7 +62,7 @@ import Testing
         #expect(result.status == 0)
     }
 
-    @Test func eachWrongArrowIsNamed() async throws {
+    @Test func eachInvalidImportIsReported() async throws {
         let result = try await check(
             [
                 "MediaTransport": "",

@@ -6,10 +6,10 @@ import Testing
 /// The transport through nginx: TLS, HTTP/2, Basic authentication, limits, buffering.
 @Suite("Through nginx")
 struct ReverseProxyTests {
-    /// Above every socket buffer, so that a refusal that cost the body would show.
+    /// Larger than every socket buffer, so that sending the body before a refusal would be detected.
     static let largeByteCount = 24 << 20
 
-    /// nginx before PHP, with what a request through them needs.
+    /// nginx before PHP, with the settings that a request through them needs.
     private final class Stage {
         let proxy: ReverseProxy
         private let php: ForeignServer
@@ -52,7 +52,7 @@ struct ReverseProxyTests {
         }
     }
 
-    @Test("a buffered body arrives whole, over each version of HTTP", arguments: [false, true])
+    @Test("a buffered body arrives completely, over each version of HTTP", arguments: [false, true])
     func buffered(http2: Bool) async throws {
         let stage = try await Stage()
 
@@ -91,7 +91,7 @@ struct ReverseProxyTests {
         #expect(response.metrics.bodyBytesSent == 0)
     }
 
-    @Test("the right password lets the body through")
+    @Test("with the right password the body is sent")
     func rightPassword() async throws {
         let stage = try await Stage()
 
@@ -120,7 +120,7 @@ struct ReverseProxyTests {
         #expect(error?.kind == .certificateNameMismatch)
     }
 
-    @Test("a pinned key replaces the check of chain and name")
+    @Test("a pinned key replaces certificate chain and hostname verification")
     func pinnedKey() async throws {
         let stage = try await Stage()
 
@@ -133,7 +133,7 @@ struct ReverseProxyTests {
         #expect(response.status == 200)
     }
 
-    @Test("another key than the pinned one is refused, also where nothing else is checked")
+    @Test("a key that does not match the pin is refused, even if nothing else is verified")
     func otherPinnedKey() async throws {
         let stage = try await Stage()
         let other = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()

@@ -7,7 +7,7 @@ import Testing
 struct SchedulerTests {
     private static let parts = 4
 
-    /// What the scripts find on every machine.
+    /// The files that the scripts find on every machine.
     private struct Site {
         let home: TemporaryDirectory
         let sandbox: ForeignServer
@@ -52,7 +52,7 @@ struct SchedulerTests {
             )
         }
 
-        /// Brings the tokens together as the guide says, and compares them with what was to be sent.
+        /// Merges the tokens as described in the guide, and compares them with the uploaded files.
         func expectEveryFileOnce() async throws {
             let imports = try await run(
                 "bash",
@@ -67,7 +67,7 @@ struct SchedulerTests {
         }
     }
 
-    /// The first block of that language which holds a text.
+    /// The first block of this language that contains a text.
     private static func block(_ language: String, with text: String) throws -> String {
         let guide = DocumentationTests.root.appending(path: "docs/guides/scale.md")
         let pieces = try String(contentsOf: guide, encoding: .utf8).components(separatedBy: "```\(language)\n")
@@ -75,7 +75,7 @@ struct SchedulerTests {
         return try #require(blocks.first { $0.contains(text) })
     }
 
-    @Test("the tasks of the Slurm array send every file once")
+    @Test("the tasks of the Slurm array upload every file once")
     func slurmArray() async throws {
         let site = try await Site()
         let script = try Self.block("sh", with: "#SBATCH --array=0-3")
@@ -95,7 +95,7 @@ struct SchedulerTests {
         try await site.expectEveryFileOnce()
     }
 
-    @Test("the Kubernetes manifest is a Job whose pods send every file once")
+    @Test("the Kubernetes manifest is a Job whose pods upload every file once")
     func kubernetesJob() async throws {
         let manifest = try Self.block("yaml", with: "kind: Job")
         let asJSON = try await ForeignProgram.run(
@@ -112,7 +112,7 @@ struct SchedulerTests {
         #expect(container.command == ["/bin/sh", "-c"])
         let script = try #require(container.args.first)
         #expect(script.contains("--shard auto/\(Self.parts)"), "as many parts as completions")
-        // Every directory that the script is told of is mounted.
+        // Every directory that is passed to the script is mounted.
         let mounted = container.volumeMounts.map(\.mountPath)
         for variable in container.env where variable.name.hasSuffix("_DIR") {
             #expect(mounted.contains(variable.value), "\(variable.name)")
@@ -131,7 +131,7 @@ struct SchedulerTests {
         try await site.expectEveryFileOnce()
     }
 
-    /// As much of a Job (batch/v1) as the test looks at.
+    /// The members of a Job (batch/v1) that the test checks.
     private struct Job: Decodable {
         struct Spec: Decodable {
             let completionMode: String

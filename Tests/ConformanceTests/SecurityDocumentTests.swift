@@ -2,7 +2,7 @@ import Foundation
 import FuzzEntries
 import Testing
 
-/// `docs/security.md` promises nothing without a test that is there.
+/// Every promise in `docs/security.md` has an existing test.
 @Suite("Security document")
 struct SecurityDocumentTests {
     private static let root = DocumentationTests.root
@@ -20,7 +20,7 @@ struct SecurityDocumentTests {
         }.joined(separator: "\n")
     }
 
-    @Test("every test it names exists")
+    @Test("every test in it exists")
     func namedTestsExist() throws {
         let names = try Self.document().matches(of: /`([A-Za-z]+(?:Tests|Support))\/([A-Za-z]+)(?:\/([A-Za-z]+))?`/)
         #expect(names.count >= 15)
@@ -34,7 +34,7 @@ struct SecurityDocumentTests {
     }
 
     @Test("every target of the fuzzer is in its table")
-    func fuzzTargetsAreNamed() throws {
+    func fuzzTargetsAreInTheTable() throws {
         let document = try Self.document()
         for entry in FuzzEntry.allCases {
             #expect(document.contains("| `\(entry.rawValue)` |"))

@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 import Tus
 
-/// tus through nginx before a server that is not ours either.
+/// tus through nginx before a third-party server.
 @Suite("tus through nginx")
 struct TusProxyTests {
-    /// How nginx passes a body on: whole, once it has it, or as it comes.
+    /// How nginx passes a body on: as a whole, or as it arrives.
     static let bufferings = [true, false]
 
     @Test("chunks shrink below the proxy's limit (413)", arguments: bufferings)
@@ -27,13 +27,13 @@ struct TusProxyTests {
 
         #expect(try bench.stored(id) == source.bytes)
         #expect(delivery.digest.hex == (try await source.sha256()))
-        // 8, 4 and 2 MiB are refused; 1 MiB is what nginx lets pass.
+        // 8, 4 and 2 MiB are rejected; 1 MiB is accepted by nginx.
         #expect(delivery.faults == 3)
-        // nginx refuses by the length announced, while at most these bodies are on their way.
+        // nginx rejects a body by its announced length, while at most these bodies are in transit.
         #expect(delivery.bytesSent <= Int64(source.bytes.count + (8 + 4 + 2) << 20))
     }
 
-    @Test("cuts before a proxy that buffers cost a whole chunk, and no byte is wrong", arguments: bufferings)
+    @Test("interruptions before a buffering proxy cost a whole chunk, and no byte is wrong", arguments: bufferings)
     func cutConnections(isBuffering: Bool) async throws {
         let bench = try await TusBench()
         let proxy = try await ReverseProxy(before: bench.server.address, isBuffering: isBuffering)
@@ -54,7 +54,7 @@ struct TusProxyTests {
         #expect(delivery.bytesSent <= Int64(source.bytes.count + 3 << 20))
     }
 
-    @Test("HTTP/2 carries it as well")
+    @Test("uploads work over HTTP/2 as well")
     func http2() async throws {
         let bench = try await TusBench()
         let proxy = try await ReverseProxy(before: bench.server.address)

@@ -58,7 +58,7 @@ private final class Seen: Sendable {
         #expect(server.connectionCount == 0)
     }
 
-    @Test func aSupersededTokenIsKeptBesideTheNewOne() async throws {
+    @Test func aSupersededTokenIsKeptTogetherWithTheNewOne() async throws {
         let server = try Self.silentServer()
         let runner = try Guarded.machine(port: server.port)
         let result = try await runner.run(["uploads", "show", "1", "--show-token", "--json"])
@@ -80,7 +80,7 @@ private final class Seen: Sendable {
         #expect(!rest.contains(2) && rest.contains(3))
     }
 
-    @Test func everyStateOfTheJournalIsKnown() async throws {
+    @Test func everyStateOfTheJournalIsRecognized() async throws {
         let server = try Self.silentServer()
         let runner = try Guarded.machine(port: server.port)
         let result = try await runner.run(["uploads", "status", "--dry-run", "--json"])
@@ -108,7 +108,7 @@ private final class Seen: Sendable {
         #expect(imported.exitCode == 0, "\(imported)")
         let listed = try await runner.run(["uploads", "list", "--json"]).records().compactMap { $0["file_id"] as? Int }
         #expect(Set(listed) == [1, 2, 3])
-        // Into the store that has them, nothing is added.
+        // An import into the store that contains them adds nothing.
         let full = try Guarded.machine(port: server.port)
         let again = try await full.run([
             "uploads", "import", try Guarded.place("export.jsonl", in: full, port: server.port),
@@ -116,7 +116,7 @@ private final class Seen: Sendable {
         #expect(again.exitCode == 0 && again.output.contains("imported 0 "), "\(again)")
     }
 
-    @Test func aReportIsTakenUp() async throws {
+    @Test func aReportIsRetried() async throws {
         let server = try Self.silentServer()
         let runner = try Guarded.machine(port: server.port)
         try FileManager.default.createDirectory(

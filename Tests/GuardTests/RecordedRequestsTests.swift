@@ -4,8 +4,8 @@ import Testing
 
 /// The requests of every command are those of 0.1.0.
 ///
-/// `MEDIACTL_RECORD_REQUESTS=1` records anew, with the program in `MEDIACTL_GUARD_BINARY` if it is set. The recordings are
-/// frozen: a changed one needs its reason in `fixtures/frozen-changes.txt`.
+/// `MEDIACTL_RECORD_REQUESTS=1` records again, with the program in `MEDIACTL_GUARD_BINARY` if it is set. The
+/// recordings are frozen: a changed one needs a reason in `fixtures/frozen-changes.txt`.
 @Suite struct RecordedRequestsTests {
     private static let folder = Guarded.fixtures + "/requests"
 
@@ -96,7 +96,8 @@ import Testing
         return runner
     }
 
-    /// Requests of one shape in a row are written once: how many chunks a file has depends on the time each takes.
+    /// Consecutive requests of one shape are written once: the number of chunks of a file depends on the time each
+    /// takes.
     private static func shapes(of requests: [RecordingProxy.Request]) -> String {
         var last: [String] = []
         return requests.reduce(into: "") { text, request in
@@ -119,7 +120,7 @@ import Testing
         }
     }
 
-    /// The requests of one command. `sync status` sends several at once, which arrive in any order.
+    /// The requests of one command. `sync status` sends several concurrently, which arrive in any order.
     private static func inOrder(_ block: String) -> [String] {
         var requests: [String] = []
         for line in block.split(separator: "\n").map(String.init) {

@@ -8,7 +8,7 @@ import Testing
         ("2026-02-28", Int64(1_772_236_800)), ("2024-02-29", 1_709_164_800), ("1970-01-01", 0),
         ("1900-02-28", -2_203_977_600),
     ])
-    func daysAreRead(_ text: String, _ seconds: Int64) throws {
+    func daysAreParsed(_ text: String, _ seconds: Int64) throws {
         let day = try #require(CivilTime(day: text))
         #expect(day.secondsSince1970 == seconds)
         #expect(day.dayText == text)
@@ -33,7 +33,7 @@ import Testing
         #expect(CivilTime(year: nil, month: 12, day: 31) == nil)
     }
 
-    /// In the zone of the machine, whatever it is.
+    /// In any time zone of the machine.
     @Test func localTimesAgreeWithTheSystem() {
         for _ in 0..<2000 {
             let moment = Int64.random(in: 0...4_000_000_000)
@@ -41,12 +41,12 @@ import Testing
             var (seconds, parts) = (time_t(moment), tm())
             localtime_r(&seconds, &parts)
             #expect(local.day == Int64(parts.tm_mday) && local.hour == Int64(parts.tm_hour), "\(moment)")
-            // Twice a year an hour has the same name as another one.
+            // Twice a year an hour is ambiguous.
             #expect(abs(local.localSecondsSince1970 - moment) <= 3600, "\(moment)")
         }
     }
 
-    @Test(arguments: [Int64.min, -1, 0, Int64.max]) func nothingTraps(_ seconds: Int64) {
+    @Test(arguments: [Int64.min, -1, 0, Int64.max]) func extremeTimesDoNotTrap(_ seconds: Int64) {
         // The days of 400 years are added to the distance.
         let seconds = seconds / 2
         #expect(CivilTime(secondsSince1970: seconds).secondsSince1970 == seconds)

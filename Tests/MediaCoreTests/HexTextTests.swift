@@ -2,7 +2,7 @@ import MediaCore
 import Testing
 
 @Suite struct HexTextTests {
-    @Test func bytesAreWrittenAndRead() {
+    @Test func bytesAreWrittenAndParsed() {
         let bytes = (0...255).map { UInt8($0) }
         let text = HexText.lowerCase(bytes)
         #expect(text.hasPrefix("000102") && text.hasSuffix("fdfeff") && text.utf8.count == 512)

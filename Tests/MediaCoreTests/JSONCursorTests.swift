@@ -5,7 +5,7 @@ import Testing
 @Suite struct JSONCursorTests {
     private func cursor(_ text: String) -> JSONCursor { JSONCursor(Array(text.utf8)[...]) }
 
-    @Test func membersComeInOrderAndElementsOneByOne() throws {
+    @Test func membersAreReturnedInOrderAndElementsOneByOne() throws {
         var cursor = cursor(
             " { \"a\" : [ 1 , -2.5e3 ] ,\r\n\t\"b\":{\"c\":[]}, \"\\u0064\":null,\"e\":true,\"f\":\"é\\n\" } "
         )
@@ -38,7 +38,7 @@ import Testing
             ("[]", 0), ("", 0),
         ]
     )
-    func brokenTextsAreBrokenWhereTheyAre(text: String, offset: Int) {
+    func syntaxErrorsAreReportedAtTheirPosition(text: String, offset: Int) {
         var cursor = cursor(text)
         #expect(throws: JSONCursor.Broken(offset: offset)) {
             try cursor.beginObject()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func onlyTheSameTextIsARepetition() throws {
+    @Test func onlyEqualTextIsARepetition() throws {
         let text = "[ {\"a\":\"}\"} , {\"a\":\"}\"},{\"a\":\"}\" } , {\"a\":\"]\"}, \"x\", {\"a\":"
         var cursor = cursor(text)
         try cursor.beginArray()
@@ -69,7 +69,7 @@ import Testing
         #expect(throws: JSONCursor.Broken.self) { try cursor.skip() }
     }
 
-    @Test func skippingHasAnEnd() {
+    @Test func skippingTerminates() {
         for bomb in ["[", "{\"a\":"] {
             var cursor = cursor(String(repeating: bomb, count: 100_000))
             #expect(throws: JSONCursor.Broken.self) { try cursor.skip() }

@@ -4,7 +4,7 @@ import Testing
 @testable import MediaCore
 
 @Suite struct JSONReaderTests {
-    /// Foundation reads the same, as far as both understand a text.
+    /// Foundation reads the same, as far as both accept a text.
     @Test(arguments: [
         #"{"id":1,"big":9223372036854775807,"token":"ab","none":null,"yes":true,"no":false,"part":0.5}"#,
         " { \"a\" : [ 1 , -2.5e3, [ ] , { } ] ,\r\n\t\"b\":\"\" } ",
@@ -13,7 +13,7 @@ import Testing
         #"{"deep":{"er":{"est":["x",[["y"]]]}}}"#,
         "{}",
     ])
-    func whatFoundationReads(text: String) throws {
+    func valuesReadByFoundation(text: String) throws {
         let read = try #require(JSONValue.object(in: Array(text.utf8)[...]))
         let expected = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? NSDictionary)
         #expect(plain(.object(read)) as? NSDictionary == expected)
@@ -25,27 +25,27 @@ import Testing
         "{'a':1}",
         "{\"\\ud800\":1}",
     ])
-    func brokenTexts(text: String) {
+    func invalidTexts(text: String) {
         #expect(JSONValue.object(in: Array(text.utf8)[...]) == nil)
     }
 
     @Test(arguments: [
         #""\ud83d""#, #""\ude00""#, #""\u12g4""#, #""\u+123""#, #""\x""#, "\"a\nb\"", "1e999", "012", "1-2", "-",
     ])
-    func valuesThatNoTypeHoldsAreNull(value: String) throws {
+    func valuesOutOfRangeOfAnyTypeAreNull(value: String) throws {
         let read = try #require(JSONValue.object(in: Array("{\"a\":\(value),\"b\":1}".utf8)[...]))
         #expect(read["a"] == .null)
         #expect(read["b"]?.wholeNumber == 1)
     }
 
-    @Test func bytesThatAreNoUTF8AreNoText() throws {
+    @Test func invalidUTF8IsNotText() throws {
         let text: [UInt8] = Array("{\"a\":\"".utf8) + [0xff] + Array("\",\"b\":1}".utf8)
         let read = try #require(JSONValue.object(in: text[...]))
         #expect(read["a"]?.text == nil)
         #expect(read["b"]?.wholeNumber == 1)
     }
 
-    @Test func nestingHasAnEnd() {
+    @Test func nestingIsLimited() {
         let deep = String(repeating: "[", count: 100_000)
         #expect(JSONValue.object(in: Array("{\"a\":\(deep)".utf8)[...]) == nil)
         let fine = String(repeating: "[", count: 500) + String(repeating: "]", count: 500)

@@ -8,14 +8,14 @@ import Testing
         "a\u{202e}b\u{2066}\u{2069}", "\u{61c}\u{200e}\u{200f}",
     ]
 
-    /// Foundation reads back what is written, for either reader.
-    @Test(arguments: texts, [false, true]) func isReadBack(_ text: String, _ isForTerminals: Bool) throws {
+    /// Foundation reads back the output, for either reader.
+    @Test(arguments: texts, [false, true]) func outputIsReadBack(_ text: String, _ isForTerminals: Bool) throws {
         let json = JSONText.quoted(text, isForTerminals: isForTerminals)
         #expect(try JSONDecoder().decode(String.self, from: Data(json.utf8)) == text)
         #expect(JSONReader.value(of: Array(json.utf8)[...])?.text == text)
     }
 
-    @Test(arguments: texts) func nothingSteersATerminal(_ text: String) {
+    @Test(arguments: texts) func terminalControlCharactersInTextAreEscaped(_ text: String) {
         let quoted = JSONText.quoted(text, isForTerminals: true)
         #expect(!quoted.unicodeScalars.contains(where: TerminalText.isDangerous))
         let whole = JSONText.escapedForTerminals("{\n\t\"a\": \(JSONText.quoted(text))}")
@@ -24,7 +24,7 @@ import Testing
     }
 
     /// RFC 8785 section 3.2.2.2.
-    @Test func escapesAreAsShortAsTheyCanBe() {
+    @Test func escapesAreAsShortAsPossible() {
         #expect(
             JSONText.quoted("\u{8}\t\n\u{c}\r\"\\/\u{7}\u{7f}\u{2028}")
                 == "\"\\b\\t\\n\\f\\r\\\"\\\\/\\u0007\u{7f}\u{2028}\""

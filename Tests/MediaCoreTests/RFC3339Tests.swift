@@ -25,7 +25,7 @@ struct RFC3339Tests {
             ("2026-11-20T22:17:20.26050938Z", 1_795_213_040_260_509),
             ("2026-11-20T22:17:20.260509388Z", 1_795_213_040_260_509),
             ("2024-01-01T00:00:00.999999999Z", 1_704_067_200_999_999),
-            // Cut, which is the earlier microsecond before 1970 too.
+            // Truncated, which is the earlier microsecond before 1970 as well.
             ("1969-12-31T23:59:59.9999999Z", -1),
             ("1969-12-31T23:59:59.000000001Z", -1_000_000),
             ("1903-07-15T12:00:00Z", -2_097_489_600_000_000),
@@ -40,7 +40,7 @@ struct RFC3339Tests {
     }
 
     @Test(
-        "trap 5: what the server would silently replace by the present is no time",
+        "trap 5: a time that the server would silently replace by the current one is invalid",
         arguments: [
             "", "2024-01-31", "2024-01-31 23:59:59", "2024-01-31 23:59:59Z", "2024-01-31T23:59:59",
             "2024-01-31T23:59:59+0000", "2024-01-31T23:59:59+00", "2024-01-31T23:59:59 Z", "2024-01-31T23:59:59ZZ",
@@ -74,14 +74,14 @@ struct RFC3339Tests {
     }
 
     @Test(
-        "years that four digits cannot say are not written",
+        "years beyond four digits are not written",
         arguments: [-62_167_219_200_000_001, 253_402_300_800_000_000, Int64.min, Int64.max]
     )
     func unwritten(microseconds: Int64) {
         #expect(RFC3339.text(microseconds: microseconds) == nil)
     }
 
-    @Test("date(1) agrees about every day of four centuries and about random moments")
+    @Test("date(1) agrees for every day of four centuries and for random times")
     func foreign() async throws {
         var generator = SystemRandomNumberGenerator()
         var moments = (0..<146_097).filter { $0 % 7 == 0 }.map { Int64($0) * 86_400 - 5_000_000_000 }
@@ -97,7 +97,7 @@ struct RFC3339Tests {
         }
     }
 
-    @Test("what is written is read as the same moment")
+    @Test("a written time is read back as the same time")
     func roundTrip() throws {
         for _ in 0..<10_000 {
             let moment = Int64.random(in: -62_167_219_200_000_000...253_402_300_799_999_999)

@@ -14,7 +14,7 @@ import Testing
         ("\r\n", "\\u{d}\\u{a}"),
         ("", ""),
     ])
-    func controlsBecomeVisible(text: String, expected: String) {
+    func controlCharactersBecomeVisible(text: String, expected: String) {
         #expect(TerminalText.escaped(text) == expected)
         #expect(TerminalText.escaped(Array(text.utf8)) == expected)
     }

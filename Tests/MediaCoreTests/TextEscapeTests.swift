@@ -16,7 +16,7 @@ import Testing
     )
     func decoding(_ escape: TextEscape, _ text: String, _ expected: String) {
         #expect(String(decoding: escape.decode(Array(text.utf8)[...]), as: UTF8.self) == expected)
-        // Offsets of a slice do not begin at 0.
+        // Offsets of a slice do not start at 0.
         #expect(String(decoding: escape.decode(Array("xx\(text)".utf8)[2...]), as: UTF8.self) == expected)
     }
 }

@@ -3,14 +3,14 @@ import MediaCrypto
 import TestSupport
 import Testing
 
-/// Certificates that the `openssl` tool makes.
+/// Certificates created by the `openssl` tool.
 @Suite struct EndorsementCertificateTests {
     @Test(
         arguments: [
             ("rsa:2048", EndorsementCertificate.KeyKind.rsa), ("ec:P-256", .p256), ("ec:P-384", .other),
         ]
     )
-    func theKindOfTheKeyIsRead(_ algorithm: String, _ kind: EndorsementCertificate.KeyKind) async throws {
+    func theTypeOfTheKeyIsRead(_ algorithm: String, _ kind: EndorsementCertificate.KeyKind) async throws {
         let folder = try TemporaryDirectory()
         let parts = algorithm.split(separator: ":").map(String.init)
         let key = parts[0] == "ec" ? ["ec", "-pkeyopt", "ec_paramgen_curve:" + parts[1]] : [algorithm]

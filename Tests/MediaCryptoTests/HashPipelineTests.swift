@@ -24,7 +24,7 @@ import Testing
         #expect(byteCount == Int64(size))
     }
 
-    @Test(arguments: [1000, 3 << 20]) func moreMayFollowAfterFinish(size: Int) async throws {
+    @Test(arguments: [1000, 3 << 20]) func moreBytesMayFollowAfterFinish(size: Int) async throws {
         let bytes = sampleBytes(size)
         let pipeline = try HashPipeline()
         for round in 1...3 {
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1000, 6 << 20]) func restartForgetsEverything(size: Int) async throws {
+    @Test(arguments: [1000, 6 << 20]) func restartDiscardsEverything(size: Int) async throws {
         let pipeline = try HashPipeline()
         append(sampleBytes(size), to: pipeline, chunk: 70_001)
         pipeline.restart()
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// Around the inputs that need no thread, and with one.
-    @Test(arguments: [0, 1000, 6 << 20], [0, 1000, 6 << 20]) func restartGoesBackToTheMark(
+    @Test(arguments: [0, 1000, 6 << 20], [0, 1000, 6 << 20]) func restartReturnsToTheMark(
         size: Int,
         more: Int
     ) async throws {
@@ -65,7 +65,7 @@ import Testing
         #expect(byteCount == Int64(size + 3))
     }
 
-    @Test(arguments: [0, 1, 1 << 20, 5_000_000]) func readsAPieceOfAFile(size: Int) async throws {
+    @Test(arguments: [0, 1, 1 << 20, 5_000_000]) func readsAPartOfAFile(size: Int) async throws {
         let bytes = sampleBytes(100 + size + 100)
         let directory = try TemporaryDirectory()
         let path = directory.file("sample")
@@ -102,8 +102,8 @@ import Testing
         #expect(pipeline.ring.hasThread)
     }
 
-    /// The thread holds the ring; when the ring is gone, so is the thread.
-    @Test(.timeLimit(.minutes(4))) func aPipelineDroppedUnfinishedEndsItsThread() async throws {
+    /// The thread owns the ring; when the ring is freed, the thread ends.
+    @Test(.timeLimit(.minutes(4))) func anUnfinishedPipelineEndsItsThreadWhenReleased() async throws {
         weak var ring: HashRing?
         do {
             let pipeline = try HashPipeline()

@@ -2,9 +2,9 @@ import Foundation
 import MediaCrypto
 import TestSupport
 
-/// The `openssl` program: a second opinion on digests, keys and signatures.
+/// The `openssl` program: an independent implementation of digests, keys and signatures.
 enum OpenSSLTool {
-    /// It refused; its standard error.
+    /// It failed; its standard error.
     struct Refusal: Error { var text: String }
 
     /// The SHA-256 of a file, in hexadecimal.
@@ -12,8 +12,7 @@ enum OpenSSLTool {
         String(try ChildProcess.run("openssl", ["dgst", "-sha256", "-r", path]).output.prefix(64))
     }
 
-    /// What it writes.
-    ///
+    /// Its output.
     /// - Throws: `Refusal` when it fails.
     @discardableResult
     static func run(_ arguments: String...) async throws -> [UInt8] {
@@ -22,7 +21,7 @@ enum OpenSSLTool {
         return Array(result.output.utf8)
     }
 
-    /// Whether it takes a signature, DER or r‖s, for that of a message.
+    /// Whether it accepts a signature, DER or r‖s, as that of a message.
     static func verifies(_ signature: [UInt8], of message: [UInt8], key: VerifyingKey) async throws -> Bool {
         let directory = try TemporaryDirectory()
         let files: KeyValuePairs = [
@@ -40,7 +39,7 @@ enum OpenSSLTool {
     }
 }
 
-/// Bytes that look random and are the same in each run (SplitMix64).
+/// Pseudo-random bytes that are the same in each run (SplitMix64).
 func sampleBytes(_ count: Int) -> [UInt8] {
     var state: UInt64 = 0x9E37_79B9_7F4A_7C15
     var bytes: [UInt8] = []

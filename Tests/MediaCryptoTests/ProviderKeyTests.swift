@@ -19,7 +19,7 @@ import Testing
         try await tpm.makeKey(at: "0x81000011", algorithm: "ecc384:ecdsa-sha384")
 
         for uri in ["handle:0x81000010", "file:\(keyFile)", keyFile] {
-            // More often than the TPM has places for loaded keys: each is given free.
+            // More often than the TPM has slots for loaded keys: each is released.
             for _ in 1...4 {
                 let key = try SigningKey.open(uri: uri, provider: "tpm2")
                 let signature = try key.sign(Self.message)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// The `openssl` program, with the TPM, knows the same public half; without it, it takes the signature.
+    /// The `openssl` program, with the TPM, prints the same public key; without it, it verifies the signature.
     private func comparePublicHalf(_ uri: String, _ tpm: SoftwareTPM) async throws {
         let key = try SigningKey.open(uri: uri, provider: "tpm2")
         let signature = try key.sign(Self.message)
@@ -79,18 +79,18 @@ import Testing
         }
     }
 
-    /// The library must not ask for the passphrase on a terminal.
+    /// The library must not prompt for the passphrase on a terminal.
     private func encryptedKey() throws -> [UInt8] {
         let arguments = ["-algorithm", "EC", "-pkeyopt", "group:P-256", "-aes-128-cbc", "-pass", "pass:x"]
         return Array(try ChildProcess.run("openssl", ["genpkey"] + arguments).output.utf8)
     }
 
-    @Test func saysThatAProviderIsMissing() {
+    @Test func reportsAMissingProvider() {
         let error = #expect(throws: CryptoError.self) { try SigningKey.open(uri: "handle:1", provider: "nowhere") }
         #expect(error == CryptoError("no such provider: nowhere"))
     }
 
-    @Test func saysThatThereIsNoTPM() async throws {
+    @Test func reportsAMissingTPM() async throws {
         let tpm = try await SoftwareTPM.start()
         tpm.useInThisProcess()
         tpm.stop()

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
-    func anythingElseIsRefused(pem: String) {
+    func otherInputIsRefused(pem: String) {
         #expect(throws: CryptoError.self) { try PublicKeyPin.ofCertificate(pem: pem) }
         #expect(throws: CryptoError.self) { try PublicKeyPin.fingerprint(ofCertificate: pem) }
     }

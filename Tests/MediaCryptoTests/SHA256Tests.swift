@@ -32,7 +32,7 @@ import Testing
         #expect(try hasher.snapshot().hex == Self.vectors[1].hex)
     }
 
-    @Test func resetForgetsWhatWasAdded() throws {
+    @Test func resetDiscardsAddedBytes() throws {
         var hasher = try SHA256Hasher()
         Array("something else".utf8).withUnsafeBytes { hasher.update($0) }
         hasher.reset()
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [
         "", "ba78", "zz" + vectors[1].hex.dropFirst(2), vectors[1].hex + "00", "+1" + vectors[1].hex.dropFirst(2),
     ])
-    func refusesWhatIsNoDigest(text: String) {
+    func refusesInvalidDigests(text: String) {
         #expect(SHA256Digest(hex: text) == nil)
     }
 
@@ -69,7 +69,7 @@ import Testing
         (DigestAlgorithm.sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"),
         (.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
     ])
-    func hashesAPieceOfAFile(algorithm: DigestAlgorithm, hex: String) async throws {
+    func hashesAPartOfAFile(algorithm: DigestAlgorithm, hex: String) async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("sample")
         try Data("xxabcxx".utf8).write(to: URL(fileURLWithPath: path))
@@ -78,7 +78,7 @@ import Testing
         #expect(digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == hex)
     }
 
-    @Test func leavesTheFileOffsetAlone() async throws {
+    @Test func doesNotChangeTheFileOffset() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("sample")
         try Data("abcdef".utf8).write(to: URL(fileURLWithPath: path))
@@ -89,7 +89,7 @@ import Testing
         #expect(try file.offset() == 2)
     }
 
-    @Test func aFileThatEndsEarlyIsAnError() async throws {
+    @Test func aFileThatEndsEarlyIsReportedAsAnError() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("sample")
         try Data("abc".utf8).write(to: URL(fileURLWithPath: path))
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func cancellingEndsTheReading() async throws {
+    @Test func cancelingEndsTheReading() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("sparse")
         _ = FileManager.default.createFile(atPath: path, contents: nil)

@@ -5,7 +5,7 @@ enum SealedBytes {
     static let key = StreamingAEAD.Key(Array(1...32))
     static let associatedData = Array("capture|media".utf8)
 
-    /// Made once: that takes longer than to seal it.
+    /// Created once, which takes longer than encrypting it.
     static let sample = sampleBytes(5_000_000)
 
     /// The first bytes of the sample.
@@ -39,9 +39,8 @@ enum SealedBytes {
         return sealed
     }
 
-    /// Opens bytes read in pieces of at most `chunk`.
-    ///
-    /// - Returns: The plaintext given out, and what ended it.
+    /// Decrypts bytes read in pieces of at most `chunk`.
+    /// - Returns: The plaintext returned, and the error that ended it.
     static func open(
         _ sealed: [UInt8],
         key: StreamingAEAD.Key? = key,

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SigningKeyTests {
     private static let message = Array("what was seen".utf8)
 
-    @Test(arguments: [0, 1, 37 + 32, 100_000]) func openSSLTakesOurSignatures(size: Int) async throws {
+    @Test(arguments: [0, 1, 37 + 32, 100_000]) func openSSLVerifiesOurSignatures(size: Int) async throws {
         let key = try SigningKey.generate()
         let message = sampleBytes(size)
         let signature = try key.sign(message)
@@ -29,7 +29,7 @@ import Testing
         #expect(try await OpenSSLTool.verifies(signature, of: Self.message, key: VerifyingKey(pem: publicPEM)))
     }
 
-    @Test func openSSLReadsKeysOfOurs() async throws {
+    @Test func openSSLReadsOurKeys() async throws {
         let key = try SigningKey.generate()
         let directory = try TemporaryDirectory()
         try Data(try key.pem()).write(to: URL(filePath: directory.file("key.pem")))
@@ -40,8 +40,8 @@ import Testing
         #expect(String(decoding: try key.pem(), as: UTF8.self).hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
     }
 
-    /// A key file may ask for the compressed form of its public half.
-    @Test func readsAKeyThatAsksForCompressedPoints() async throws {
+    /// A key file may specify the compressed form of its public half.
+    @Test func readsAKeyWithCompressedPoints() async throws {
         let form = "point-format:compressed"
         let pem = try await OpenSSLTool.run("genpkey", "-algorithm", "EC", "-pkeyopt", "group:P-256", "-pkeyopt", form)
         let key = try SigningKey.read(pem: pem)
@@ -67,7 +67,7 @@ import Testing
         #expect(throws: CryptoError(detail)) { try SigningKey.read(pem: Array(result.output.utf8)) }
     }
 
-    @Test func saysInWhichFormAKeyIs() async throws {
+    @Test func reportsTheFormOfAKey() async throws {
         let sec1 = try await OpenSSLTool.run("ecparam", "-name", "prime256v1", "-genkey", "-noout")
         #expect(throws: CryptoError("the key is in SEC 1 form, not PKCS#8")) { try SigningKey.read(pem: sec1) }
         let publicPEM = try SigningKey.generate().publicKey.pem()
@@ -87,7 +87,7 @@ import Testing
         for text in ["", "rubbish", empty, String(pem.dropLast(40))] {
             #expect(throws: CryptoError.self) { try SigningKey.read(pem: Array(text.utf8)) }
         }
-        // The private number stands behind 36 bytes of frame (RFC 5915 in RFC 5958).
+        // The private number follows 36 bytes of header (RFC 5915 in RFC 5958).
         der[40] ^= 1
         let damaged = "-----BEGIN PRIVATE KEY-----\n\(der.base64EncodedString())\n-----END PRIVATE KEY-----\n"
         #expect(throws: CryptoError("the private key does not match the public key")) {
@@ -95,8 +95,8 @@ import Testing
         }
     }
 
-    /// A PKCS#8 key file that says `-----BEGIN PRIVATE KEY-----` and carries bytes behind the key is refused.
-    @Test func refusesMoreThanAKey() throws {
+    /// A PKCS#8 key file with `-----BEGIN PRIVATE KEY-----` and bytes after the key is refused.
+    @Test func refusesBytesAfterTheKey() throws {
         let pem = String(decoding: try SigningKey.generate().pem(), as: UTF8.self)
         let body = pem.split(separator: "\n").dropFirst().dropLast().joined()
         let longer = try #require(Data(base64Encoded: body)) + [0]

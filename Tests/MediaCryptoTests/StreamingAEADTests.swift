@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaCrypto
 
-/// The format is proven by `TinkTests`; here, what must not be opened.
+/// The format is verified by `TinkTests`; here, input that must not be decrypted.
 @Suite struct StreamingAEADTests {
     /// Around the ends of the first and the second segment.
     static let sizes = [
@@ -14,7 +14,7 @@ import Testing
         SealedBytes.first + SealedBytes.other + 1,
     ]
 
-    @Test(arguments: sizes, [65_537, 5 << 20]) func opensWhatWasSealed(size: Int, chunk: Int) throws {
+    @Test(arguments: sizes, [65_537, 5 << 20]) func decryptsWhatWasEncrypted(size: Int, chunk: Int) throws {
         let plaintext = SealedBytes.plaintext(size)
         let sealed = try SealedBytes.seal(plaintext, chunk: chunk)
         let opened = SealedBytes.open(sealed, chunk: chunk)
@@ -23,17 +23,17 @@ import Testing
         #expect(StreamingAEAD.ciphertextByteCount(of: Int64(size)) == Int64(sealed.count))
     }
 
-    /// Sizes by hand: header 40, tag 16 for each segment.
+    /// Sizes calculated by hand: header 40, tag 16 for each segment.
     @Test(arguments: [
         (0, 56), (1, 57), (1_048_519, 1_048_575), (1_048_520, 1_048_576), (1_048_521, 1_048_593),
         (2_097_080, 2_097_152), (2_097_081, 2_097_169), (4_000_000_000, 4_000_061_080),
-    ]) func saysHowLongACiphertextIs(plaintext: Int64, ciphertext: Int64) {
+    ]) func reportsTheLengthOfACiphertext(plaintext: Int64, ciphertext: Int64) {
         #expect(StreamingAEAD.ciphertextByteCount(of: plaintext) == ciphertext)
     }
 
     // MARK: What is not opened
 
-    /// A change to a ciphertext of three segments, and how much of the plaintext is authentic before it.
+    /// A change to a ciphertext of three segments, and how much of the plaintext before it is authentic.
     struct Damage: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let authentic: Int
@@ -78,7 +78,7 @@ import Testing
         },
     ]
 
-    @Test(arguments: damages) func givesOutAuthenticSegmentsOnly(damage: Damage) throws {
+    @Test(arguments: damages) func returnsAuthenticSegmentsOnly(damage: Damage) throws {
         let plaintext = SealedBytes.plaintext(Self.threeSegments)
         var sealed = try Self.sealed.get()
         damage.change(&sealed)
@@ -87,7 +87,7 @@ import Testing
         #expect(areEqual(opened.plaintext, Array(plaintext[..<damage.authentic])) == true)
     }
 
-    @Test func segmentsCannotChangePlaces() throws {
+    @Test func segmentsCannotBeExchanged() throws {
         let plaintext = SealedBytes.plaintext(SealedBytes.first + 2 * SealedBytes.other + 5)
         let sealed = try SealedBytes.seal(plaintext)
         let (second, third) = (sealed[1 << 20..<2 << 20], sealed[2 << 20..<3 << 20])
@@ -104,7 +104,7 @@ import Testing
         #expect(opened.plaintext.count == SealedBytes.first)
     }
 
-    @Test func opensWithTheSameKeyAndAssociatedDataOnly() throws {
+    @Test func decryptsWithTheSameKeyAndAssociatedDataOnly() throws {
         let sealed = try SealedBytes.seal([1, 2, 3])
         for opened in [
             SealedBytes.open(sealed, key: StreamingAEAD.Key(Array(2...33))),
@@ -118,13 +118,13 @@ import Testing
 
     // MARK: Keys and order
 
-    @Test func noCiphertextComesTwice() throws {
+    @Test func noCiphertextIsRepeated() throws {
         #expect(try SealedBytes.seal([1]) != SealedBytes.seal([1]))
         let keys = try (1...2).map { _ in try StreamingAEAD.Key.generate().withBytes { $0 } }
         #expect(keys[0] != keys[1])
     }
 
-    @Test func aKeyHas32BytesAndShowsNone() {
+    @Test func aKeyHas32BytesAndPrintsNone() {
         #expect(StreamingAEAD.Key(Array(1...31)) == nil)
         #expect(StreamingAEAD.Key(Array(1...33)) == nil)
         var dumped = ""
@@ -134,7 +134,7 @@ import Testing
         #expect(shown.contains("17") == false)
     }
 
-    @Test func nothingFollowsTheEndOrAnError() throws {
+    @Test func nothingIsReturnedAfterTheEndOrAnError() throws {
         struct DiskFull: Error {}
         let key = try #require(SealedBytes.key)
         var finished = try StreamingAEAD.Encryptor(key: key, associatedData: []) { _ in }
@@ -159,7 +159,7 @@ import Testing
 
     // MARK: Files
 
-    @Test(arguments: [0, 1000, 5_000_000]) func sealsAndHashesAFileInOnePass(size: Int) async throws {
+    @Test(arguments: [0, 1000, 5_000_000]) func encryptsAndHashesAFileInOnePass(size: Int) async throws {
         let directory = try TemporaryDirectory()
         let plaintext = SealedBytes.plaintext(size)
         try Data(plaintext).write(to: URL(filePath: directory.file("plain")))
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [true, false]) func cancellingEndsAPass(seals: Bool) async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false]) func cancelingEndsAPass(seals: Bool) async throws {
         let key = try #require(SealedBytes.key)
         let directory = try TemporaryDirectory()
         let sealed = try SealedBytes.seal(SealedBytes.plaintext(Self.threeSegments), associatedData: [])
@@ -204,7 +204,7 @@ import Testing
         let file = try FileHandle(forReadingFrom: URL(filePath: directory.file("sealed")))
         let (begun, cancelled) = (Gate(), Gate())
         let task = Task {
-            // What is given out first waits until the task has been cancelled; there is more than one piece.
+            // The first output waits until the task has been canceled; there is more than one piece.
             let wait: @Sendable (UnsafeRawBufferPointer) -> Void = { _ in
                 begun.open()
                 cancelled.wait()

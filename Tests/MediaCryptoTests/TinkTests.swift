@@ -3,12 +3,12 @@ import MediaCrypto
 import TestSupport
 import Testing
 
-/// Google's library reads what we seal, and we read what it seals.
+/// Google's library decrypts what we encrypt, and vice versa.
 @Suite struct TinkTests {
     private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    @Test func bothReadEachOther() async throws {
+    @Test func bothDecryptEachOthersOutput() async throws {
         let directory = try TemporaryDirectory()
         let sizes = StreamingAEADTests.sizes + [SealedBytes.first + 2 * SealedBytes.other, 5_000_000]
         var jobs: [String] = []

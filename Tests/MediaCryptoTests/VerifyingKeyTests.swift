@@ -20,13 +20,13 @@ import Testing
         return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
-    @Test func takesTheSignatureOfTheStandardInBothForms() throws {
+    @Test func acceptsTheSignatureOfTheStandardInBothForms() throws {
         let key = try VerifyingKey(sec1: Self.point)
         let der = try #require(ECDSASignature.der(from: Self.signature))
         #expect(key.isValid(Self.signature, of: Self.sample))
         #expect(key.isValid(der, of: Self.sample))
         #expect(ECDSASignature.raw(from: der) == Self.signature)
-        // By hand: both numbers begin with a set bit, so each is 33 bytes long.
+        // By hand: both numbers start with a set bit, so each is 33 bytes long.
         let (r, s) = (Self.signature[..<32], Self.signature[32...])
         let expected: [[UInt8]] = [[0x30, 70, 2, 33, 0], Array(r), [2, 33, 0], Array(s)]
         #expect(der == Array(expected.joined()))
@@ -54,8 +54,8 @@ import Testing
         #expect(ECDSASignature.der(from: raw) == short)
     }
 
-    /// Two numbers of 29 bytes make DER as long as r‖s.
-    @Test func derOf64BytesIsDER() {
+    /// Two numbers of 29 bytes result in DER as long as r‖s.
+    @Test func derOf64BytesIsParsedAsDER() {
         let (r, s) = ([UInt8](repeating: 0x11, count: 29), [UInt8](repeating: 0x22, count: 29))
         let der: [UInt8] = [0x30, 62, 2, 29] + r + [2, 29] + s
         let zeros = [UInt8](repeating: 0, count: 3)
@@ -66,18 +66,18 @@ import Testing
 
     static let noSignatures: [[UInt8]] = [
         [], [0x30], [UInt8](repeating: 1, count: 63), [UInt8](repeating: 1, count: 65),
-        // A negative number, bytes behind the end, a number of 33 bytes.
+        // A negative number, bytes after the end, a number of 33 bytes.
         [0x30, 6, 2, 1, 0x85, 2, 1, 5], [0x30, 6, 2, 1, 5, 2, 1, 5, 0],
         [0x30, 38, 2, 33, 1] + [UInt8](repeating: 0, count: 32) + [2, 1, 5],
     ]
 
-    @Test(arguments: noSignatures) func knowsWhatIsNoSignature(bytes: [UInt8]) throws {
+    @Test(arguments: noSignatures) func rejectsInvalidSignatures(bytes: [UInt8]) throws {
         #expect(ECDSASignature.raw(from: bytes) == nil)
         #expect(ECDSASignature.der(from: bytes) == nil)
         #expect(try VerifyingKey(sec1: Self.point).isValid(bytes, of: Self.sample) == false)
     }
 
-    @Test func takesPointsOfTheCurveOnly() throws {
+    @Test func acceptsPointsOfTheCurveOnly() throws {
         var beside = Self.point
         beside[64] ^= 1
         var compressed = Array(Self.point[..<33])

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 @Suite struct BoundedTasksTests {
-    @Test(arguments: [1, 3]) func noMoreThanTheLimitRunAndResultsKeepTheirOrder(limit: Int) async {
+    @Test(arguments: [1, 3]) func concurrencyIsLimitedAndResultsKeepTheirOrder(limit: Int) async {
         let running = Atomic(0)
         let results = await withBoundedTasks(0..<20, limit: limit) { number in
             let count = running.add(1, ordering: .relaxed).newValue

@@ -10,7 +10,7 @@ import Testing
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test func filesThatAreThereComeFirstInOrder() async throws {
+    @Test func existingFilesAreReportedFirstAndInOrder() async throws {
         for name in ["b.mp4", "a.mp4", "c.txt"] { try write(name) }
         var names = try watch("*.mp4").makeNames(in: directory)
         #expect(await names.next() == "a.mp4")
@@ -30,7 +30,7 @@ import Testing
         #expect(await names.next() == "growing")
     }
 
-    @Test func aFileThatGrowsSinceBeforeIsWaitedFor() async throws {
+    @Test func aGrowingFileThatAlreadyExistedIsWaitedFor() async throws {
         let descriptor = open(directory.file("a"), O_CREAT | O_WRONLY, 0o600)
         #expect(Glibc.write(descriptor, "abc", 3) == 3)
         try write("b")
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// One writer closes the file, another still writes.
-    @Test func theLastWriterCounts() async throws {
+    @Test func theLastWriterToCloseCounts() async throws {
         var names = try watch().makeNames(in: directory)
         let descriptor = open(directory.file("a"), O_CREAT | O_WRONLY, 0o600)
         try append("a")
@@ -51,7 +51,7 @@ import Testing
         #expect(await names.next() == "a")
     }
 
-    @Test func aFileMovedInIsReportedUnderItsNewName() async throws {
+    @Test func aFileMovedInIsReportedWithItsNewName() async throws {
         let elsewhere = try TemporaryDirectory()
         try Data("x".utf8).write(to: URL(filePath: elsewhere.file("x")))
         var names = try watch("*.mp4").makeNames(in: directory)
@@ -62,7 +62,7 @@ import Testing
         #expect(await names.next() == "b.mp4")
     }
 
-    @Test func eachWritingIsReported() async throws {
+    @Test func eachWriteIsReported() async throws {
         var names = try watch().makeNames(in: directory)
         for number in 0..<3 {
             try append("a")
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoFullFileIsPassedOver() async throws {
+    @Test func emptyAndIrregularFilesAreSkipped() async throws {
         try write("empty", "")
         mkfifo(directory.file("fifo"), 0o600)
         symlink("nowhere", directory.file("link"))
@@ -81,7 +81,7 @@ import Testing
         mkdir(directory.file("more"), 0o700)
         rename(directory.file("more"), directory.file("moved"))
         try write("z")
-        // "gone" may have been seen before; what is first to come after it tells that nothing else was.
+        // "gone" may have been seen before; the first one after it proves that nothing else was.
         var name = await names.next()
         if name == "gone" { name = await names.next() }
         #expect(name == "z")
@@ -98,8 +98,9 @@ import Testing
         #expect(await paths.next() == path)
     }
 
-    /// Files are written all the while the watch begins: each is reported once, by the first reading or by its event.
-    @Test func nothingIsLostOrDoubledAtTheStart() async throws {
+    /// Files are written continuously while the watch starts: each is reported once, by the initial listing or by
+    /// its event.
+    @Test func nothingIsLostOrReportedTwiceAtTheStart() async throws {
         for round in 0..<20 {
             let directory = try TemporaryDirectory()
             let names = (0..<50).map { "\(round)-\($0)" }
@@ -119,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func theStreamEndsWithTheDirectory() async throws {
+    @Test func theStreamEndsIfTheDirectoryIsDeleted() async throws {
         mkdir(directory.file("drop"), 0o700)
         let watch = try DirectoryWatch(Array(directory.file("drop").utf8), filter: PathFilter())
         try write("drop/a")
@@ -138,7 +139,7 @@ import Testing
         #expect(await names.next() == nil)
     }
 
-    @Test func cancellingEndsTheStreamAndTheThread() async throws {
+    @Test func cancelingEndsTheStreamAndTheThread() async throws {
         let watch = try watch()
         #expect(try isWatched())
         let reader = Task {
@@ -150,7 +151,7 @@ import Testing
         try await eventually { try !isWatched() }
     }
 
-    @Test func lettingGoEndsTheThread() async throws {
+    @Test func releasingTheWatchEndsTheThread() async throws {
         do {
             let watch = try watch()
             _ = watch.files
@@ -159,8 +160,8 @@ import Testing
         try await eventually { try !isWatched() }
     }
 
-    /// The stream outlives the object that made it: `for await path in watch.files` is its last use.
-    @Test func theStreamAloneKeepsWatching() async throws {
+    /// The stream outlives the object that created it: `for await path in watch.files` is its last use.
+    @Test func theStreamAloneKeepsTheWatchAlive() async throws {
         var names = try watch().files.makeAsyncIterator()
         try write("a")
         #expect(await names.next() == Array(directory.file("a").utf8))
@@ -170,14 +171,15 @@ import Testing
         ("absent", .notFound), ("file", .io(errno: ENOTDIR)), ("a\0b", .notFound),
     ]
 
-    @Test(arguments: unwatchable) func whatCannotBeWatched(row: (name: String, kind: SourceFileError.Kind)) throws {
+    @Test(arguments: unwatchable) func pathsThatCannotBeWatched(row: (name: String, kind: SourceFileError.Kind)) throws
+    {
         try write("file")
         let path = Array(directory.file(row.name).utf8)
         #expect(throws: SourceFileError(row.kind, path: path)) { try DirectoryWatch(path, filter: PathFilter()) }
     }
 
-    /// Where the system does not tell who writes, an event is trusted and everything else has to be quiet for a while: here
-    /// an hour, so that nothing but the event can bring "a".
+    /// If the system does not support leases, an event is trusted and other files must be unchanged for a while:
+    /// here an hour, so that only the event can report "a".
     @Test func withoutLeasesAClosedFileIsComplete() async throws {
         try write("a")
         try write("moved.part")
@@ -201,8 +203,8 @@ import Testing
         #expect(await names.next() == "b")
     }
 
-    /// A lease held for an instant must not leave a signal behind that ends the process, nor the writer waiting.
-    @Test func writersComeAndGoWhileLeasesAreAsked() async throws {
+    /// A lease held for an instant must not leave a signal behind that terminates the process, nor a blocked writer.
+    @Test func writersComeAndGoWhileLeasesAreRequested() async throws {
         try write("a")
         let file = try SourceFile(path: Array(directory.file("a").utf8))
         let writer = Task.detached {
@@ -218,8 +220,8 @@ import Testing
         close(descriptor)
     }
 
-    /// The watching thread is held up until the system has thrown events away.
-    @Test func lostEventsAreMadeUpForByReadingAgain() async throws {
+    /// The watching thread is blocked until the system has dropped events.
+    @Test func lostEventsAreRecoveredByListingAgain() async throws {
         let limit = try String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
         let renameCount = try #require(Int(limit.trimmingCharacters(in: .whitespacesAndNewlines))) / 2 + 100
         let isHeld = Flag()
@@ -228,7 +230,7 @@ import Testing
         let watch = try watch(excluding: "noise*") { descriptor in
             var status = stat()
             fstat(descriptor, &status)
-            // The file that holds the thread is told by its length.
+            // The file that blocks the thread is identified by its length.
             if status.st_size == 4, !isHeld.value.exchange(true, ordering: .sequentiallyConsistent) { gate.wait() }
             return WriterProbe.openness(descriptor)
         }

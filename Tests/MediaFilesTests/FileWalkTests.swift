@@ -32,13 +32,13 @@ import Testing
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test func filesComeInTheOrderOfTheirBytesDirectoryByDirectory() throws {
+    @Test func filesAreOrderedByBytesDirectoryByDirectory() throws {
         for name in ["b.mp4", "a/2", "a/10", "a/z/1", "B.mp4", ".hidden", "a.mp4", "ä", "c/1"] { try write(name) }
         #expect(names(walk()) == [".hidden", "B.mp4", "a.mp4", "b.mp4", "ä", "a/10", "a/2", "a/z/1", "c/1"])
         #expect(walk().skipped.isEmpty)
     }
 
-    @Test func lengthsAreToldAndEmptyFilesAreFiles() throws {
+    @Test func lengthsAreReportedAndEmptyFilesAreFiles() throws {
         try write("a", "12345")
         try write("b", "")
         #expect(walk().files.map(\.byteCount) == [5, 0])
@@ -59,7 +59,7 @@ import Testing
 
     @Test func excludedDirectoriesAreNotEntered() throws {
         for name in ["a", ".git/b", "x/.git/c", "x/d"] { try write(name) }
-        // It would be reported as skipped if it were looked at.
+        // It would be reported as skipped if it were examined.
         symlink("nowhere", directory.file(".git/link"))
         let result = walk(PathFilter(excludes: [try GlobPattern(".git/")]))
         #expect(names(result) == ["a", "x/d"])
@@ -79,7 +79,7 @@ import Testing
         #expect(excluded == [".git", "x/._d", "x/.git"])
     }
 
-    /// The walk, which prunes, and the filter, which looks at one path, say the same.
+    /// The walk, which prunes, and the filter, which checks one path, agree.
     @Test(arguments: ["a", "a/", "*/b", "**/b", "?", "x/**", "{a,b}/", "*.c", "/a/b"])
     func theWalkAgreesWithTheFilter(pattern: String) throws {
         for name in ["a", "b.c", "x/a/b/1", "x/b/a", "y.c/b", "z/a/a.c", "w/b/b/b"] { try write(name) }
@@ -103,7 +103,7 @@ import Testing
         #expect(result.skipped.isEmpty)
     }
 
-    @Test func aWalkThatIsStoppedEndsWithWhatItHasFound() throws {
+    @Test func aStoppedWalkReturnsTheFilesFoundSoFar() throws {
         for name in ["1", "a/2", "b/3"] { try write(name) }
         var asked = 0
         let result = FileWalk().files(below: Array(directory.path.utf8)) {
@@ -121,7 +121,7 @@ import Testing
         #expect(names(result) == ["link/a"])
     }
 
-    @Test func linksThatLeadNowhereAreToldWhenTheyAreWanted() throws {
+    @Test func danglingLinksAreReportedOnRequest() throws {
         symlink("nowhere", directory.file("a.mp4"))
         symlink("loop.mp4", directory.file("loop.mp4"))
         symlink("nowhere", directory.file("a.txt"))
@@ -135,8 +135,8 @@ import Testing
         )
     }
 
-    /// Opening the FIFO would block for ever.
-    @Test(.timeLimit(.minutes(4))) func whatIsNoFileIsLeftOut() throws {
+    /// Opening the FIFO would block indefinitely.
+    @Test(.timeLimit(.minutes(4))) func irregularFilesAreSkipped() throws {
         #expect(mkfifo(directory.file("fifo"), 0o600) == 0)
         symlink("/dev/null", directory.file("device"))
         symlink("fifo", directory.file("link"))
@@ -149,8 +149,8 @@ import Testing
         #expect(filtered.irregular.isEmpty)
     }
 
-    /// Root may read everything, so that this means something for other users only.
-    @Test(.enabled(if: geteuid() != 0, "root may read anything")) func unreadableDirectoriesAreTold() throws {
+    /// Root may read everything, so this is meaningful for other users only.
+    @Test(.enabled(if: geteuid() != 0, "root may read anything")) func unreadableDirectoriesAreReported() throws {
         try write("x/a")
         try write("y/b")
         chmod(directory.file("x"), 0)
@@ -172,8 +172,8 @@ import Testing
         #expect(result == FileWalk.Result(files: [], skipped: [FileWalk.Skipped(path: root, reason: row.reason)]))
     }
 
-    /// Far deeper than any stack, and than the longest path the system takes (4,096 bytes).
-    @Test func depthIsNoDanger() throws {
+    /// Deeper than any stack, and than the longest path supported by the system (4,096 bytes).
+    @Test func deepDirectoriesAreSafe() throws {
         let script = """
             import os, sys
             os.chdir(sys.argv[1])
@@ -189,7 +189,7 @@ import Testing
         #expect(result.skipped.map(\.reason) == ["file name too long"])
     }
 
-    @Test func directoriesAreToldFromFiles() throws {
+    @Test func directoriesAreDistinguishedFromFiles() throws {
         try write("x/a")
         symlink("x", directory.file("link"))
         #expect(FileWalk.isDirectory(path("x")))

@@ -89,16 +89,16 @@ import Testing
         (String(repeating: "{", count: 17) + String(repeating: "}", count: 17), "braces are nested too deeply"),
     ]
 
-    @Test(arguments: faults) func faultsAreNamed(row: (pattern: String, reason: String)) {
+    @Test(arguments: faults) func syntaxErrorsAreReported(row: (pattern: String, reason: String)) {
         #expect(throws: GlobError(pattern: row.pattern, reason: row.reason)) { try GlobPattern(row.pattern) }
     }
 
-    @Test func sixteenLevelsOfBracesAreFine() throws {
+    @Test func sixteenLevelsOfBracesAreAccepted() throws {
         let pattern = String(repeating: "{a,", count: 16) + "b" + String(repeating: "}", count: 16)
         #expect(try GlobPattern(pattern).matches(Array("b".utf8)))
     }
 
-    /// A byte that is no character is matched by `?` and `*`, and by no letter.
+    /// A byte that is not a character is matched by `?` and `*`, and by no letter.
     @Test func bytesThatAreNotUTF8() throws {
         let name: [UInt8] = [0x61, 0xFF, 0xC3, 0x62]
         #expect(try GlobPattern("a??b").matches(name))
@@ -108,7 +108,7 @@ import Testing
         #expect(try !GlobPattern("aÿ?b").matches(name))
     }
 
-    /// Trying one way after another would take longer than the universe has.
+    /// Backtracking would take exponential time.
     @Test(
         .timeLimit(.minutes(4)),
         arguments: [
@@ -125,14 +125,14 @@ import Testing
         #expect(try GlobPattern(String(repeating: "*a", count: 30)).matches(name))
     }
 
-    /// The C library is asked about thousands of small patterns and names, wherever the rules are the same.
+    /// Thousands of small patterns and names are compared with the C library, wherever the rules are the same.
     @Test func agreesWithTheCLibrary() throws {
         var random = Linear(state: 20_260_301)
         var matchCount = 0
         var pairCount = 0
         for _ in 0..<20_000 {
             let text = random.pattern()
-            // A lone bracket is text for fnmatch(3) and a fault here; so is a range that runs backwards.
+            // A lone bracket is text for fnmatch(3) and an error here; so is a reversed range.
             guard !text.isEmpty, let pattern = try? GlobPattern(text) else { continue }
             let name = random.text(of: "abc.-]!", upTo: 6)
             guard !name.isEmpty else { continue }
@@ -145,7 +145,7 @@ import Testing
         #expect(matchCount > 500)
     }
 
-    /// Bash is asked about braces and `**`: it expands the braces of a pattern, and `globstar` finds the files.
+    /// Braces and `**` are compared with Bash: it expands the braces of a pattern, and `globstar` finds the files.
     @Test(arguments: [
         "**/*.mp4", "a/**/x.mp4", "a/**", "*/x.mp4", "{a,b}/x.{mp4,mov}", "{a,b/{c,d}}/*.mp4", "**/c/**", "/[ab]/x.*",
         "a/{,c/}x.mp4", "**/{c,d}/x.m??",
@@ -173,7 +173,7 @@ import Testing
     }
 }
 
-/// A generator with a fixed seed, so that a failure comes back (Knuth's MMIX constants).
+/// A generator with a fixed seed, so that a failure is reproducible (Knuth's MMIX constants).
 struct Linear: RandomNumberGenerator {
     var state: UInt64
 

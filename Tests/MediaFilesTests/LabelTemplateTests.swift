@@ -24,16 +24,16 @@ import Testing
         ("{n} {n:1} {n:3} {n:9}", "a", "42 42 042 000000042"),
         ("{{{n}}} {{n}} }}{{", "a", "{42} {n} }{"),
         ("{stem} ä€😀", "ä.mp4", "ä ä€😀"),
-        // A place in a file's name is not filled in.
+        // A placeholder in a file's name is not expanded.
         ("{stem}", "{date}.mp4", "{date}"),
     ]
 
-    @Test(arguments: labels) func placesAreFilledIn(row: (template: String, path: String, label: String)) throws {
+    @Test(arguments: labels) func placeholdersAreExpanded(row: (template: String, path: String, label: String)) throws {
         let values = LabelTemplate.Values(path: Array(row.path.utf8), eventDate: "2026-03-01", number: 42)
         #expect(try LabelTemplate(row.template).label(values) == row.label)
     }
 
-    @Test func longNumbersAreNotCut() throws {
+    @Test func longNumbersAreNotTruncated() throws {
         let values = LabelTemplate.Values(path: [], eventDate: "", number: 5_000)
         #expect(try LabelTemplate("{n:3}").label(values) == "5000")
     }
@@ -43,7 +43,7 @@ import Testing
         #expect(try LabelTemplate("{parent}|{stem}|{ext}").label(values) == "\u{FFFD}|a\u{FFFD}|b")
     }
 
-    @Test func theParentOfAPathThatDoesNotNameItIsLookedUp() throws {
+    @Test func theParentOfAPathWithoutOneIsLookedUp() throws {
         let directory = try TemporaryDirectory()
         try FileManager.default.createDirectory(
             atPath: directory.file("gig/raw"),
@@ -78,7 +78,7 @@ import Testing
         ("{stem:3}", "\"{stem:3}\" is unknown; \(known)"),
     ]
 
-    @Test(arguments: faults) func faultsAreNamed(row: (template: String, reason: String)) {
+    @Test(arguments: faults) func templateErrorsAreReported(row: (template: String, reason: String)) {
         #expect(throws: LabelTemplateError(template: row.template, reason: row.reason)) {
             try LabelTemplate(row.template)
         }

@@ -89,7 +89,7 @@ import Testing
         ("path;label\na;x\n", [Fault(line: 1, reason: "columns must be separated by commas, not semicolons or tabs")]),
         ("path\tlabel\n", [Fault(line: 1, reason: "columns must be separated by commas, not semicolons or tabs")]),
         ("\"path\na\n", [Fault(line: 1, reason: "unterminated quote")]),
-        // A faulty header does not hide what is wrong with the rows.
+        // An invalid header does not hide errors in the rows.
         (
             "path,title\na\n,x\nb,y\n",
             [
@@ -114,13 +114,13 @@ import Testing
         ),
     ]
 
-    @Test(arguments: faultyTables) func faultsOfCSV(table: (text: String, faults: [Fault])) {
+    @Test(arguments: faultyTables) func errorsOfCSV(table: (text: String, faults: [Fault])) {
         #expect(throws: ManifestError(faults: table.faults)) {
             try WholeManifest(reading: Array(table.text.utf8), as: .csv)
         }
     }
 
-    /// Of a string that is closed.
+    /// Of a closed string.
     static let unusable = "the string has a character or an escape that JSON does not allow"
 
     static let faultyLines: [(line: String, column: String?, reason: String)] = [
@@ -160,14 +160,14 @@ import Testing
         ("{\"path\":\"a\",\"title\":\"x\"}", "title", unknown),
     ]
 
-    @Test(arguments: faultyLines) func faultsOfJSONLines(row: (line: String, column: String?, reason: String)) {
+    @Test(arguments: faultyLines) func errorsOfJSONLines(row: (line: String, column: String?, reason: String)) {
         let text = "{\"path\":\"good\"}\n" + row.line + "\n"
         #expect(throws: ManifestError(faults: [Fault(line: 2, column: row.column, reason: row.reason)])) {
             try WholeManifest(reading: Array(text.utf8), as: .jsonLines)
         }
     }
 
-    @Test func faultsOfAllLinesAreTold() {
+    @Test func errorsOfAllLinesAreReported() {
         let text = "{\n{\"path\":\"a\"}\n\n{\"label\":\"x\"}\n"
         let faults = [
             Fault(line: 1, reason: "not valid JSON at byte 2"),
@@ -197,7 +197,7 @@ import Testing
         (.csv, String(repeating: "x,", count: 500)),
         (.jsonLines, String(repeating: "x\n", count: 500)),
     ])
-    func aFloodOfFaultsIsCut(format: Manifest.Format, text: String) throws {
+    func theNumberOfReportedErrorsIsLimited(format: Manifest.Format, text: String) throws {
         let error = try #require(throws: ManifestError.self) {
             try WholeManifest(reading: Array(text.utf8), as: format)
         }
@@ -215,8 +215,8 @@ import Testing
         #expect(Manifest.format(fileName: row.name, firstBytes: Array(row.content.utf8)) == row.format)
     }
 
-    /// Python writes what is hard to read; what comes back must be the same.
-    @Test func whatPythonWritesIsRead() throws {
+    /// Python writes files that are hard to parse; the values must be the same.
+    @Test func filesWrittenByPythonAreParsed() throws {
         let script = """
             import csv, json, random, sys
             random.seed(7)
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    /// Any cut and any changed byte gives rows or faults, never a trap.
+    /// Any truncation and any changed byte results in rows or errors, never in a trap.
     @Test(arguments: Manifest.Format.allCases) func brokenManifestsAreSafe(format: Manifest.Format) {
         let text =
             switch format {
@@ -270,7 +270,7 @@ private struct ManifestError: Error, Equatable {
     var faults: [Manifest.Fault]
 }
 
-/// A manifest without faults.
+/// A manifest without errors.
 private struct WholeManifest {
     let rows: [Manifest.Row]
 

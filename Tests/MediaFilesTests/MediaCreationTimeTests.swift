@@ -7,7 +7,7 @@ import Testing
 @Suite struct MediaCreationTimeTests {
     /// `date -u -d 2024-03-01T20:15:00Z +%s`
     static let moment: Int64 = 1_709_324_100
-    /// The same by `mvhd`'s clock: 2,082,844,800 seconds from 1904 to 1970.
+    /// The same for `mvhd`: 2,082,844,800 seconds from 1904 to 1970.
     static let since1904 = UInt64(moment + 2_082_844_800)
 
     static let movies: [(what: String, bytes: [UInt8], expected: Int64?)] = [
@@ -169,20 +169,20 @@ import Testing
     @Test(arguments: [
         "x", "FORM\0\0\0\0AIFF", "fLaC\0\0\0\0\0\0\0\0", "OggS\0\0\0\0\0\0\0\0", "twelve bytes", "RIFF\0\0\0\0WAVE",
     ])
-    func otherContentSaysNothing(text: String) throws {
+    func otherContentHasNoTime(text: String) throws {
         #expect(try seconds(Array(text.utf8)) == nil)
     }
 
-    /// A file of nothing but boxes must not be read to its end: this one has a million, and takes milliseconds.
-    @Test(.timeLimit(.minutes(4))) func aFileOfAMillionBoxesIsGivenUp() throws {
+    /// A file that consists of boxes must not be read to its end: this one has a million, and takes milliseconds.
+    @Test(.timeLimit(.minutes(4))) func aFileOfAMillionBoxesIsAbandoned() throws {
         let boxes = [UInt8](([[UInt8]](repeating: Self.box("free", []), count: 1_000_000)).joined())
         #expect(try seconds(Self.ftyp + boxes + Self.box("moov", Self.mvhd(Self.since1904))) == nil)
         let few = [UInt8](([[UInt8]](repeating: Self.box("free", []), count: 1_000)).joined())
         #expect(try seconds(Self.ftyp + few + Self.box("moov", Self.mvhd(Self.since1904))) == Self.moment)
     }
 
-    /// 5 GiB of media data, all of it a hole, before the movie.
-    @Test func mediaDataIsPassedOver() throws {
+    /// 5 GiB of media data, which is a hole, before the movie.
+    @Test func mediaDataIsSkipped() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("sparse.mp4")
         let file = try #require(fopen(path, "w"))
@@ -196,7 +196,7 @@ import Testing
         #expect(MediaCreationTime.seconds(of: try SourceFile(path: Array(path.utf8))) == Self.moment)
     }
 
-    /// Any cut and any changed byte gives a time or none, never a trap.
+    /// Any truncation and any changed byte results in a time or none, never in a trap.
     @Test(arguments: [
         movies[1].bytes, movies[4].bytes, matroskas[0].bytes, matroskas[4].bytes, waves[4].bytes, tags[0].bytes,
         tags[15].bytes, tags[23].bytes,
@@ -220,7 +220,7 @@ import Testing
     }
 
     private func seconds(_ bytes: [UInt8], in directory: TemporaryDirectory) throws -> Int64? {
-        // Not cut to nothing first: ext4 then flushes the file at each of thousands of times.
+        // Not truncated to zero first: ext4 would then flush the file thousands of times.
         let descriptor = open(directory.file("media"), O_CREAT | O_WRONLY, 0o600)
         defer { close(descriptor) }
         try #require(pwrite(descriptor, bytes, bytes.count, 0) == bytes.count)
@@ -229,7 +229,7 @@ import Testing
     }
 }
 
-/// The pieces the files are made of.
+/// The parts of the files.
 extension MediaCreationTimeTests {
     static let ftyp = box("ftyp", Array("isom\0\0\u{2}\0".utf8))
     static let ebml = element([0x1A, 0x45, 0xDF, 0xA3], element([0x42, 0x82], Array("matroska".utf8)))
@@ -305,7 +305,7 @@ extension MediaCreationTimeTests {
         text.utf16.flatMap { isLittle ? [UInt8($0 & 0xFF), UInt8($0 >> 8)] : [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
     }
 
-    /// "ID3v2.3.0" section 5: a zero after each 0xFF that something like a sync or a zero follows.
+    /// "ID3v2.3.0" section 5: a zero after each 0xFF that is followed by a possible sync or a zero.
     static func escaped(_ bytes: [UInt8]) -> [UInt8] {
         bytes.indices.flatMap { index -> [UInt8] in
             let next = index + 1 < bytes.count ? bytes[index + 1] : 0xFF
@@ -321,7 +321,7 @@ extension MediaCreationTimeTests {
     }
 }
 
-/// Real files, made by ffmpeg.
+/// Real files, created by ffmpeg.
 @Suite(.enabled(if: FFmpeg.isInstalled, "needs ffmpeg: scripts/setup.sh test")) struct CreationTimeOfRealFilesTests {
     static let moment = ["-metadata", "creation_time=2024-03-01T20:15:00Z"]
     static let day = ["-metadata", "date=2024-03-01"]

@@ -68,7 +68,7 @@ import Testing
         ("three bytes", matroska(scale: nil, [1, 2, 3]), nil),
     ]
 
-    /// `avih`: time of a frame, three numbers that do not matter, number of frames.
+    /// `avih`: time of a frame, three irrelevant numbers, number of frames.
     static func avi(_ microseconds: UInt64, _ frames: UInt64, extended: UInt64? = nil) -> [UInt8] {
         let fields = Build.little(microseconds, 4) + Build.zeros(12) + Build.little(frames, 4) + Build.zeros(36)
         let odml = extended.map {
@@ -95,11 +95,11 @@ import Testing
     }
 
     @Test(arguments: ["x", "twelve bytes", "fLaC\0\0\0\0\0\0\0\0", "ID3\u{4}\0\0\0\0\0\0\0\0"])
-    func otherContentSaysNothing(text: String) {
+    func otherContentHasNoDuration(text: String) {
         #expect(milliseconds(Array(text.utf8)) == nil)
     }
 
-    /// Any cut gives a duration or none, never a trap.
+    /// Any truncation results in a duration or none, never in a trap.
     @Test(arguments: [movies[1].bytes, movies[12].bytes, matroskas[0].bytes, avis[2].bytes])
     func brokenFilesAreSafe(bytes: [UInt8]) {
         for count in 0..<bytes.count { _ = milliseconds(Array(bytes[..<count])) }
@@ -118,14 +118,14 @@ import Testing
     }
 }
 
-/// Real files, made by ffmpeg, and what ffprobe says of them.
+/// Real files, created by ffmpeg, and the durations reported by ffprobe.
 @Suite(.enabled(if: FFmpeg.isInstalled, "needs ffmpeg: scripts/setup.sh test")) struct DurationOfRealFilesTests {
     static let files: [(name: String, arguments: [String])] = [
         ("a.mp4", []), ("fast.mp4", ["-movflags", "faststart"]), ("a.mov", []), ("a.m4v", []), ("a.mkv", []),
         ("a.webm", ["-c:v", "libvpx"]), ("a.avi", []), ("a.3gp", ["-s", "176x144", "-c:v", "h263"]),
     ]
 
-    @Test(arguments: files) func durationsAreThoseOfFFprobe(file: (name: String, arguments: [String])) throws {
+    @Test(arguments: files) func durationsMatchThoseOfFFprobe(file: (name: String, arguments: [String])) throws {
         let directory = try TemporaryDirectory()
         let path = directory.file(file.name)
         let picture = ["-f", "lavfi", "-i", "testsrc=duration=1.24:size=64x64:rate=25"]
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: [("live.mkv", ["-live", "1"]), ("parts.mp4", ["-movflags", "frag_keyframe+empty_moov"])])
-    func whatTellsNoDurationHasNone(name: String, arguments: [String]) throws {
+    func filesWithoutADurationHaveNone(name: String, arguments: [String]) throws {
         let directory = try TemporaryDirectory()
         try FFmpeg.run(FFmpeg.picture + arguments + [directory.file(name)])
         #expect(MediaDuration.milliseconds(of: try SourceFile(path: Array(directory.file(name).utf8))) == nil)

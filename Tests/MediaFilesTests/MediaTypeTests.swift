@@ -47,10 +47,10 @@ import Testing
         #expect(MediaType.pathExtension(of: name) == expected)
     }
 
-    @Test func theNameDecidesAndTheContentHelps() {
+    @Test func theExtensionDecidesAndTheContentIsAFallback() {
         let movie = Array("\0\0\0\u{18}ftypisom".utf8)
         #expect(MediaType.declared(fileName: "clip.MOV", prefix: movie)?.mimeType == "video/quicktime")
-        // Trap T5: a real MP4 under an unknown name must not be declared application/octet-stream.
+        // Trap T5: a real MP4 with an unknown extension must not be declared as application/octet-stream.
         #expect(MediaType.declared(fileName: "clip.bin", prefix: movie)?.mimeType == "video/mp4")
         #expect(MediaType.declared(fileName: "clip", prefix: movie)?.mimeType == "video/mp4")
         // Gighive contract 2.4: text named x.mp3 is accepted, so it is declared by its name.
@@ -75,7 +75,7 @@ import Testing
         ("fffb9064", "audio/mpeg"),
         ("fff15080", "audio/aac"),
         ("fff95080", "audio/aac"),
-        // UTF-16 text begins like a frame of MPEG layer I.
+        // UTF-16 text starts like a frame of MPEG layer I.
         ("fffe68006900", nil),
         ("000001ba44", "video/mpeg"),
         ("000001b316", "video/mpeg"),
@@ -96,8 +96,8 @@ import Testing
         #expect(MediaType.sniffed(bytes(magic.hex))?.mimeType == magic.mime)
     }
 
-    /// Every prefix of every magic is looked at without going beyond its end.
-    @Test(arguments: magics) func cutMagicsAreSafe(magic: (hex: String, mime: String?)) {
+    /// Every prefix of every signature is checked without reading beyond its end.
+    @Test(arguments: magics) func truncatedSignaturesAreSafe(magic: (hex: String, mime: String?)) {
         let whole = bytes(magic.hex)
         for count in 0...whole.count { _ = MediaType.sniffed(Array(whole[..<count])) }
     }
@@ -108,7 +108,7 @@ import Testing
     }
 }
 
-/// Real files, made by ffmpeg.
+/// Real files, created by ffmpeg.
 @Suite(.enabled(if: FFmpeg.isInstalled, "needs ffmpeg: scripts/setup.sh test")) struct SniffedFilesTests {
     static let files: [(name: String, arguments: [String], mime: String)] = [
         ("a.mp4", FFmpeg.picture, "video/mp4"),
@@ -138,7 +138,7 @@ import Testing
         ("a.rm", FFmpeg.sound + ["-c:a", "ac3"], "application/vnd.rn-realmedia"),
     ]
 
-    @Test(arguments: files) func contentIsRecognised(file: (name: String, arguments: [String], mime: String)) throws {
+    @Test(arguments: files) func contentIsRecognized(file: (name: String, arguments: [String], mime: String)) throws {
         let directory = try TemporaryDirectory()
         let path = directory.file(file.name)
         try FFmpeg.run(file.arguments + [path])
@@ -147,7 +147,7 @@ import Testing
         #expect(MediaType.declared(fileName: file.name, prefix: prefix)?.mimeType == file.mime)
     }
 
-    @Test func movingPicturesInAFileNamedOgg() throws {
+    @Test func videoInAFileNamedOgg() throws {
         let directory = try TemporaryDirectory()
         try FFmpeg.run(FFmpeg.picture + ["-c:v", "libtheora", directory.file("a.ogg")])
         let prefix = try SourceFile(path: Array(directory.file("a.ogg").utf8)).prefix(4096)

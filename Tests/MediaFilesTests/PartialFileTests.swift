@@ -33,7 +33,7 @@ import Testing
 
     // MARK: The way to the name
 
-    @Test func aFileGetsItsNameRightsAndTimeAtTheEnd() throws {
+    @Test func aFileGetsItsNamePermissionsAndTimeAtTheEnd() throws {
         let file = try PartialFile.open(".a.part", in: directory)
         try write("hello", to: file)
         #expect(try permissions(".a.part") == 0o600)
@@ -46,8 +46,8 @@ import Testing
         #expect(try permissions("a") == 0o666 & ~FileCreationMask.current)
     }
 
-    /// The oracle is a file that the system makes by itself.
-    @Test func theMaskIsTheOneOfTheProcess() throws {
+    /// The expected mode is that of a file created by the system.
+    @Test func theUmaskIsThatOfTheProcess() throws {
         let descriptor = Glibc.open(temporary.file("plain"), O_CREAT | O_WRONLY, 0o666)
         close(descriptor)
         #expect(try permissions("plain") == 0o666 & ~FileCreationMask.current)
@@ -65,7 +65,7 @@ import Testing
         #expect(try file.seal(modificationMicroseconds: microseconds).modificationNanoseconds == microseconds * 1000)
     }
 
-    @Test func nothingIsReplaced() throws {
+    @Test func existingFilesAreNeverReplaced() throws {
         try put("mine", "a")
         let file = try PartialFile.open(".a.part", in: directory)
         #expect(throws: FileWriteError(.exists, path: Array(temporary.file("a").utf8))) { try file.publish(as: "a") }
@@ -73,7 +73,7 @@ import Testing
         #expect(try names() == [".a.part", "a"])
     }
 
-    @Test func nothingIsReplacedWhereOnlyLinksAreKnown() throws {
+    @Test func existingFilesAreNeverReplacedIfOnlyLinksAreSupported() throws {
         try put("mine", "a")
         try put("other", "b")
         #expect(throws: FileWriteError(.exists, path: Array(temporary.file("a").utf8))) {
@@ -84,7 +84,7 @@ import Testing
         #expect(try names() == ["a", "c"])
     }
 
-    @Test func aDirectoryIsRenamedWhereOnlyLinksAreKnown() throws {
+    @Test func aDirectoryIsRenamedIfOnlyLinksAreSupported() throws {
         _ = try directory.subdirectory("old", creating: true)
         try put("mine", "old/a")
         _ = try directory.subdirectory("taken", creating: true)
@@ -96,7 +96,7 @@ import Testing
         #expect(try content("new/a") == "mine")
     }
 
-    @Test func aDanglingLinkIsAName() throws {
+    @Test func aDanglingLinkCountsAsAnExistingName() throws {
         try FileManager.default.createSymbolicLink(atPath: temporary.file("a"), withDestinationPath: "/nowhere/at/all")
         let file = try PartialFile.open(".a.part", in: directory)
         #expect(throws: FileWriteError(.exists, path: Array(temporary.file("a").utf8))) { try file.publish(as: "a") }
@@ -104,7 +104,7 @@ import Testing
 
     // MARK: Going on
 
-    @Test func whatWasWrittenStaysForTheNext() throws {
+    @Test func writtenBytesAreKeptForTheNextAttempt() throws {
         try write("hel", to: PartialFile.open(".a.part", in: directory))
         let file = try PartialFile.open(".a.part", in: directory)
         #expect(try file.status().size == 3)
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func aFIFOInPlaceOfTheTemporaryFileHoldsNobodyUp() throws {
+    @Test func aFIFOInPlaceOfTheTemporaryFileDoesNotBlock() throws {
         #expect(mkfifo(temporary.file(".a.part"), 0o600) == 0)
         #expect(throws: FileWriteError(.unsafe, path: Array(temporary.file(".a.part").utf8))) {
             try PartialFile.open(".a.part", in: directory)
@@ -165,7 +165,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path).isEmpty)
     }
 
-    @Test func theDirectoryThatTheUserNamesMayBeALink() throws {
+    @Test func theSpecifiedDirectoryMayBeALink() throws {
         try FileManager.default.createDirectory(atPath: temporary.file("real"), withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: temporary.file("link"), withDestinationPath: "real")
         let target = try #require(try TargetDirectory.open(Array(temporary.file("link/").utf8), creating: true))
@@ -173,8 +173,8 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: temporary.file("real/2024")))
     }
 
-    /// All goes through the descriptor: what happens to the path afterwards does not matter.
-    @Test func aDirectoryThatIsSwappedForALinkStaysTheSame() throws {
+    /// All operations use the descriptor: later changes of the path do not matter.
+    @Test func aDirectoryReplacedByALinkStaysTheSame() throws {
         let outside = try TemporaryDirectory()
         let year = try #require(try directory.subdirectory("2024", creating: true))
         try FileManager.default.moveItem(atPath: temporary.file("2024"), toPath: temporary.file("moved"))
@@ -185,7 +185,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: temporary.file("moved/a")))
     }
 
-    @Test func missingDirectoriesAreMadeOnlyWhenAsked() throws {
+    @Test func missingDirectoriesAreCreatedOnlyOnRequest() throws {
         let path = Array(temporary.file("x/y/z//").utf8)
         #expect(try TargetDirectory.open(path, creating: false) == nil)
         #expect(try names().isEmpty)
@@ -193,7 +193,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: temporary.file("x/y/z")))
     }
 
-    @Test func whatTheDiskBeganWithEarlyIsWhole() throws {
+    @Test func bytesWrittenBackEarlyAreComplete() throws {
         let file = try PartialFile.open(".a.part", in: directory)
         let block = [UInt8](repeating: 7, count: 100_000)
         try file.reserve(200_000)
@@ -207,7 +207,7 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: temporary.file("a"))) == Data(repeating: 7, count: 200_000))
     }
 
-    @Test func aFullDiskShowsBeforeTheFirstByte() throws {
+    @Test func aFullDiskIsDetectedBeforeTheFirstByte() throws {
         let disk = try SmallDisk(kibibytes: 256)
         let small = try #require(try TargetDirectory.open(Array(disk.path.utf8), creating: false))
         let file = try PartialFile.open(".a.part", in: small)

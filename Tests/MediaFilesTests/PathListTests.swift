@@ -36,7 +36,7 @@ import Testing
     ]
 
     @Test(arguments: faults)
-    func faultsAreNamed(row: (text: String, separator: PathList.Separator, entry: Int, reason: String)) {
+    func invalidListsAreReported(row: (text: String, separator: PathList.Separator, entry: Int, reason: String)) {
         #expect(throws: PathListError(entry: row.entry, reason: row.reason)) {
             try PathList.paths(in: Array(row.text.utf8), separatedBy: row.separator)
         }

@@ -9,7 +9,7 @@ import Testing
     static let moment: Int64 = 1_709_324_107
     static let original = Tag.text(0x9003, "2024:03:01 20:15:07")
 
-    /// What stands in the Exif directory, and what that means.
+    /// The content of the Exif directory, and its meaning.
     static let directories: [(what: String, tags: [Tag], expected: Int64?)] = [
         ("the wall clock stays as it is", [original], moment * 1_000_000),
         ("an offset makes it UTC", [original, .text(0x9011, "+02:00")], (moment - 7_200) * 1_000_000),
@@ -62,7 +62,7 @@ import Testing
         #expect(try capture(jpeg(tiff(exif: tags, isLittleEndian: false))) == expected, "\(what), big-endian")
     }
 
-    @Test func theFirstDirectorysDateIsTheLastResort() throws {
+    @Test func theDateOfTheFirstDirectoryIsTheLastResort() throws {
         let changed = Tag.text(0x0132, "2024:03:01 20:15:07")
         #expect(try capture(jpeg(tiff(first: [changed], exif: []))) == Self.moment * 1_000_000)
         let taken = Tag.text(0x9003, "2020:01:01 00:00:00")
@@ -114,8 +114,8 @@ import Testing
         #expect(try capture(bytes) == (isFound ? Self.moment * 1_000_000 : nil), "\(what)")
     }
 
-    /// Hostile structures: each ends, and reads little.
-    @Test func directoriesThatPointAtThemselvesEnd() throws {
+    /// Hostile structures: parsing each of them ends, and reads little.
+    @Test func directoriesThatPointAtThemselvesTerminate() throws {
         // The Exif directory is the first directory again.
         var loop = tiff(first: [Tag(0x8769, type: 4, number: 8)], exif: nil)
         #expect(try capture(jpeg(loop)) == nil)
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: ["jpeg", "png", "webp", "heif"])
-    func aFileCutAnywhereEndsQuietly(format: String) throws {
+    func aFileTruncatedAnywhereIsParsedWithoutErrors(format: String) throws {
         let whole =
             switch format {
             case "jpeg": Self.jpegWithPicture
@@ -143,7 +143,7 @@ import Testing
             let found = try capture(Array(whole[..<length]), in: directory)
             #expect(found == nil || found == Self.moment * 1_000_000)
         }
-        // Every byte once, set to what breaks sizes and offsets most.
+        // Every byte once, set to the value most likely to break sizes and offsets.
         for position in whole.indices {
             var broken = whole
             broken[position] = 0xFF
@@ -155,7 +155,7 @@ import Testing
     static let jpegWithPicture = jpeg(data) + [0xFF, 0xDA, 0, 2, 1, 2, 3, 0xFF, 0xD9]
 }
 
-/// What `PhotoExif` says of a file with these bytes.
+/// The result of `PhotoExif` for a file with these bytes.
 private func capture(_ bytes: [UInt8], in directory: TemporaryDirectory? = nil) throws -> Int64? {
     let directory = try directory ?? TemporaryDirectory()
     let path = directory.file("photo")
@@ -250,7 +250,7 @@ private func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
     big(content.count + 8, 4) + Array(type.utf8) + content
 }
 
-/// A HEIF file with a picture item and an item that holds `data` behind its four bytes of skipping.
+/// A HEIF file with a picture item and an item that contains `data` after its four bytes of offset.
 private func heif(
     _ data: [UInt8],
     type: String = "Exif",

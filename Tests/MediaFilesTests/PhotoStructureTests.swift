@@ -25,7 +25,7 @@ import Testing
         #expect(structure.dimensions == PhotoStructure.Dimensions(width: width, height: height))
     }
 
-    /// None of these has a byte after its end, so that each missing byte is a missing part.
+    /// None of these has a byte after its end, so each missing byte is a missing part.
     @Test(arguments: files)
     func truncatedFilesAreDamaged(name: String, format: PhotoStructure.Format, width: Int, height: Int) throws {
         let bytes = try Self.bytes(of: name)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// The end marker does not make the lines before it: a decoder would fill them with gray.
+    /// The end marker does not replace missing lines: a decoder would fill them with gray.
     @Test(arguments: files.filter { $0.format == .jpeg })
     func aJPEGWithFewerLinesThanItsHeaderIsDamaged(
         name: String,
@@ -63,13 +63,13 @@ import Testing
         #expect(reason.wholeMatch(of: /image data ends at line \d+ of 157/) != nil, "\(reason)")
     }
 
-    @Test func aChangedByteOfAPNGIsFoundByItsChecksum() throws {
+    @Test func aChangedByteOfAPNGIsDetectedByItsChecksum() throws {
         var bytes = try Self.bytes(of: "ffmpeg.png")
         bytes[bytes.count / 2] ^= 4
         #expect(try examine(bytes).integrity == .damaged("wrong checksum of a chunk"))
     }
 
-    @Test func whatIsNotCheckedIsNotCalledIntact() throws {
+    @Test func uncheckedFormatsAreNotReportedAsIntact() throws {
         #expect(try examine(Self.bytes(of: "arithmetic.jpg")).integrity == .unchecked("unsupported JPEG coding"))
     }
 
@@ -81,14 +81,14 @@ import Testing
         }
     }
 
-    /// Cameras store previews and films behind the photo (CIPA DC-007).
-    @Test func dataBehindTheEndMarkerOfAJPEGAreAllowed() throws {
+    /// Cameras store previews and films after the photo (CIPA DC-007).
+    @Test func dataAfterTheEndMarkerOfAJPEGIsAllowed() throws {
         let bytes = try Self.bytes(of: "baseline-420.jpg")
         #expect(try examine(bytes + Array("ftypmp42".utf8)).integrity == .intact)
     }
 
-    /// Thousands of scans that each take a few bytes, and work for every block of the image.
-    @Test func aProgressiveBombEnds() throws {
+    /// Thousands of scans that each take a few bytes, but require work for every block of the image.
+    @Test func aProgressiveBombIsLimited() throws {
         var bytes: [UInt8] = [0xFF, 0xD8, 0xFF, 0xC2, 0, 11, 8, 0x40, 0, 0x3F, 0xFF, 1, 1, 0x11, 0]
         // One code of one bit, for a run of 16,384 blocks and more.
         bytes += [0xFF, 0xC4, 0, 20, 0x10, 1] + [UInt8](repeating: 0, count: 15) + [0xE0]
@@ -131,7 +131,7 @@ import Testing
         let attribute = Array(" exif:ImageUniqueID='\(Self.stamp)' ".utf8)
         var bytes = try Self.bytes(of: "stamped-still.gif")
         let range = try #require(bytes.firstRange(of: element))
-        // Of the same length, for the trailer of the packet counts bytes.
+        // Of the same length, because the trailer of the packet counts bytes.
         bytes.replaceSubrange(range, with: attribute + [UInt8](repeating: 0x20, count: element.count - attribute.count))
         #expect(try stamp(of: bytes) == Self.stamp)
     }

@@ -39,17 +39,17 @@ import Testing
         // Decomposed, as HFS+ sends it: U+0065 U+0301.
         ("Cafe\u{301}.jpg", "Caf\u{e9}.jpg"),
     ])
-    func namesAreMadeSafe(_ name: String, _ expected: String) {
-        // By scalars: `==` on strings does not see composition.
+    func namesAreSanitized(_ name: String, _ expected: String) {
+        // By scalars: `==` on strings ignores composition.
         #expect(Array(SafeFileName(name, id: Self.id).text.unicodeScalars) == Array(expected.unicodeScalars))
     }
 
     @Test(arguments: ["", ".", "..", "...", "/", "a/..", " . . ", "\u{2003}"])
-    func whatHasNoNameGetsOneOfItsID(_ name: String) {
+    func anEmptyNameIsReplacedByTheID(_ name: String) {
         #expect(SafeFileName(name, id: Self.id).text == "photo-\(Self.id).jpg")
     }
 
-    @Test func theIDIsNoMoreTrustedThanTheName() {
+    @Test func theIDIsNotTrustedEither() {
         #expect(SafeFileName("", id: "../../x\u{0}y").text == "photo-xy.jpg")
         #expect(SafeFileName("", id: "/").text == "photo-unnamed.jpg")
     }
@@ -64,13 +64,13 @@ import Testing
         String(repeating: ".", count: 300) + "jpg",
         "a" + String(repeating: " ", count: 300) + ".jpg",
     ])
-    func longNamesFitWithNumberAndTemporaryName(_ name: String) throws {
+    func longNamesAreTruncatedForNumberAndTemporaryName(_ name: String) throws {
         let safe = SafeFileName(name, id: Self.id)
         let numbered = safe.numbered(12_345_678)
         for text in [safe.text, numbered.text, safe.temporary, numbered.temporary] {
             #expect(text.utf8.count <= 255)
             #expect(text.precomposedStringWithCanonicalMapping.utf8.elementsEqual(text.utf8))
-            // Nothing was cut within a scalar.
+            // No scalar was truncated.
             #expect(!text.unicodeScalars.contains("\u{fffd}"))
         }
         #expect(safe.text.utf8.count > 0)
@@ -89,17 +89,17 @@ import Testing
         ("a.jpg", "b.jpg", false),
         ("a.jpg", "a.jpeg", false),
     ])
-    func namesThatAFileSystemWithoutCaseTakesForOneHaveOneKey(_ one: String, _ other: String, _ isOne: Bool) {
+    func namesThatDifferOnlyInCaseHaveTheSameKey(_ one: String, _ other: String, _ isOne: Bool) {
         #expect((SafeFileName.key(of: one) == SafeFileName.key(of: other)) == isOne)
     }
 
-    @Test func temporaryNamesAreHiddenAndSayWhatTheyAre() {
+    @Test func temporaryNamesAreHiddenAndRecognizable() {
         #expect(SafeFileName("a.jpg", id: "1").temporary == ".a.jpg.mediactl-part")
         #expect(SafeFileName("a.jpg", id: "1").numbered(2).temporary == ".a (2).jpg.mediactl-part")
     }
 
-    /// Whatever comes, the result is one visible name that any file system takes.
-    @Test func anyNameEndsAsAName() {
+    /// For any input, the result is one visible name that is valid on any file system.
+    @Test func anyInputBecomesAValidName() {
         var generator = SystemRandomNumberGenerator()
         let pieces = ["..", "/", "\\", "\0", " ", ".", "CON", "a", "ü", "👩‍👩‍👧", "\u{202e}", "\n", ".jpg", "\u{301}", ":"]
         for _ in 0..<2000 {
@@ -110,7 +110,7 @@ import Testing
                 !text.isEmpty && text.utf8.count <= 240 && !text.contains("/") && !text.utf8.contains { $0 < 0x20 }
                 && !text.hasPrefix(".") && !text.hasSuffix(".") && !text.hasSuffix(" ")
             #expect(isSafe, "\(name.debugDescription) became \(text.debugDescription)")
-            // What is safe stays as it is.
+            // A safe name is unchanged.
             #expect(SafeFileName(text, id: "1").text == text)
         }
     }

@@ -9,7 +9,7 @@ import Testing
         ("1 / 4", nil, nil), ("a/b", nil, nil), ("٣/٤", nil, nil), ("1/99999999999999999999", nil, nil),
     ]
 
-    @Test(arguments: texts) func partsAsText(row: (text: String, index: Int?, count: Int?)) {
+    @Test(arguments: texts) func shardsAsText(row: (text: String, index: Int?, count: Int?)) {
         let shard = Shard(row.text)
         #expect(shard?.index == row.index)
         #expect(shard?.count == row.count)
@@ -53,7 +53,7 @@ import Testing
         #expect(Shard(environment: row.environment, count: row.count) == row.expected.flatMap(Shard.init(_:)))
     }
 
-    /// By a Python program that knows the published constants only:
+    /// Computed by a Python program from the published constants:
     ///
     ///     def part(path, count):
     ///         x, m = 0xcbf29ce484222325, (1 << 64) - 1
@@ -72,16 +72,16 @@ import Testing
         (Array("clips/2026/clip-0002.mp4".utf8), [0, 1, 0, 0, 15, 95]),
     ]
 
-    @Test(arguments: vectors) func everyPathHasOneFixedPart(row: (path: [UInt8], parts: [Int])) {
+    @Test(arguments: vectors) func everyPathHasOneFixedShard(row: (path: [UInt8], parts: [Int])) {
         for (count, part) in zip([1, 2, 3, 7, 16, 1_000], row.parts) {
             let parts = (0..<count).filter { Shard(index: $0, count: count)?.contains(row.path) == true }
             #expect(parts == [part], "of \(count)")
         }
     }
 
-    /// 10,000 names that differ in digits only. The bound is five standard deviations of a fair choice.
+    /// 10,000 names that differ in digits only. The bound is five standard deviations of a uniform choice.
     @Test(arguments: [2, 4, 8, 10, 16, 64, 100], ["clip-%.mp4", "%", "gigs/2026-03-%/a.mov"])
-    func partsAreEven(count: Int, form: String) {
+    func shardsAreEven(count: Int, form: String) {
         var sizes = [Int](repeating: 0, count: count)
         let shards = (0..<count).compactMap { Shard(index: $0, count: count) }
         for number in 0..<10_000 {

@@ -24,7 +24,7 @@ import Testing
         #expect(fcntl(file.descriptor, F_GETFD) & FD_CLOEXEC != 0)
     }
 
-    @Test func aCheckedFileIsRefusedLikeAnOpenedOne() throws {
+    @Test func aCheckedFileIsRefusedLikeAnOpenOne() throws {
         let path = try write("0123456789")
         let file = try SourceFile(checking: Array(path.utf8))
         #expect(try file.status == SourceFile(path: Array(path.utf8)).status)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func aNameThatIsNotUTF8IsAName() throws {
+    @Test func aNameThatIsNotUTF8IsValid() throws {
         let path = Array(directory.file("").utf8) + [0xFF, 0xFE]
         let descriptor = open(path.map(CChar.init(bitPattern:)) + [0], O_CREAT | O_WRONLY, 0o600)
         #expect(Glibc.write(descriptor, "abc", 3) == 3)
@@ -44,7 +44,7 @@ import Testing
         #expect(try SourceFile(path: path).status.size == 3)
     }
 
-    @Test func whatCannotBeSentIsRefusedByKind() throws {
+    @Test func irregularFilesAreRefusedByKind() throws {
         _ = try write("")
         #expect(mkfifo(directory.file("fifo"), 0o600) == 0)
         let cases: [(path: String, kind: SourceFileError.Kind)] = [
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// Root may read everything, so that this means something for other users only.
+    /// Root may read everything, so this is meaningful for other users only.
     @Test(.enabled(if: geteuid() != 0, "root may read anything")) func anUnreadableFileIsRefused() throws {
         let path = try write("secret")
         chmod(path, 0)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func growingShrinkingAndRewritingAreSeen() throws {
+    @Test func growingShrinkingAndRewritingAreDetected() throws {
         for change in [">> grow", "> shrink", "touch"] {
             let path = try write("0123456789")
             let file = try SourceFile(path: Array(path.utf8))
@@ -102,7 +102,7 @@ import Testing
             case "> shrink":
                 try handle.truncate(atOffset: 3)
             default:
-                // The same length again, and the old modification time put back: the change time still tells.
+                // The same length, and the old modification time restored: the change time still shows it.
                 try handle.write(contentsOf: Data("9".utf8))
                 var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
                 futimens(handle.fileDescriptor, &times)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func aReplacedFileIsSeen() throws {
+    @Test func aReplacedFileIsDetected() throws {
         let path = try write("0123456789")
         let file = try SourceFile(path: Array(path.utf8))
         try Data("9876543210".utf8).write(to: URL(fileURLWithPath: directory.file("other")))
@@ -122,7 +122,7 @@ import Testing
         #expect(try file.prefix(3) == Array("012".utf8))
     }
 
-    @Test func aRemovedFileIsSeenAndStillReadable() throws {
+    @Test func aRemovedFileIsDetectedAndStillReadable() throws {
         let path = try write("0123456789")
         let file = try SourceFile(path: Array(path.utf8))
         #expect(unlink(path) == 0)

@@ -19,7 +19,7 @@ import Testing
     // MARK: Links
 
     @Test(arguments: [Array("../x/é".utf8), [0xff, 0x0a, 0x20]] as [[UInt8]])
-    func linksSayBytes(target: [UInt8]) throws {
+    func targetsOfLinksAreBytes(target: [UInt8]) throws {
         let name: [UInt8] = [0x61, 0xfe]
         try directory.makeLink(name, to: target)
         #expect(try directory.target(ofLink: name) == target)
@@ -30,15 +30,15 @@ import Testing
         #expect(try directory.target(ofLink: name) == target)
     }
 
-    @Test func whatIsNoLinkSaysNothing() throws {
+    @Test func aFileThatIsNotALinkHasNoTarget() throws {
         try Data("x".utf8).write(to: URL(fileURLWithPath: temporary.file("file")))
         #expect(try directory.target(ofLink: bytes("file")) == nil)
         #expect(try directory.target(ofLink: bytes("missing")) == nil)
         #expect(try directory.kind(of: bytes("file")) == .regular && directory.kind(of: bytes("missing")) == nil)
     }
 
-    /// The directory is the one that was opened, whatever has its path now.
-    @Test func nothingLeadsOutside() throws {
+    /// The opened directory is used, regardless of what is at its path now.
+    @Test func noPathRefersOutsideTheDirectory() throws {
         let inside = try #require(try directory.makeSubdirectory(bytes("a")))
         try FileManager.default.moveItem(atPath: temporary.file("a"), toPath: temporary.file("b"))
         try FileManager.default.createDirectory(atPath: temporary.file("outside"), withIntermediateDirectories: false)
@@ -53,7 +53,7 @@ import Testing
 
     // MARK: Directories
 
-    @Test func aNewDirectoryIsNeverOneThatWasThere() throws {
+    @Test func aNewDirectoryNeverReplacesAnExistingOne() throws {
         #expect(try directory.makeSubdirectory(bytes("a")) != nil)
         #expect(throws: FileWriteError(.exists, path: directory.path(of: bytes("a")))) {
             _ = try directory.makeSubdirectory(bytes("a"))
@@ -61,7 +61,7 @@ import Testing
         #expect(try directory.subdirectoryForAdding(bytes("missing")) == nil)
     }
 
-    @Test func goingUpLeadsToTheDirectoryOrNot() throws {
+    @Test func ancestorsAreTheRealParentDirectories() throws {
         let deep = temporary.file("x/y")
         try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
         let y = try #require(try TargetDirectory.open(bytes(deep), creating: false))
@@ -71,8 +71,10 @@ import Testing
         #expect(!z.ancestor(1, isDirectory: bytes(temporary.path)))
     }
 
-    /// Made with the rights of a user, since root may read everything.
-    @Test(.enabled(if: OtherUser.isAvailable, OtherUser.requirement)) func searchingIsEnoughForAdding() throws {
+    /// Created with the permissions of a user, since root may read everything.
+    @Test(.enabled(if: OtherUser.isAvailable, OtherUser.requirement)) func searchPermissionIsSufficientForAdding()
+        throws
+    {
         chmod(temporary.path, 0o733)
         let inner = temporary.file("inner")
         try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
@@ -94,24 +96,24 @@ import Testing
     }
 
     @Test(.enabled(if: OtherUser.isAvailable, OtherUser.requirement), arguments: [(0o1777, true), (0o777, false)])
-    func theStickyBitKeepsEntriesOfOthers(mode: Int, keeps: Bool) throws {
+    func theStickyBitProtectsEntriesOfOthers(mode: Int, keeps: Bool) throws {
         chmod(temporary.path, mode_t(mode))
         #expect(try directory.rights().keepsEntriesOfOthers == false)
         let seen = try OtherUser.run { try directory.rights() }
-        // Who asks is told by the thread.
+        // The thread determines the user.
         #expect(try OtherUser.run { seen.keepsEntriesOfOthers } == keeps)
     }
 
     // MARK: Files
 
-    @Test func contentIsThatOfRegularFilesOnly() throws {
+    @Test func contentIsReadFromRegularFilesOnly() throws {
         let file = temporary.file("file")
         try Data("hello".utf8).write(to: URL(fileURLWithPath: file))
         #expect(try directory.content(of: bytes("file"), longest: 5) == bytes("hello"))
         #expect(try directory.content(of: bytes("missing"), longest: 5) == nil)
         try FileManager.default.createSymbolicLink(atPath: temporary.file("link"), withDestinationPath: "file")
         try FileManager.default.createDirectory(atPath: temporary.file("dir"), withIntermediateDirectories: false)
-        // The open of a FIFO without a writer would wait for ever.
+        // Opening a FIFO without a writer would block indefinitely.
         try #require(mkfifo(temporary.file("fifo"), 0o600) == 0)
         for name in ["link", "dir", "fifo"] {
             #expect(throws: FileWriteError(.unsafe, path: directory.path(of: bytes(name)))) {
@@ -127,7 +129,7 @@ import Testing
 @Suite struct TextCutTests {
     @Test(arguments: [
         ("abc", 3, "abc"), ("abc", 2, "ab"), ("aé", 2, "a"), ("é", 1, ""), ("a👨‍👩‍👧", 10, "a"), ("", 0, ""),
-        // One character that does not fit is cut between its scalars.
+        // One character that does not fit is split between its scalars.
         ("e\u{301}\u{302}\u{303}", 5, "e\u{301}\u{302}"),
     ])
     func heads(text: String, byteCount: Int, expected: String) {

@@ -3,7 +3,7 @@ import MediaKit
 import TestSupport
 import Testing
 
-/// What docs/library.md shows, compiled and run: the document's Swift blocks are the marked parts of this file.
+/// The code of docs/library.md, compiled and run: the document's Swift blocks are the marked parts of this file.
 @Suite("Library guide")
 struct LibraryGuideTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -11,7 +11,7 @@ struct LibraryGuideTests {
 
     // MARK: Uploads
 
-    @Test("uploads with progress, and takes back")
+    @Test("uploads with progress, and deletes")
     func uploadAndTakeBack() async throws {
         let sandbox = try await SandboxProcess.start()
         let temporary = try TemporaryDirectory()
@@ -53,8 +53,8 @@ struct LibraryGuideTests {
         // guide: end
     }
 
-    @Test("a cancelled task ends the upload while bytes are being sent, and the next process goes on")
-    func cancelAndGoOn() async throws {
+    @Test("a canceled task ends the upload during the transfer, and the next process resumes it")
+    func cancelAndResume() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["tus-patch:stall,after=65536,skip=1"])
         let temporary = try TemporaryDirectory()
         let path = Array(temporary.file("long.mp4").utf8)
@@ -104,7 +104,7 @@ struct LibraryGuideTests {
 
     // MARK: The other systems
 
-    @Test("keeps photos in step")
+    @Test("synchronizes photos")
     func photos() async throws {
         let sandbox = try await SandboxProcess.start(arguments: ["--photosync-rewrite", "off"])
         try await sandbox.addPhotos(#"{"user":"alice@example.test","content":"old"}"#)
@@ -133,7 +133,7 @@ struct LibraryGuideTests {
         #expect(result.photos == 2 && result.copies == 2 && result.counts.isEmpty)
     }
 
-    @Test("a login is kept for the next process, and one that fails leaves none")
+    @Test("a login is stored for the next process, and a failed one stores nothing")
     func keptLogin() async throws {
         let sandbox = try await SandboxProcess.start()
         let temporary = try TemporaryDirectory()
@@ -159,7 +159,7 @@ struct LibraryGuideTests {
         }
     }
 
-    @Test("proves a picture without sending it")
+    @Test("submits the hash of a picture without the picture")
     func captures() async throws {
         let sandbox = try await SandboxProcess.start()
         let temporary = try TemporaryDirectory()
@@ -236,8 +236,8 @@ struct LibraryGuideTests {
         text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
     }
 
-    // Package.swift could say anything; what a module imports is what is linked.
-    @Test("needs nothing of the command line, nor of the sandbox")
+    // Package.swift is not evidence; the imports of a module determine what is linked.
+    @Test("requires nothing of the command line, nor of the sandbox")
     func standsAlone() throws {
         var (reached, waiting, foreign) = (Set<String>(), ["MediaKit"], Set<String>())
         while let module = waiting.popLast() {

@@ -37,7 +37,7 @@ struct AlbumLockTests {
         func go() { counts.withLock { $0.now -= 1 } }
     }
 
-    @Test("another tape, and a library of the same id, do not wait")
+    @Test("a lock for another tape, or for a library with the same id, does not wait")
     func others() async throws {
         let directory = try fixture.get().directory
         let locks = [
@@ -59,7 +59,7 @@ struct AlbumLockTests {
         try await waiter.value.release()
     }
 
-    @Test("cancelling ends the wait, and leaves the lock to others")
+    @Test("canceling ends the wait, and leaves the lock to others")
     func cancelling() async throws {
         let directory = try fixture.get().directory
         let owner = try await AlbumLock.acquire(.tape("t"), in: directory)
@@ -68,11 +68,11 @@ struct AlbumLockTests {
         waiter.cancel()
         await #expect(throws: CancellationError.self) { try await waiter.value }
         owner.release()
-        // The thread that goes on waiting gives back what it gets.
+        // The thread that is still waiting releases the lock when it gets it.
         try await AlbumLock.acquire(.tape("t"), in: directory).release()
     }
 
-    /// Until a thread of this process is in fcntl (72 on x86-64, 25 on arm64), as one is that waits for a lock.
+    /// Until a thread of this process is in fcntl (72 on x86-64, 25 on arm64), as a thread waiting for a lock is.
     private static func untilAThreadWaits() async throws {
         let deadline = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < deadline {

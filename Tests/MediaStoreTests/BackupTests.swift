@@ -11,7 +11,7 @@ import Testing
 struct BackupTests {
     let fixture = Result { try StoreFixture() }
 
-    /// Every file below the data directory that has a text in it.
+    /// Every file below the data directory that contains a text.
     private func files(with text: String, in fixture: StoreFixture) throws -> [String] {
         let bytes = Array(text.utf8)
         return try FileManager.default.subpathsOfDirectory(atPath: fixture.directory.path).filter { name in
@@ -25,7 +25,7 @@ struct BackupTests {
 
     private func date(_ day: Int) -> Date { Date(timeIntervalSince1970: 1_900_000_000 + Double(day) * 86_400) }
 
-    @Test("a backup has everything, is 0600, and opens as a store")
+    @Test("a backup is complete, has mode 0600, and opens as a store")
     func content() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -42,7 +42,7 @@ struct BackupTests {
         #expect(copy.warnings.isEmpty)
     }
 
-    @Test("a backup to a file of the user is new and 0600, and never replaces one")
+    @Test("a backup to a user's file has mode 0600, and never replaces one")
     func chosenFile() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -60,7 +60,7 @@ struct BackupTests {
         )
     }
 
-    @Test("the last three are kept, one a day")
+    @Test("the last three backups are kept, one per day")
     func rotation() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -74,7 +74,7 @@ struct BackupTests {
         #expect(try backups.createIfDue(from: store, now: date(4)) == nil, "the clock was set back")
     }
 
-    @Test("a store of today is not backed up by itself")
+    @Test("a store created today is not backed up automatically")
     func newStore() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -82,7 +82,7 @@ struct BackupTests {
         #expect(try !fixture.names().contains("backups"))
     }
 
-    @Test("a store of 64 MiB or more is not backed up by itself")
+    @Test("a store of 64 MiB or more is not backed up automatically")
     func largeStore() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -104,11 +104,11 @@ struct BackupTests {
         let store = try fixture.store()
         #expect(try store.isEmpty())
         #expect(try backups.createIfDue(from: store, now: date(2)) == nil)
-        // One that the user asks for is created, and is not the one to restore.
+        // One that the user requests is created, and is not the one to restore.
         _ = try backups.create(from: store, now: date(3))
         #expect(try backups.all().map(\.createdAt) == [date(3), date(1)])
         #expect(backups.newestWithRows().backup?.createdAt == date(1))
-        // With something stored, or deleted, it is a store like any other.
+        // With a stored or deleted token, it is a store like any other.
         _ = try store.add(sampleEntry())
         try store.remove(try #require(store.tokens(host: nil).first))
         #expect(try !store.isEmpty())
@@ -140,7 +140,7 @@ struct BackupTests {
             try fixture.bytes(damaged) == Array("xx".utf8) + Array(repeating: 0, count: 64)
                 + Array(repeating: UInt8(ascii: "b"), count: 64)
         )
-        // A restore does not bring it back.
+        // A restore does not add it again.
         let backup = try #require(try backups.all().first)
         let report = try StoreRestore.run(from: backup.path, to: store, isDryRun: false)
         #expect(report.tokens == 0 && report.tokensInBackup == 1)
@@ -181,7 +181,7 @@ struct BackupTests {
         let backup = try #require(try backups.all().first)
         let report = try StoreRestore.run(from: backup.path, to: store, isDryRun: false)
         #expect(report.tokens == 0 && report.tokensInBackup == 1)
-        // After the end of the group each removal is complete by itself.
+        // After the end of the group each removal is complete on its own.
         try store.remove(try #require(store.tokens(host: nil).first))
         try store.connection.truncateLog()
         #expect(try files(with: sampleToken("b").secret, in: fixture) == [])
@@ -200,7 +200,7 @@ struct BackupTests {
             // While it runs, its removals are left to it.
             try fixture.store().finishInterruptedRemovals()
             #expect(try files(with: sampleToken("a").secret, in: fixture).contains { $0.hasPrefix("backups/") })
-            // What the kernel does at the end of the process.
+            // As the kernel does at the end of the process.
             store.removals.withLock { $0 = nil }
         }
         let store = try fixture.store()
@@ -241,7 +241,7 @@ struct BackupTests {
         #expect(try backups.all().isEmpty)
     }
 
-    @Test("a backup that cannot be changed is removed: it may have the token")
+    @Test("a backup that cannot be changed is removed, since it may contain the token")
     func unusableBackup() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -273,7 +273,7 @@ struct BackupTests {
 
     // MARK: Restoring
 
-    @Test("a restore adds what is missing and keeps what is there")
+    @Test("a restore adds what is missing and keeps existing entries")
     func restore() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -294,7 +294,7 @@ struct BackupTests {
         #expect(try StoreRestore.run(from: path, to: store, isDryRun: false).tokens == 0)
     }
 
-    @Test("what is not a token store is not restored")
+    @Test("a file that is not a token store is not restored")
     func restoreOfOther() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()

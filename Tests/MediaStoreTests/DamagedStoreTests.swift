@@ -19,12 +19,12 @@ struct DamagedStoreTests {
         Set(try store.tokens(host: nil, includeSuperseded: true).map(\.token.secret))
     }
 
-    @Test("the table is as large as it should be")
+    @Test("the table has the expected size")
     func size() { #expect(StoreDamage.all.count >= 240) }
 
-    /// Reading and writing agree on what is usable, and what is not usable is repaired. Either way, every row that the
-    /// files still have is there in the end.
-    @Test("no damage locks the tokens out or loses a row that is there", arguments: StoreDamage.all.indices)
+    /// Reading and writing agree on which stores are usable, and an unusable one is repaired. Either way, every row
+    /// that the files still contain is present in the end.
+    @Test("no damage makes tokens inaccessible or loses a row that still exists", arguments: StoreDamage.all.indices)
     func damaged(_ index: Int) throws {
         let damage = StoreDamage.all[index]
         let original = try Self.files(for: damage)
@@ -32,7 +32,7 @@ struct DamagedStoreTests {
         damage.apply(&files)
         let survivors = original.survivors(of: files)
 
-        // Each opening has files of its own: opening may change them.
+        // Each opening uses separate files, since it may change them.
         let readFixture = try StoreFixture()
         try files.write(to: readFixture)
         let readKind = try storeErrorKind { _ = try TokenStore(reading: readFixture.directory) }
@@ -53,7 +53,7 @@ struct DamagedStoreTests {
         #expect(try StoreCheck(reading: fixture.directory).findings.isEmpty, "\(damage)")
     }
 
-    @Test("most rows survive most damage, so that the table proves something")
+    @Test("most rows survive most damage, so that the test is meaningful")
     func survivorsOfDamage() throws {
         let counts = try StoreDamage.all.map { damage in
             let original = try Self.files(for: damage)
@@ -65,7 +65,7 @@ struct DamagedStoreTests {
         #expect(counts.allSatisfy { $0 <= StoreFiles.tokenCount })
     }
 
-    @Test("a message of SQLite is one line")
+    @Test("a message of SQLite has one line")
     func message() {
         let message = "malformed database schema (t) - near \"x\ny\": syntax error\n"
         let error = StoreError(DatabaseError(resultCode: .SQLITE_CORRUPT, message: message), path: "p")
@@ -74,7 +74,7 @@ struct DamagedStoreTests {
 
     // MARK: What is not a store
 
-    @Test("something else in the place of the database or of its companions is put aside by a repair")
+    @Test("other files in place of the database or its companions are moved aside by a repair")
     func otherThings() throws {
         for suffix in ["", "-wal", "-shm"] {
             let fixture = try StoreFixture()
@@ -93,7 +93,7 @@ struct DamagedStoreTests {
         }
     }
 
-    @Test("a database of another program is put aside whole")
+    @Test("a database of another program is moved aside as a whole")
     func otherProgram() throws {
         let fixture = try StoreFixture()
         do {
@@ -109,7 +109,7 @@ struct DamagedStoreTests {
     }
 
     @Test(
-        "a symbolic link in place of the store is set aside, and its target is neither read nor changed",
+        "a symbolic link in place of the store is moved aside, and its target is neither read nor changed",
         arguments: ["tokens.sqlite", "tokens.sqlite-wal"],
         [true, false]
     )
@@ -133,7 +133,7 @@ struct DamagedStoreTests {
         let kept = try #require(report.kept.first)
         #expect(kept.contains("/tokens.sqlite.damaged-") && report.kept.count == 1)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: kept) == target)
-        // The directory is usable with the link that was set aside, and deleting a token does not follow the link.
+        // The directory is usable with the moved link, and deleting a token does not follow the link.
         let store = try TokenStore(in: DataDirectory.open(fixture.directory.path))
         _ = try store.add(sampleEntry())
         try store.remove(try #require(store.tokens(host: nil).first))
@@ -142,7 +142,7 @@ struct DamagedStoreTests {
         #expect(!FileManager.default.fileExists(atPath: fixture.temporary.file("nothing")))
     }
 
-    @Test("a repair refuses links in place of anything else")
+    @Test("a repair refuses other links")
     func otherLinks() throws {
         let fixture = try StoreFixture()
         let target = fixture.temporary.file("elsewhere")
@@ -166,7 +166,7 @@ struct DamagedStoreTests {
 
     // MARK: Repair
 
-    @Test("a store that is whole is not repaired, and neither is one that is not there")
+    @Test("neither an intact nor a missing store is repaired")
     func nothingToRepair() throws {
         let fixture = try StoreFixture()
         #expect(try StoreRepair(in: fixture.directory).run(isDryRun: false) == nil)
@@ -177,12 +177,12 @@ struct DamagedStoreTests {
         #expect(try fixture.bytes(fixture.databasePath) == before)
     }
 
-    @Test("a repair lists the tokens that an index still knows, and a dry run changes nothing")
+    @Test("a repair lists tokens that are only in an index, and a dry run changes nothing")
     func lostTokens() throws {
         let original = try Self.plain.get()
         let fixture = try StoreFixture()
         var files = original
-        // Every page that has a token in a row: the indexes have none.
+        // Every page that contains a token in a row: the indexes contain none.
         for number in 1...StoreFiles.tokenCount {
             let range = try #require(original.database.firstRange(of: Array(StoreFiles.token(number).utf8)))
             let page = range.lowerBound / 4096 * 4096
@@ -199,7 +199,7 @@ struct DamagedStoreTests {
         #expect(report.tokens == 0 && report.uploads == 40)
     }
 
-    @Test("rows keep their order, their states, and what was removed stays removed")
+    @Test("rows keep their order and their states, and removed rows stay removed")
     func content() throws {
         let fixture = try StoreFixture()
         var files = try Self.plain.get()
@@ -229,7 +229,7 @@ struct DamagedStoreTests {
         #expect(try store.tokens(host: nil).isEmpty)
     }
 
-    @Test("a value that cannot be read is found by both, before anything is sent")
+    @Test("an unreadable value is detected by both, before anything is sent")
     func unreadableRow() throws {
         let fixture = try StoreFixture()
         try fixture.store().insert(sampleRecord())

@@ -8,7 +8,7 @@ import Testing
 struct DataDirectoryTests {
     let temporary = Result { try TemporaryDirectory() }
 
-    @Test("missing parents are made, all 0700")
+    @Test("missing parents are created with mode 0700")
     func creation() throws {
         let path = try temporary.get().file("a/b/data")
         let directory = try DataDirectory.open(path + "/")
@@ -41,7 +41,7 @@ struct DataDirectoryTests {
         #expect(try DataDirectory.open(directory.path).warnings == [])
     }
 
-    @Test("directories of captures are made 0700; they and what lies in them are tightened, each with a warning")
+    @Test("directories of captures are created with mode 0700; they and their files are tightened, each with a warning")
     func tighteningParts() throws {
         let directory = try DataDirectory.open(temporary.get().file("data"))
         var loose: [(path: String, wanted: Int)] = []
@@ -67,7 +67,7 @@ struct DataDirectoryTests {
         #expect(try DataDirectory.open(directory.path).warnings == [])
     }
 
-    @Test("a directory that holds other things too keeps its permissions, and so do they")
+    @Test("a directory with other files keeps its permissions, and so do the files")
     func sharedWithOtherFiles() throws {
         let path = try temporary.get().file("home")
         #expect(mkdir(path, 0o755) == 0)
@@ -79,13 +79,13 @@ struct DataDirectoryTests {
         #expect(try permissions(path) == 0o755)
         #expect(try permissions(letter) == 0o644)
         #expect(try permissions(path + "/locks") == 0o700)
-        // A place like /tmp, where others may exchange names under us.
+        // A directory like /tmp, where others may replace names at any time.
         #expect(chmod(path, 0o1777) == 0)
         #expect(try storeErrorKind { _ = try DataDirectory.open(path) } == .unsafe)
         #expect(try permissions(path) == 0o1777)
     }
 
-    @Test("a file in its place is refused")
+    @Test("a file in place of the directory is refused")
     func notADirectory() throws {
         let path = try temporary.get().file("file")
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
@@ -127,7 +127,7 @@ struct DataDirectoryTests {
     }
 
     @Test(
-        "a link in place of anything of the store is refused",
+        "a link in place of any file of the store is refused",
         arguments: [
             "locks", "tokens.sqlite", "tokens.sqlite-wal", "library.sqlite", "index.sqlite", "spool-1", "captures",
             "captures/0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff", "capture-keys", "capture-keys/device.pem",

@@ -11,11 +11,11 @@ import Testing
             (.max, 1, .max), (.max, .max, .max),
         ] as [(UInt, UInt, UInt64)]
     )
-    func bytesThatAreFree(blocks: UInt, size: UInt, bytes: UInt64) {
+    func freeBytesAreReported(blocks: UInt, size: UInt, bytes: UInt64) {
         var status = statvfs()
         status.f_bavail = blocks
         status.f_frsize = size
-        // What root may write on top is not this user's.
+        // The space reserved for root is not available to this user.
         status.f_bfree = .max
         #expect(FreeSpace.bytes(status) == bytes)
     }

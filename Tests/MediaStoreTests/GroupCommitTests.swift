@@ -21,7 +21,7 @@ struct GroupCommitTests {
         while store.commits.waitingCount != count || timer.count != timers { await Task.yield() }
     }
 
-    @Test("what can wait is written when the time is up, which is at most 5 ms")
+    @Test("a deferred change is written after at most 5 ms")
     func timeUp() async throws {
         let store = try store()
         async let first: Void = commit(1, in: store, isUrgent: false)
@@ -38,7 +38,7 @@ struct GroupCommitTests {
         #expect(try fixture.get().commitCount() - before == 1)
     }
 
-    @Test("an urgent change takes those that wait along, in one commit")
+    @Test("an urgent change includes the deferred ones in its commit")
     func urgent() async throws {
         let store = try store()
         async let patient: Void = commit(1, in: store, isUrgent: false)
@@ -50,14 +50,14 @@ struct GroupCommitTests {
         #expect(try fixture.get().commitCount() - before == 1)
     }
 
-    @Test("an urgent change alone sets no timer")
+    @Test("an urgent change alone starts no timer")
     func urgentAlone() async throws {
         let store = try store()
         try await commit(1, in: store, isUrgent: true)
         #expect(timer.count == 0)
     }
 
-    @Test("64 changes are written without waiting for the time")
+    @Test("64 changes are written without waiting for the timer")
     func fullGroup() async throws {
         let store = try store()
         let before = try fixture.get().commitCount()

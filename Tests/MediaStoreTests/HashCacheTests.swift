@@ -38,8 +38,8 @@ struct HashCacheTests {
 
     // MARK: What is kept
 
-    /// Nanoseconds since 1970 end in 2262, and clocks are set wrong.
-    @Test("a clock of any year crashes nothing", arguments: [253_402_300_799, -62_135_596_800, 9_223_372_036])
+    /// Nanoseconds since 1970 end in 2262, and clocks may be wrong.
+    @Test("a clock of any year causes no crash", arguments: [253_402_300_799, -62_135_596_800, 9_223_372_036])
     func clocks(seconds: Int) throws {
         let cache = try HashCache(directory: directory) { Date(timeIntervalSince1970: Double(seconds)) }
         cache.keep(digest, for: identity())
@@ -47,7 +47,7 @@ struct HashCacheTests {
         cache.flush()
     }
 
-    @Test("digests of many files come in their order, written or still waiting, and not those of others")
+    @Test("digests of many files are returned in their order, written or still pending, and no others")
     func digestsOfMany() throws {
         let others = ["1b", "2c"].map { String(repeating: $0, count: 32) }
         try keepOne()
@@ -73,14 +73,14 @@ struct HashCacheTests {
         #expect(try cache().digest(of: identity()) == digest)
     }
 
-    @Test("what was not flushed is written when the cache goes")
+    @Test("pending entries are written when the cache is closed")
     func writtenAtEnd() throws {
         do { try cache().keep(digest, for: identity()) }
         #expect(try cache().digest(of: identity()) == digest)
     }
 
     @Test(
-        "another size or time is another file",
+        "a file with another size or time has another digest",
         arguments: [(1, 0, 0), (0, 1, 0), (0, 0, 1)] as [(Int64, Int64, Int64)]
     )
     func changedFile(size: Int64, modified: Int64, changed: Int64) throws {
@@ -102,7 +102,7 @@ struct HashCacheTests {
         #expect(cache.digest(of: identity()) == nil)
     }
 
-    @Test("only digests are kept", arguments: ["", "abc", String(repeating: "A", count: 64)])
+    @Test("only valid digests are stored", arguments: ["", "abc", String(repeating: "A", count: 64)])
     func odd(text: String) throws {
         let cache = try cache()
         cache.keep(text, for: identity())
@@ -110,9 +110,9 @@ struct HashCacheTests {
     }
 
     @Test(
-        "a file that changed a moment ago is not kept",
+        "the digest of a recently changed file is not stored",
         arguments: [
-            // Nanoseconds from now: mtime, ctime, kept?
+            // Nanoseconds from now: mtime, ctime, stored?
             (-20_000_000, -20_000_000, false),
             (-20_000_001, -20_000_001, true),
             (-5_000_000_001, -10_000_001, false),
@@ -122,7 +122,8 @@ struct HashCacheTests {
             (-2_000_000_000, -2_000_000_000, false),
             (-3_000_000_000, -3_000_000_000, true),
             (-2_000_000_001, -2_000_000_000, true),
-            // A photo from the future is anybody's to make; a status change in the future is another clock's.
+            // A modification time in the future may be set by anyone; a status change in the future comes from
+            // another clock.
             (9_000_000_000, -5_000_000_001, true),
             (-5_000_000_001, 9_000_000_000, false),
         ] as [(Int64, Int64, Bool)]
@@ -137,7 +138,7 @@ struct HashCacheTests {
         #expect((cache.digest(of: recent) != nil) == isKept)
     }
 
-    @Test("what counts is when the reading began, where the caller knows")
+    @Test("the start of the reading counts, if the caller specifies it")
     func readingBegan() throws {
         let cache = try cache()
         let changedAt = Date(timeIntervalSince1970: 1_700_000_000.123_456_79)
@@ -147,7 +148,7 @@ struct HashCacheTests {
         #expect(cache.digest(of: identity()) == digest)
     }
 
-    @Test("entries nobody asked for in 180 days go, and a lookup counts as asking")
+    @Test("entries unused for 180 days are removed, and a lookup counts as use")
     func pruned() throws {
         let day = Atomic(0)
         let directory = try directory
@@ -180,7 +181,7 @@ struct HashCacheTests {
         #expect(try names() == ["hashes.sqlite"])
     }
 
-    @Test("a directory that others may write to is not used")
+    @Test("a directory writable by others is not used")
     func unsafeDirectory() throws {
         try keepOne()
         #expect(try chmod(directory, 0o777) == 0)
@@ -205,7 +206,10 @@ struct HashCacheTests {
 
     // MARK: Damage
 
-    @Test("what is no database is replaced", arguments: [[], [1], Array(repeating: 0x20, count: 8192)] as [[UInt8]])
+    @Test(
+        "a file that is not a database is replaced",
+        arguments: [[], [1], Array(repeating: 0x20, count: 8192)] as [[UInt8]]
+    )
     func garbage(bytes: [UInt8]) throws {
         try keepOne()
         try Data(bytes).write(to: URL(fileURLWithPath: file))
@@ -215,7 +219,7 @@ struct HashCacheTests {
         #expect(try permissions(file) == 0o600)
     }
 
-    @Test("a database damaged inside is replaced when the damage is met")
+    @Test("a database damaged inside is replaced when the damage is detected")
     func damagedPages() throws {
         try keepOne()
         let handle = try FileHandle(forUpdating: URL(fileURLWithPath: file))
@@ -232,7 +236,7 @@ struct HashCacheTests {
     }
 
     @Test(
-        "a newer version's cache, and another program's database, are left as they are",
+        "a newer version's cache, and another program's database, are left unchanged",
         arguments: ["PRAGMA user_version = 2", "PRAGMA application_id = 7"]
     )
     func foreign(change: String) throws {
@@ -249,7 +253,7 @@ struct HashCacheTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == before)
     }
 
-    @Test("a cache that another process holds for too long behaves like an empty one")
+    @Test("a cache that another process locks for too long behaves like an empty one")
     func locked() throws {
         try keepOne()
         var configuration = Configuration()
@@ -257,7 +261,7 @@ struct HashCacheTests {
         let other = try DatabaseQueue(path: file, configuration: configuration)
         let cache = try cache(busySeconds: 0.05)
         try other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
-        // Readers are not held up by a writer.
+        // A writer does not block readers.
         #expect(cache.digest(of: identity()) == digest)
         cache.keep(digest, for: identity(2))
         cache.flush()
@@ -266,7 +270,7 @@ struct HashCacheTests {
         #expect(try self.cache().digest(of: identity()) == digest)
     }
 
-    @Test("a full disk costs only what is not kept", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
+    @Test("a full disk only loses new entries", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func fullDisk() throws {
         let disk = try SmallDisk(kibibytes: 512)
         let cache = HashCache(directory: disk.path + "/cache")
@@ -299,7 +303,7 @@ struct HashCacheTests {
     // MARK: Many at once
 
     @Test(
-        "16 processes that start at once on no cache, or on garbage, all keep their entries",
+        "16 processes that start concurrently without a cache, or with an invalid one, all store their entries",
         arguments: [false, true]
     )
     func manyProcesses(isGarbage: Bool) throws {
@@ -317,7 +321,7 @@ struct HashCacheTests {
         #expect(found == 1600)
     }
 
-    @Test("10,000 entries kept and asked for by many tasks")
+    @Test("10,000 entries stored and queried by many tasks")
     func manyTasks() async throws {
         let cache = try cache()
         let digest = digest

@@ -32,7 +32,7 @@ struct IndexOpeningTests {
         case empty, text, foreign, unmarked, truncated, logWithoutDatabase
     }
 
-    @Test("one that is not usable is set aside and replaced, with a warning", arguments: Damage.allCases)
+    @Test("an unusable index is moved aside and replaced, with a warning", arguments: Damage.allCases)
     func replaced(damage: Damage) throws {
         let fixture = try fixture.get()
         try make(damage, fixture)
@@ -59,7 +59,7 @@ struct IndexOpeningTests {
             try fixture.index().synchronize([(1...500).map { samplePhoto($0) }])
             try Data(contentsOf: file).dropLast(5000).write(to: file)
         }
-        // Written by Foundation with the rights of the umask.
+        // Written by Foundation with the permissions of the umask.
         chmod(fixture.path, 0o600)
         chmod(fixture.path + "-wal", 0o600)
     }
@@ -90,7 +90,7 @@ struct IndexOpeningTests {
         #expect(try fixture.index().warnings == [])
     }
 
-    @Test("a suspicion that proves wrong loses nothing")
+    @Test("an unconfirmed suspicion of damage loses nothing")
     func wrongSuspicion() throws {
         let fixture = try fixture.get()
         try fixture.index().synchronize([[samplePhoto(1)]])
@@ -102,7 +102,7 @@ struct IndexOpeningTests {
         #expect(!FileManager.default.fileExists(atPath: fixture.path + ".suspect"))
     }
 
-    @Test("one of a later version is refused and left as it is")
+    @Test("an index of a later version is refused and left unchanged")
     func newer() throws {
         let fixture = try fixture.get()
         try fixture.index().synchronize([[samplePhoto(1)]])
@@ -122,12 +122,12 @@ struct IndexOpeningTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: target)).isEmpty)
     }
 
-    @Test("a directory that cannot be written is found at opening", arguments: ["index", "library"])
+    @Test("a directory without write permission is detected at opening", arguments: ["index", "library"])
     func readOnly(command: String) throws {
         let fixture = try fixture.get()
         #expect(chmod(fixture.directory.path, 0o500) == 0)
         defer { chmod(fixture.directory.path, 0o700) }
-        // Without these capabilities root obeys permissions too.
+        // Without these capabilities root obeys permissions as well.
         let launcher = geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
         let worker = try WorkerProcess([command, fixture.directory.path], through: launcher)
         #expect(try worker.line() == "error notWritable")
@@ -147,7 +147,7 @@ struct IndexOpeningTests {
         #expect(!FileManager.default.fileExists(atPath: fixture.path + "-shm"))
     }
 
-    @Test("an index that another process holds longer than the limit is busy")
+    @Test("an index that another process locks longer than the timeout is busy")
     func busy() throws {
         let fixture = try fixture.get()
         let index = try SyncIndex(in: fixture.directory, fileSystem: .local, busyLimit: .zero)

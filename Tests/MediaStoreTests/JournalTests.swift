@@ -17,7 +17,7 @@ struct JournalTests {
         changeNanoseconds: -1
     )
 
-    @Test("a row comes back as it was written, with a path that is not UTF-8 and an inode above 2⁶³")
+    @Test("a row is read back unchanged, with a path that is not UTF-8 and an inode above 2⁶³")
     func roundTrip() throws {
         let store = try fixture.get().store()
         var record = sampleRecord(identity: identity)
@@ -45,7 +45,7 @@ struct JournalTests {
         #expect(try store.upload(record.uploadID)?.failureCode == "unknown_outcome")
     }
 
-    @Test("a change that names a time has that time")
+    @Test("a change with a time has that time")
     func timeOfChange() throws {
         let store = try fixture.get().store()
         let record = sampleRecord(identity: identity)
@@ -69,7 +69,7 @@ struct JournalTests {
         #expect(try store.upload(record.uploadID)?.updatedAt == now)
     }
 
-    @Test("a change touches only what it names")
+    @Test("a change modifies only its own columns")
     func update() throws {
         let store = try fixture.get().store()
         var record = sampleRecord(identity: identity)
@@ -85,7 +85,7 @@ struct JournalTests {
         #expect(found == record)
     }
 
-    @Test("a failure is forgotten only when the change says so, and a new one takes its place")
+    @Test("a failure is removed only by an explicit change, and a new one replaces it")
     func clearedFailure() throws {
         let store = try fixture.get().store()
         var record = sampleRecord()
@@ -149,7 +149,7 @@ struct JournalTests {
         #expect(try store.uploads(states: [], host: nil).count == 5)
     }
 
-    @Test("rows are found by the very file, newest first")
+    @Test("rows are found by the identity of the file, newest first")
     func byIdentity() throws {
         let store = try fixture.get().store()
         var changed = identity
@@ -162,7 +162,7 @@ struct JournalTests {
         #expect(try store.uploads(identity: identity, host: "gighive.app").map(\.uploadID) == ["u-2", "u-1"])
     }
 
-    @Test("rows are found by the bytes they sent, newest first")
+    @Test("rows are found by the checksum of the upload, newest first")
     func byChecksum() throws {
         let store = try fixture.get().store()
         let checksum = String(repeating: "d", count: 64)
@@ -199,7 +199,7 @@ struct JournalTests {
         #expect(!plan.contains { $0.hasPrefix("SCAN") })
     }
 
-    @Test("ids are u- and 16 characters of base 32, never twice")
+    @Test("ids are u- and 16 characters of base 32, and unique")
     func newIDs() {
         let ids = (0..<1000).map { _ in TokenStore.newUploadID() }
         #expect(Set(ids).count == ids.count)

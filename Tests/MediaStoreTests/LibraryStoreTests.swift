@@ -15,7 +15,7 @@ struct LibraryStoreTests {
 
     // MARK: Opening
 
-    @Test("settings that keep the promises are on, and only the owner can read the files")
+    @Test("settings for durability are on, and only the owner can read the files")
     func settings() throws {
         let store = try library()
         for (name, value) in [
@@ -35,7 +35,7 @@ struct LibraryStoreTests {
         case empty, text, foreign, tokens, newer
     }
 
-    @Test("a store that is not ours or not whole is refused and left as it is", arguments: Damage.allCases)
+    @Test("a foreign or damaged store is refused and left unchanged", arguments: Damage.allCases)
     func refused(damage: Damage) throws {
         let fixture = try fixture.get()
         let path = fixture.directory.file("library.sqlite")
@@ -63,7 +63,7 @@ struct LibraryStoreTests {
 
     // MARK: Logins
 
-    @Test("a login is kept for each server, the last one stands")
+    @Test("a login is stored for each server, and the last one replaces earlier ones")
     func logins() throws {
         let store = try library()
         #expect(try store.login(for: server) == nil)
@@ -77,7 +77,7 @@ struct LibraryStoreTests {
         #expect(try library().logins() == [other, new])
     }
 
-    @Test("a login never shows its key")
+    @Test("a login never prints its key")
     func redacted() {
         let login = Login(server: server, apiKey: "SECRET", deviceID: "d")
         var dumped = ""
@@ -103,7 +103,7 @@ struct LibraryStoreTests {
         #expect(try store.deviceToken(for: server, isRenewed: false) == renewed)
     }
 
-    @Test("a key that was replaced or removed is in no file any more", arguments: [true, false])
+    @Test("a key that was replaced or removed is no longer in any file", arguments: [true, false])
     func secretsAreGone(isReplaced: Bool) throws {
         let store = try library()
         let key = String(repeating: "5eC4e7", count: 10)
@@ -146,7 +146,7 @@ struct LibraryStoreTests {
     @Test("a copy goes through its states and is found by photo, path and digest")
     func states() async throws {
         let store = try library()
-        // A path is bytes, UTF-8 or not, and may hold anything but NUL.
+        // A path is bytes, UTF-8 or not, and may contain anything but NUL.
         var copy = copy(1, path: [0x2F, 0xFF, 0xFE, 0x0A, 0x2F, 0xC3])
         try await store.keep([copy, self.copy(2), self.copy(1, server: "https://other")])
         #expect(try store.copies(ofPhotos: ["photo-1", "photo-1", "none"], server: server) == [copy])
@@ -173,7 +173,7 @@ struct LibraryStoreTests {
         #expect(try store.copies(at: [copy.path], server: "https://other") == [])
     }
 
-    @Test("a photo may have copies at several paths, and one of them can be forgotten")
+    @Test("a photo may have copies at several paths, and one of them can be removed")
     func removed() async throws {
         let store = try library()
         let copies = [copy(1), copy(1, path: Array("/b".utf8)), copy(2, path: Array("/b".utf8))]
@@ -187,7 +187,7 @@ struct LibraryStoreTests {
         #expect(try store.copies(at: [Array("/b".utf8)], server: server) == [copies[2]])
     }
 
-    @Test("all copies come in blocks of up to 500, by path, while others are written")
+    @Test("all copies are returned in blocks of up to 500, by path, while others are written")
     func blocks() async throws {
         let store = try library()
         let copies = (0..<1001).map { copy($0) }
@@ -224,7 +224,7 @@ struct LibraryStoreTests {
         #expect(try fixture.commitCount(log) - before == 1)
     }
 
-    @Test("processes that keep copies at once lose none")
+    @Test("processes that store copies concurrently lose none")
     func manyProcesses() throws {
         let path = try fixture.get().directory.path
         let workers = try (1...4).map { try WorkerProcess(["copies", path, "\($0)"]) }

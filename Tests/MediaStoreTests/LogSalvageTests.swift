@@ -6,7 +6,7 @@ import Testing
 
 /// A power loss in the transaction that stores a token: any page of it may be missing in the write-ahead log.
 @Suite struct LogSalvageTests {
-    @Test func anUploadIsFinishedOnlyWithItsToken() async throws {
+    @Test func anUploadFinishesOnlyWithItsToken() async throws {
         let source = try StoreFixture()
         let store = try source.store()
         let uploadID = "u-aaaaaaaaaaaaaaaa"

@@ -35,14 +35,14 @@ struct ManyProcessesTests {
         #expect(kept == (1...15).flatMap { mixer in (0..<Self.rounds).map { Int64(mixer * 1000 + $0) } })
         #expect(try store.tokens(host: "deleted").isEmpty)
         #expect(try store.tokens(host: nil).allSatisfy { !$0.host.hasPrefix("cleared") })
-        // What was said to be committed is there; the one under way when it was killed may be, too.
+        // What was reported as committed is stored; the operation in progress at the kill may be stored as well.
         let forever = try store.tokens(host: "forever").map(\.fileID).sorted()
         #expect(forever == Array(1...Int64(forever.count)))
         #expect([committed, committed + 1].contains(forever.count))
         #expect(try store.connection.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") } == "ok")
     }
 
-    /// Stops it again and again until the database is found locked while it does not run.
+    /// Stops it repeatedly until the database is found locked while it does not run.
     private func stopInsideWrite(_ worker: WorkerProcess, _ fixture: StoreFixture) throws {
         let probe = try fixture.rawDatabase()
         for _ in 0..<10_000 {
@@ -63,7 +63,7 @@ struct ManyProcessesTests {
         }
     }
 
-    /// Waits until it sleeps, which it only does in the busy wait once it was told to go.
+    /// Waits until it sleeps, which it only does in the busy wait after it was told to start.
     private func waitUntilAsleep(_ worker: WorkerProcess) throws {
         try waitUntil { try worker.isInBusyWait() }
     }
@@ -76,7 +76,7 @@ struct ManyProcessesTests {
         }
     }
 
-    /// Kills it and reads what it had said to the end.
+    /// Kills it and reads all of its output.
     private func lastNumber(_ worker: WorkerProcess) throws -> Int {
         worker.killNow()
         var last = 0

@@ -34,7 +34,7 @@ struct PhotoDeletionTests {
         #expect(try store.deletions(withDigests: [], server: server).isEmpty)
     }
 
-    @Test("a deletion that is found again stays accepted")
+    @Test("a deletion that is detected again stays accepted")
     func adding() throws {
         let store = try LibraryStore(in: fixture.get().directory)
         try store.keep([deletion(1, state: .accepted)])
@@ -46,7 +46,7 @@ struct PhotoDeletionTests {
         #expect(try store.deletions(ofPhotos: ["photo-2"], server: server).map(\.state) == [.accepted])
     }
 
-    @Test("only deletions of the server that nobody accepted become doubtful")
+    @Test("only deletions on the server that were not accepted become doubtful")
     func doubt() throws {
         let store = try LibraryStore(in: fixture.get().directory)
         try store.add([deletion(1), deletion(2, state: .accepted), deletion(3, server: "https://other.example")])

@@ -11,7 +11,7 @@ struct ReadingStoreTests {
     let fixture = Result { try StoreFixture() }
 
     @Test(
-        "a read-only directory is read, rows in the log included",
+        "a store in a read-only directory is read, including rows in the log",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
         arguments: [false, true]
     )
@@ -38,7 +38,7 @@ struct ReadingStoreTests {
     }
 
     @Test(
-        "a full disk is read, rows in the log included",
+        "a store on a full disk is read, including rows in the log",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
         arguments: [false, true]
     )
@@ -57,7 +57,7 @@ struct ReadingStoreTests {
     }
 
     @Test(
-        "a store that cannot be written is copied whole, rows in the log included",
+        "a store that cannot be written is copied completely, including rows in the log",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
         arguments: [false, true]
     )
@@ -75,7 +75,7 @@ struct ReadingStoreTests {
         let other = try fixture.get()
         try StoreBackups.copy(store, to: other.databasePath)
         #expect(try other.store().tokens(host: nil).count == StoreFiles.tokenCount)
-        // It still is only read.
+        // It is still only read.
         #expect(throws: StoreError.self) { try store.add(sampleEntry()) }
     }
 
@@ -95,14 +95,14 @@ struct ReadingStoreTests {
         let check = try StoreCheck(reading: directory)
         #expect(check.isEmpty && check.findings.isEmpty && check.backups.isEmpty)
         #expect(try StoredResponse.count(in: directory) == 0)
-        // Its copy is a store.
+        // A copy of it is a store.
         let other = try fixture.get()
         try StoreBackups.copy(store, to: other.databasePath)
         #expect(try other.store().isEmpty())
         #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .notWritable)
     }
 
-    @Test("the copy that is read leaves nothing behind", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
+    @Test("the copy that is read is removed", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func noCopyIsLeft() throws {
         let fixture = try fixture.get()
         try StoreFiles.make(withLog: true).write(to: fixture)
@@ -135,7 +135,7 @@ struct ReadingStoreTests {
 
     // MARK: The note of a check
 
-    /// A store above the size from which checks are remembered.
+    /// A store above the size from which checks are recorded.
     private func largeStore(_ fixture: StoreFixture) throws {
         let store = try fixture.store()
         var entries: [TokenEntry] = []
@@ -147,14 +147,14 @@ struct ReadingStoreTests {
         _ = try store.add(entries)
     }
 
-    @Test("a large store is noted as whole, and the note counts until the file changes")
+    @Test("a large store is recorded as intact until the file changes")
     func wholeMark() throws {
         let fixture = try fixture.get()
         try largeStore(fixture)
         let note = fixture.databasePath + ".checked"
         #expect(try permissions(note) == 0o600)
         #expect(WholeMark(of: fixture.databasePath, isUsed: true).matches)
-        // Damage that no index shows, at an address that the next opening only finds when it reads everything.
+        // Damage that no index shows, in a page that the next opening reads only in a full check.
         var bytes = try fixture.bytes(fixture.databasePath)
         let page = bytes.count / 4096 / 2 * 4096
         for index in page..<page + 8 { bytes[index] = 0xA5 }
@@ -164,7 +164,7 @@ struct ReadingStoreTests {
         #expect(try storeErrorKind { _ = try TokenStore(reading: fixture.directory) } == .corrupt)
     }
 
-    @Test("damage that is found in use is found by every opening from then on")
+    @Test("damage detected in use is detected by every later opening")
     func damageInUse() throws {
         let fixture = try fixture.get()
         try largeStore(fixture)
@@ -172,7 +172,7 @@ struct ReadingStoreTests {
         let page = bytes.count / 4096 / 2 * 4096
         for index in page..<page + 4096 { bytes[index] = 0xA5 }
         try fixture.write(bytes, to: fixture.databasePath)
-        // As if the disk had changed it, which no time tells.
+        // As if the disk had changed it, without a change of the time.
         WholeMark(of: fixture.databasePath, isUsed: true).write()
         let store = try fixture.store()
         #expect(
@@ -182,7 +182,7 @@ struct ReadingStoreTests {
         #expect(try storeErrorKind { _ = try fixture.store() } == .corrupt)
     }
 
-    @Test("a small store gets no note")
+    @Test("the check of a small store is not recorded")
     func smallStore() throws {
         let fixture = try fixture.get()
         _ = try fixture.store().add(sampleEntry())

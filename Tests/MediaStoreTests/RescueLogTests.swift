@@ -54,7 +54,7 @@ struct RescueLogTests {
         #expect(try fixture.names() == ["locks"])
     }
 
-    /// The value is that of a CRC-32C computed bit by bit elsewhere, whose check value is e3069283.
+    /// The value is that of an independent bit-by-bit CRC-32C, whose check value is e3069283.
     @Test("the check is CRC-32C of the bytes, then of the header before it")
     func check() {
         let page = RescuePage(
@@ -200,7 +200,7 @@ struct RescueLogTests {
     }
 
     @Test(
-        "a response of any length is read as it was written",
+        "a response of any length is read back unchanged",
         arguments: [0, 1, 3_935, 3_936, 3_937, 15_744, 15_745, 200_000]
     )
     func lengths(count: Int) throws {
@@ -265,7 +265,7 @@ struct RescueLogTests {
         #expect(names == ["pwrite64", "fdatasync", "pwrite64"])
     }
 
-    @Test("a file whose creation was interrupted is removed silently")
+    @Test("a file whose creation was interrupted is removed without a message")
     func cutShort() throws {
         let fixture = try fixture.get()
         try fixture.write([], to: fixture.directory.file("rescue-x"))
@@ -274,7 +274,7 @@ struct RescueLogTests {
         #expect(try fixture.names() == ["locks"])
     }
 
-    @Test("a file of unknown format that may contain a token is left alone", arguments: [0, 63, 64, 200])
+    @Test("a file of unknown format that may contain a token is left unchanged", arguments: [0, 63, 64, 200])
     func unknown(digits: Int) throws {
         let fixture = try fixture.get()
         let path = fixture.directory.file("rescue-x")
@@ -312,7 +312,7 @@ struct RescueLogTests {
         #expect(responses.first?.body == Array(expected.utf8))
     }
 
-    @Test("an ID that would leave the directory is refused", arguments: ["", "../u-1", "u 1", "U-1"])
+    @Test("an ID that refers outside of the directory is refused", arguments: ["", "../u-1", "u 1", "U-1"])
     func unsafeID(id: String) throws {
         let fixture = try fixture.get()
         #expect(throws: StoreError.self) { try RescueLog(in: fixture.directory).reserve(for: id) }

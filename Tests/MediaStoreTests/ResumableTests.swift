@@ -18,7 +18,7 @@ struct ResumableTests {
 
     // MARK: The tus side
 
-    @Test("the tus side comes back as it was kept, and is replaced as a whole")
+    @Test("the tus state is read back unchanged, and replaced as a whole")
     func tusRoundTrip() async throws {
         let store = try fixture.get().store()
         try await store.plan(sampleRecord(id))
@@ -48,14 +48,14 @@ struct ResumableTests {
         #expect(try store.tusRecord(id) == afresh)
     }
 
-    @Test("the tus side of an unknown upload is refused")
+    @Test("the tus state of an unknown upload is refused")
     func unknownUpload() async throws {
         let store = try fixture.get().store()
         await #expect(throws: StoreError.self) { try await store.save(record(id)) }
         #expect(try store.tusRecord(id) == nil)
     }
 
-    @Test("unreadable parts are named, not taken for none")
+    @Test("unreadable parts are reported, not treated as missing")
     func unreadableParts() async throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -67,7 +67,7 @@ struct ResumableTests {
 
     // MARK: Group commit
 
-    @Test("rows planned by many tasks at once are all there; a taken id fails alone")
+    @Test("rows planned by many tasks concurrently are all stored; only a duplicate id fails")
     func plannedTogether() async throws {
         let store = try fixture.get().store()
         try await store.plan(sampleRecord("u-7"))
@@ -90,7 +90,7 @@ struct ResumableTests {
         #expect(try store.upload("u-7")?.state == .planned)
     }
 
-    @Test("what waits for the disk together goes there in one transaction")
+    @Test("concurrent writes are committed in one transaction")
     func oneTransaction() async throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -138,7 +138,7 @@ struct ResumableTests {
         #expect(try store.guestReceipt(id) == repeated)
     }
 
-    @Test("a receipt is stored even when the journal has lost its upload")
+    @Test("a receipt is stored even if the journal has lost its upload")
     func orphanedReceipt() async throws {
         let store = try fixture.get().store()
         try await store.commit(id, UploadChange(state: .done), token: nil, guest: sampleReceipt)
@@ -156,7 +156,7 @@ struct ResumableTests {
 
     // MARK: Clearing
 
-    @Test("clear purges receipts and tus sides of what is finished, and never what is in flight")
+    @Test("clear removes receipts and tus states of finished uploads, and never those in flight")
     func clearFinished() async throws {
         let store = try fixture.get().store()
         for state in UploadState.allCases {
@@ -174,7 +174,7 @@ struct ResumableTests {
         }
     }
 
-    @Test("clear spares what can be resumed: failed or cancelled, with bytes on a tus server that have not expired")
+    @Test("clear keeps resumable uploads: failed or canceled, with unexpired bytes on a tus server")
     func clearSparesResumable() async throws {
         let store = try fixture.get().store()
         let kept: [(String, UploadState, Date?)] = [
@@ -191,13 +191,13 @@ struct ResumableTests {
         _ = try store.clear(host: nil)
         #expect(try Set(store.uploads(states: [], host: nil).map(\.uploadID)) == Set(kept.map(\.0)))
         #expect(try store.tusRecord("u-1") != nil)
-        // Discarded: the server holds nothing any more.
+        // Discarded: the server no longer has any bytes.
         try await store.save(record("u-1", tusID: nil))
         _ = try store.clear(host: nil)
         #expect(try store.upload("u-1") == nil)
     }
 
-    @Test("clear of one host leaves the others' receipts")
+    @Test("clear of one host keeps the receipts of others")
     func clearOneHost() async throws {
         let store = try fixture.get().store()
         for host in ["a", "b"] {

@@ -31,7 +31,7 @@ struct SpoolFileTests {
         get throws { try fixture.get().names().filter { $0.hasPrefix("spool-") } }
     }
 
-    @Test("every byte is copied, whatever the length", arguments: [0, 1, 65_537, 3 << 20])
+    @Test("every byte is copied, regardless of the length", arguments: [0, 1, 65_537, 3 << 20])
     func copies(count: Int) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         do {
@@ -45,7 +45,7 @@ struct SpoolFileTests {
         #expect(try spoolNames == [])
     }
 
-    @Test("released, it is gone while it is still held")
+    @Test("a released file is deleted while it is still open")
     func released() throws {
         let file = try spool(input([1, 2, 3]))
         file.release()
@@ -53,7 +53,7 @@ struct SpoolFileTests {
         withExtendedLifetime(file) {}
     }
 
-    @Test("a longer input than the limit fails and leaves nothing", arguments: [(10, true), (11, false)])
+    @Test("an input longer than the limit fails and leaves nothing", arguments: [(10, true), (11, false)])
     func limit(count: Int, fits: Bool) throws {
         let input = input(Array(repeating: 1, count: count))
         if fits {
@@ -71,7 +71,7 @@ struct SpoolFileTests {
         #expect(try spoolNames == [])
     }
 
-    @Test("a silent input can be given up")
+    @Test("waiting for an input without data can be canceled")
     func cancelled() throws {
         let silent = Pipe()
         var asked = 0
@@ -89,7 +89,7 @@ struct SpoolFileTests {
         withExtendedLifetime(silent) {}
     }
 
-    @Test("the reserve stays free: the disk is never filled by the input")
+    @Test("the reserve stays free: the input never fills the disk")
     func reserve() throws {
         let input = input([1, 2, 3])
         #expect(try storeErrorKind { _ = try spool(input, reserve: .max / 2) } == .full)
@@ -97,7 +97,7 @@ struct SpoolFileTests {
     }
 
     @Test(
-        "a disk that fills up ends the copy and gets its space back",
+        "a full disk ends the copy, and its space is freed",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() throws {
@@ -111,7 +111,7 @@ struct SpoolFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["locks"])
     }
 
-    @Test("files of dead processes are swept, those of living ones stay")
+    @Test("files of killed processes are removed, those of running ones stay")
     func sweep() throws {
         let directory = try fixture.get().directory
         let workers = try (0..<2).map { _ in try WorkerProcess(["spool", directory.path, "100"]) }
@@ -129,7 +129,7 @@ struct SpoolFileTests {
         #expect(try spoolNames == [])
     }
 
-    @Test("what is kept for an upload is found again, and swept when nothing needs it")
+    @Test("a file kept for an upload is found again, and removed when it is no longer needed")
     func keeping() throws {
         let directory = try fixture.get().directory
         do {

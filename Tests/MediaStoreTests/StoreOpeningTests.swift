@@ -9,7 +9,7 @@ import Testing
 struct StoreOpeningTests {
     let fixture = Result { try StoreFixture() }
 
-    @Test("settings that keep the promises are on, read back from the connection")
+    @Test("settings for durability are on, read back from the connection")
     func settings() throws {
         let store = try fixture.get().store()
         for (name, value) in [
@@ -20,7 +20,7 @@ struct StoreOpeningTests {
         }
     }
 
-    @Test("files are 0600, also -wal and -shm, and nothing else is left by the creation")
+    @Test("files have mode 0600, including -wal and -shm, and the creation leaves no other files")
     func createdFiles() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -30,7 +30,7 @@ struct StoreOpeningTests {
         withExtendedLifetime(store) {}
     }
 
-    @Test("files are 0600 under any umask", arguments: ["000", "077", "777"])
+    @Test("files have mode 0600 with any umask", arguments: ["000", "077", "777"])
     func umask(mask: String) throws {
         let path = try fixture.get().temporary.file("below/data")
         let shell = ["sh", "-c", "umask \(mask); exec \"$@\"", "sh"]
@@ -40,7 +40,7 @@ struct StoreOpeningTests {
         #expect(try permissions(path + "/tokens.sqlite") == 0o600)
     }
 
-    @Test("16 processes that create the store at once all get the same one")
+    @Test("16 processes that create the store concurrently all get the same one")
     func concurrentCreation() throws {
         let path = try fixture.get().directory.path
         let workers = try (1...16).map { try WorkerProcess(["fill", path, "\($0)"]) }
@@ -50,7 +50,7 @@ struct StoreOpeningTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/locks") == [])
     }
 
-    @Test("what a process left that died while creating does not matter")
+    @Test("a leftover of a process killed during the creation does not matter")
     func leftoverOfCreation() throws {
         let fixture = try fixture.get()
         for name in ["tokens.sqlite.new", "tokens.sqlite.new-wal", "locks/tokens.sqlite.lock"] {
@@ -67,7 +67,7 @@ struct StoreOpeningTests {
         case empty, text, truncated, overwrittenPage, foreign, unmarked, newer, logWithoutDatabase
     }
 
-    @Test("a store that is not ours or not whole is refused and left as it is", arguments: Damage.allCases)
+    @Test("a foreign or damaged store is refused and left unchanged", arguments: Damage.allCases)
     func refused(damage: Damage) throws {
         let fixture = try fixture.get()
         let path = damage == .logWithoutDatabase ? fixture.databasePath + "-wal" : fixture.databasePath
@@ -132,7 +132,7 @@ struct StoreOpeningTests {
         #expect(try storeErrorKind { _ = try fixture.store() } == .unsafe)
     }
 
-    @Test("a database held longer than the limit is busy")
+    @Test("a database locked longer than the timeout is busy")
     func busy() throws {
         let fixture = try fixture.get()
         let store = try TokenStore(in: fixture.directory, fileSystem: .local, busyLimit: .zero)
@@ -146,7 +146,7 @@ struct StoreOpeningTests {
 
     // MARK: Found before sending
 
-    @Test("a directory or database that cannot be written is found at opening", arguments: [true, false])
+    @Test("a directory or database without write permission is detected at opening", arguments: [true, false])
     func readOnly(existing: Bool) throws {
         let fixture = try fixture.get()
         if existing { _ = try fixture.store() }
@@ -167,7 +167,7 @@ struct StoreOpeningTests {
     }
 
     @Test(
-        "a full disk is found at opening, whether the store exists or not",
+        "a full disk is detected at opening, whether the store exists or not",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() throws {
@@ -185,7 +185,7 @@ struct StoreOpeningTests {
     }
 
     @Test(
-        "a full disk is found although another process has the files open",
+        "a full disk is detected even if another process has the files open",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDiskInUse() throws {
@@ -198,7 +198,7 @@ struct StoreOpeningTests {
     }
 
     @Test(
-        "wherever the disk fills up during the creation, there is a whole store or none",
+        "if the disk fills up at any point of the creation, there is a complete store or none",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDiskDuringCreation() throws {
@@ -213,8 +213,8 @@ struct StoreOpeningTests {
         }
     }
 
-    /// In a process of its own: a child that another test forks just now would keep removed files of ours, and so
-    /// their space on the disk, until its exec.
+    /// In a separate process: a child that another test forks at this moment would keep removed files open, and
+    /// their space in use, until its exec.
     private func openInWorker(_ directory: DataDirectory) throws -> String? {
         let worker = try WorkerProcess(["open", directory.path])
         defer { _ = try? worker.wait() }
@@ -223,7 +223,7 @@ struct StoreOpeningTests {
 
     // MARK: Network file systems
 
-    @Test("on a network file system the rollback journal is used, fully synchronised, no shared memory")
+    @Test("on a network file system the rollback journal is used, fully synchronized, without shared memory")
     func rollbackJournal() async throws {
         let fixture = try fixture.get()
         for _ in 1...2 {
@@ -236,7 +236,7 @@ struct StoreOpeningTests {
         }
     }
 
-    @Test("a store that was made on a local disk goes on with the rollback journal, and back")
+    @Test("a store created on a local disk is converted to the rollback journal, and back")
     func movedStore() throws {
         let fixture = try fixture.get()
         for fileSystem in [FileSystemKind.local, .network, .local] {
@@ -246,7 +246,7 @@ struct StoreOpeningTests {
         }
     }
 
-    @Test("a network file system without locks is refused, naming the way out")
+    @Test("a network file system without locks is refused, with a hint")
     func networkWithoutLocks() throws {
         let fixture = try fixture.get()
         #expect {
@@ -258,7 +258,7 @@ struct StoreOpeningTests {
         #expect(try fixture.names() == ["locks"])
     }
 
-    @Test("a local directory is told from a network one")
+    @Test("local directories are distinguished from network ones")
     func detection() throws {
         #expect(try FileSystemKind.detect(fixture.get().directory) == .local)
     }

@@ -29,7 +29,7 @@ struct StoredFileTests {
         )
     }
 
-    @Test("a file comes back as it was stored, one row for each event")
+    @Test("a file is read back as stored, one row for each event")
     func roundTrip() async throws {
         let store = try fixture.get().store()
         try await store.commit("u-none", UploadChange(), token: sampleEntry(), stored: file("2026-05-01"))
@@ -39,7 +39,7 @@ struct StoredFileTests {
         #expect(try store.storedFiles(host: "other").isEmpty)
     }
 
-    @Test("a newer response about the same event replaces the older one")
+    @Test("a newer response for the same event replaces the older one")
     func replaced() async throws {
         let store = try fixture.get().store()
         for position in [1, 3] as [Int64] {
@@ -102,7 +102,7 @@ struct StoredFileTests {
         #expect(try store.guestStandings() == [record.uploadID: standing])
         let later = GuestStanding(state: "hidden", notedAt: Date(timeIntervalSince1970: 1_780_000_001))
         try store.note(later, of: record.uploadID)
-        // The server repeats its response when queried again; the known state is kept.
+        // The server repeats its response to a further query; the stored state is kept.
         try await store.commit(record.uploadID, UploadChange(), token: nil, guest: sampleReceipt)
         #expect(try store.guestStandings() == [record.uploadID: later])
     }

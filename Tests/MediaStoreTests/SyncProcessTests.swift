@@ -10,7 +10,7 @@ struct SyncProcessTests {
     let server = IndexFixture.server
 
     @Test(
-        "a kill while pages are stored leaves each with its cursor, or neither, and the next process goes on to the end"
+        "a kill while pages are stored leaves each with its cursor, or neither, and the next process completes the run"
     )
     func killed() throws {
         let fixture = try fixture.get()
@@ -34,7 +34,7 @@ struct SyncProcessTests {
     func killedAtEachWrite() throws {
         let fixture = try fixture.get()
         _ = try fixture.index()
-        // Opening and beginning take some of these writes, a page of five photos about fifteen.
+        // Opening and starting take some of these writes, a page of five photos about fifteen.
         for write in 1...48 {
             let worker = try WorkerProcess(
                 ["sync", fixture.directory.path, server, "100000", "5"],
@@ -48,7 +48,7 @@ struct SyncProcessTests {
         try checkGoesOn(after: pages, of: 5)
     }
 
-    /// The number of pages that the cursor tells: as many are stored, counted and seen.
+    /// The number of pages that the cursor indicates: as many are stored, counted and seen.
     private func checkWholePages(of size: Int) throws -> Int {
         let row = try fixture.get().rawDatabase().read { db in
             try Row.fetchOne(
@@ -60,7 +60,7 @@ struct SyncProcessTests {
                     """
             )
         }
-        // Killed before the run began.
+        // Killed before the run started.
         guard let row else { return 0 }
         let pages = (row[0] as String?).flatMap { Int($0) } ?? 0
         let photos = pages * size
@@ -80,7 +80,7 @@ struct SyncProcessTests {
         #expect(ids == (0..<(pages + 2) * size).map(String.init))
     }
 
-    @Test("processes that synchronise different servers at once both end with all photos")
+    @Test("processes that synchronize different servers concurrently both finish with all photos")
     func differentServers() throws {
         let path = try fixture.get().directory.path
         let workers = try (1...4).map { try WorkerProcess(["sync", path, "https://\($0).example", "25", "200"]) }
@@ -92,7 +92,7 @@ struct SyncProcessTests {
         }
     }
 
-    @Test("a process whose run another one has taken over is refused, and the other goes on with its pages")
+    @Test("a run taken over by another process is refused, and the other process continues with its pages")
     func takenOver() throws {
         let path = try fixture.get().directory.path
         let first = try WorkerProcess(["sync", path, server, "3", "200", "wait"])
@@ -113,7 +113,7 @@ struct SyncProcessTests {
     }
 
     @Test(
-        "16 processes that create the index, or replace a corrupt one, at once all get the same one",
+        "16 processes that create the index, or replace a corrupt one, concurrently all get the same one",
         arguments: [true, false]
     )
     func concurrentCreation(isCorrupt: Bool) throws {

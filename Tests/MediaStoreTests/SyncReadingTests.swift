@@ -30,7 +30,7 @@ struct SyncReadingTests {
         #expect(try index.all(server: "https://unknown") == [])
     }
 
-    @Test("blocks have up to 500 photos, also when all have one time, and writers are not held up")
+    @Test("blocks have up to 500 photos, even if all have one time, and do not block writers")
     func blocks() throws {
         let fixture = try fixture.get()
         let index = try fixture.index()
@@ -51,7 +51,7 @@ struct SyncReadingTests {
         #expect(ids == photos.map(\.id).sorted())
     }
 
-    @Test("blocks are found by key: the last one takes no longer way than the first")
+    @Test("blocks are found by key: the last one is as fast as the first")
     func keyset() throws {
         let fixture = try fixture.get()
         let index = try fixture.index()
@@ -71,7 +71,7 @@ struct SyncReadingTests {
         #expect(!plan.contains { $0.contains("TEMP B-TREE") })
     }
 
-    @Test("what the body throws ends the reading")
+    @Test("an error thrown by the body ends the reading")
     func bodyThrows() throws {
         let index = try fixture.get().index()
         try index.synchronize([(0..<600).map { samplePhoto($0) }])
@@ -85,7 +85,7 @@ struct SyncReadingTests {
         #expect(calls == 1)
     }
 
-    @Test("photos that were claimed belong to the device, and are counted there")
+    @Test("claimed photos belong to the device, and are counted there")
     func setOrigin() throws {
         let index = try fixture.get().index()
         let photos = (1...4).map { samplePhoto($0, device: nil) }
@@ -101,7 +101,7 @@ struct SyncReadingTests {
         #expect(gone.map(\.id) == [photos[3].id])
     }
 
-    @Test("photos that this process deleted on the server are gone without another run")
+    @Test("photos that this process deleted on the server are marked as deleted without another run")
     func markGone() throws {
         let index = try fixture.get().index()
         let photos = (1...4).map { samplePhoto($0) }
@@ -112,12 +112,12 @@ struct SyncReadingTests {
         #expect(try index.all(PhotoFilter(isGone: true)) == [photos[1]])
         let counts = try index.counts(of: server, device: IndexFixture.phone.id)
         #expect((counts.thisDevice, counts.total, counts.gone) == (3, 3, 1))
-        // A listing that has it brings it back.
+        // A listing that contains it restores it.
         try index.synchronize([photos])
         #expect(try index.counts(of: server, device: nil).total == 4)
     }
 
-    @Test("photos that have another id now are removed without being gone")
+    @Test("photos with a new id are removed without being marked as deleted")
     func removeReplaced() throws {
         let index = try fixture.get().index()
         let photos = (1...3).map { samplePhoto($0) }
@@ -129,7 +129,7 @@ struct SyncReadingTests {
         #expect((counts.total, counts.gone) == (2, 0))
     }
 
-    @Test("a run that is not finished may have seen them, so that they stay")
+    @Test("photos that an unfinished run may have seen are kept")
     func markGoneDuringARun() throws {
         let index = try fixture.get().index()
         let photos = (1...4).map { samplePhoto($0) }
@@ -138,13 +138,13 @@ struct SyncReadingTests {
         run = try index.append([photos[0]], cursor: "c", totalCount: 4, to: run)
         #expect(try !index.markGone([photos[0].id], of: server))
         #expect(try index.all() == photos)
-        // The run finds by itself that others are gone.
+        // The run itself detects that others are deleted.
         run = try index.append([photos[1], photos[2]], cursor: nil, totalCount: 3, to: run)
         #expect(try index.finish(run, now: Date()).gone == 1)
         #expect(try index.markGone([photos[0].id], of: server))
     }
 
-    @Test("a device that got another name has it for all its photos")
+    @Test("a renamed device is renamed for all its photos")
     func renamedDevice() throws {
         let index = try fixture.get().index()
         try index.synchronize([[samplePhoto(1), samplePhoto(2)]])
@@ -155,7 +155,7 @@ struct SyncReadingTests {
         #expect(try index.all().map(\.originDevice) == [phone, phone])
     }
 
-    @Test("texts are stored as they are", arguments: ["", "é€😀", String(repeating: "long name ", count: 30)])
+    @Test("texts are stored unchanged", arguments: ["", "é€😀", String(repeating: "long name ", count: 30)])
     func texts(name: String) throws {
         let index = try fixture.get().index()
         var photo = samplePhoto(1)
@@ -165,7 +165,7 @@ struct SyncReadingTests {
         #expect(try index.photos([photo.id], of: server) == [photo])
     }
 
-    @Test("gone photos are found by id and digest, when asked for")
+    @Test("deleted photos are found by id and digest, on request")
     func gonePhotos() throws {
         let index = try fixture.get().index()
         let photos = (0..<3).map { samplePhoto($0) }
@@ -177,7 +177,7 @@ struct SyncReadingTests {
         #expect(try index.photos(withDigests: [photos[0].sha256], of: server).isEmpty)
     }
 
-    @Test("ids and digests are found while a run without their indexes goes on", arguments: [true, false])
+    @Test("ids and digests are found while a run without their indexes is in progress", arguments: [true, false])
     func duringBulk(asksBefore: Bool) throws {
         let index = try fixture.get().index()
         let before = samplePhoto(1)
@@ -200,7 +200,7 @@ struct SyncReadingTests {
 
     /// Microseconds by Python's `datetime`.
     @Test(
-        "usual times are kept as a number and told as the server wrote them",
+        "usual times are stored as a number and returned in the server's format",
         arguments: [
             ("0001-01-01T00:00:00Z", -62_135_596_800_000_000),
             ("0001-03-01T12:00:00.5Z", -62_130_455_999_500_000),
@@ -221,7 +221,7 @@ struct SyncReadingTests {
     }
 
     @Test(
-        "other forms of a time are kept as they are",
+        "other forms of a time are stored unchanged",
         arguments: ["1970-01-01T00:00:00.0Z", "1970-01-01T00:00:00.000000000Z", "1970-01-01T00:00:00+00:00", "", "Z"]
     )
     func unusualTimes(text: String) {

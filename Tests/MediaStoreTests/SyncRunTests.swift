@@ -10,7 +10,7 @@ struct SyncRunTests {
     let server = IndexFixture.server
     let now = Date(timeIntervalSince1970: 1_780_000_000)
 
-    @Test("what a run stored is read back to the letter, oldest upload first")
+    @Test("the photos of a run are read back unchanged, oldest upload first")
     func roundTrip() throws {
         let index = try fixture.get().index()
         var odd = samplePhoto(3, device: nil, name: "")
@@ -34,7 +34,7 @@ struct SyncRunTests {
         #expect(Set(try index.photos(withDigests: photos.map(\.sha256), of: server)) == Set(photos))
     }
 
-    @Test("photos that two pages of a run tell count once, the later telling stands")
+    @Test("photos on two pages of a run count once, and the later version is stored")
     func distinct() throws {
         let index = try fixture.get().index()
         var renamed = samplePhoto(2)
@@ -50,7 +50,7 @@ struct SyncRunTests {
     }
 
     @Test(
-        "a photo whose upload time changes stays one photo, with and without the index over ids",
+        "a photo whose upload time changes is still one photo, with and without the index over ids",
         arguments: [6, 20_000]
     )
     func movedPhoto(totalCount: Int64) throws {
@@ -95,7 +95,7 @@ struct SyncRunTests {
         #expect(changes == SyncChanges())
     }
 
-    @Test("every changed detail is found and counted once")
+    @Test("every changed detail is detected and counted once")
     func changes() throws {
         let index = try fixture.get().index()
         let photos = (1...9).map { samplePhoto($0) }
@@ -117,7 +117,7 @@ struct SyncRunTests {
 
     // MARK: Gone
 
-    @Test("a full run marks what it did not see as gone, and what comes back is there again")
+    @Test("a full run marks photos it did not see as deleted, and restores those that reappear")
     func goneAndBack() throws {
         let index = try fixture.get().index()
         let photos = (1...5).map { samplePhoto($0, device: $0 == 2 ? nil : IndexFixture.phone) }
@@ -140,7 +140,7 @@ struct SyncRunTests {
         #expect((counts.thisDevice, counts.legacy, counts.gone, counts.total) == (4, 1, 0, 5))
     }
 
-    @Test("an incremental run marks nothing as gone, and brings back what it sees")
+    @Test("an incremental run marks nothing as deleted, and restores what it sees")
     func incremental() throws {
         let index = try fixture.get().index()
         let photos = (1...3).map { samplePhoto($0) }
@@ -153,7 +153,7 @@ struct SyncRunTests {
         #expect(try index.all(PhotoFilter(isGone: true)) == [photos[2]])
     }
 
-    @Test("a run that was begun anew forgets what the one before had seen")
+    @Test("a restarted run forgets what the earlier one had seen")
     func seenBelongsToRun() throws {
         let index = try fixture.get().index()
         let photos = (1...3).map { samplePhoto($0) }
@@ -176,7 +176,7 @@ struct SyncRunTests {
         #expect(try index.state(of: server)?.hasUnfinishedRun == true)
     }
 
-    @Test("an empty server is a whole listing too")
+    @Test("the listing of an empty server is complete")
     func emptyServer() throws {
         let index = try fixture.get().index()
         try index.synchronize([[samplePhoto(1)]])
@@ -189,7 +189,7 @@ struct SyncRunTests {
 
     // MARK: Going on
 
-    @Test("a run goes on where it was, with its counts and under a new number")
+    @Test("a run is resumed at its cursor, with its counts and a new number")
     func resumed() throws {
         let fixture = try fixture.get()
         var run = try fixture.index().begin(server, account: "me", kind: .full, restarts: false, now: now)
@@ -211,7 +211,7 @@ struct SyncRunTests {
     }
 
     @Test(
-        "a run of another kind, or asked to restart, begins at the start",
+        "a run of another kind, or an explicit restart, starts at the first page",
         arguments: Difference.allCases
     )
     func notResumed(difference: Difference) throws {
@@ -231,7 +231,7 @@ struct SyncRunTests {
         #expect(new.number > run.number)
     }
 
-    @Test("a run whose last page is stored goes on at its end, and needs no page")
+    @Test("a run whose last page is stored resumes at its end, without a further page")
     func resumedAtEnd() throws {
         let index = try fixture.get().index()
         let run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
@@ -242,7 +242,7 @@ struct SyncRunTests {
     }
 
     @Test(
-        "after a day a run begins at the start, also when the clock was set back",
+        "after a day a run starts at the first page, even if the clock was set back",
         arguments: [86_400, 86_401, -86_401]
     )
     func tooOld(seconds: Double) throws {
@@ -254,7 +254,7 @@ struct SyncRunTests {
         #expect(next.photosSeen == (seconds == 86_400 ? 1 : 0))
     }
 
-    @Test("a full run has seen what was deleted before it began, however late it ends")
+    @Test("a full run is dated by its start: only deletions before that are certain to be detected")
     func resumedFullRunClaimsNoMore() throws {
         let index = try fixture.get().index()
         var run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
@@ -265,14 +265,14 @@ struct SyncRunTests {
         #expect(try index.state(of: server)?.lastFullAt == now)
         #expect(try index.state(of: server)?.lastCompleteAt == now + 3601)
 
-        // Nobody knows when its last page came.
+        // The time of its last page is unknown.
         run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now + 7200)
         run = try index.append([samplePhoto(2)], cursor: nil, totalCount: 1, to: run)
         _ = try index.finish(run, now: nil)
         #expect(try index.state(of: server)?.lastCompleteAt == now + 7200)
     }
 
-    @Test("the time of a photo of the future is no watermark", arguments: [0, 1])
+    @Test("the time of a photo in the future is not used as a watermark", arguments: [0, 1])
     func horizon(microsecond: Int64) throws {
         let index = try fixture.get().index()
         var future = samplePhoto(9)
@@ -284,7 +284,7 @@ struct SyncRunTests {
         #expect(try index.state(of: server)?.watermark == expected)
     }
 
-    @Test("a temporary index works as others do, and leaves nothing", arguments: [6, 20_000])
+    @Test("a temporary index works like any other, and leaves nothing", arguments: [6, 20_000])
     func temporary(totalCount: Int64) throws {
         let index = try SyncIndex.temporary()
         var moved = samplePhoto(2)
@@ -296,7 +296,7 @@ struct SyncRunTests {
         #expect(try SyncIndex.temporary().all().isEmpty)
     }
 
-    @Test("what a run that did not end has added counts for the next one")
+    @Test("photos added by an unfinished run are counted by the next one")
     func addedByUnfinishedRun() throws {
         let index = try fixture.get().index()
         let run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
@@ -307,7 +307,7 @@ struct SyncRunTests {
         #expect(try index.finish(next, now: now).added == 2)
     }
 
-    @Test("a run that another begin has superseded is refused, and stores nothing")
+    @Test("a run superseded by another one is refused, and stores nothing")
     func superseded() throws {
         let fixture = try fixture.get()
         let (mine, other) = (try fixture.index(), try fixture.index())
@@ -325,7 +325,10 @@ struct SyncRunTests {
         #expect(try storeErrorKind { _ = try mine.append([], cursor: "c", totalCount: 3, to: theirs) } == .busy)
     }
 
-    @Test("another account's photos go when a run begins, those of other servers stay", arguments: [true, false])
+    @Test(
+        "another account's photos are removed when a run starts, those of other servers stay",
+        arguments: [true, false]
+    )
     func accountChange(hasOtherServer: Bool) throws {
         let index = try fixture.get().index()
         if hasOtherServer { try index.synchronize([[samplePhoto(7)]], server: "https://other") }
@@ -340,7 +343,7 @@ struct SyncRunTests {
 
     // MARK: State
 
-    @Test("the watermark moves only when a run has ended")
+    @Test("the watermark changes only when a run is complete")
     func watermark() throws {
         let index = try fixture.get().index()
         #expect(try index.state(of: server) == nil)
@@ -375,7 +378,7 @@ struct SyncRunTests {
         #expect(try index.state(of: server) == incremental)
     }
 
-    @Test("a server that is forgotten leaves nothing")
+    @Test("removing a server leaves nothing of it")
     func forget() throws {
         let fixture = try fixture.get()
         let index = try fixture.index()

@@ -28,7 +28,7 @@ struct TokenExportTests {
         }
     }
 
-    @Test("an entry is a line with stable keys, and a line is an entry")
+    @Test("an entry is a line with stable keys, and is parsed from one")
     func fixedLine() throws {
         var entry = try sampleEntry(at: 1_780_000_000.123)
         entry.label = "First/dance"
@@ -37,7 +37,7 @@ struct TokenExportTests {
         #expect(try entries(Self.line) == [entry])
     }
 
-    @Test("every field comes back, whatever it holds")
+    @Test("every field is read back, regardless of its content")
     func roundTrip() throws {
         let times = [0, 0.001, 0.999, 1_780_000_000, 1_780_000_000.123, 1_780_000_000.999, -0.001, 4_102_444_799.5]
         let samples = try times.map { seconds in
@@ -54,7 +54,7 @@ struct TokenExportTests {
         #expect(try entries(String(decoding: bytes, as: UTF8.self)) == samples)
     }
 
-    @Test("what could steer a terminal is escaped")
+    @Test("terminal control characters are escaped")
     func safeForTerminals() throws {
         var entry = try sampleEntry()
         entry.label = "\u{1b}[2J\u{9b}\u{7f}\u{202e}é"
@@ -62,7 +62,7 @@ struct TokenExportTests {
         #expect(line.contains("\\u001b[2J\\u009b\\u007f\\u202eé"), "\(line.debugDescription)")
     }
 
-    @Test("CR LF and empty lines do not matter, nor does a missing line feed at the end")
+    @Test("CR LF and empty lines are accepted, and so is a missing line feed at the end")
     func lineEnds() throws {
         #expect(try entries("").isEmpty)
         #expect(try entries("\n\r\n").isEmpty)
@@ -70,7 +70,7 @@ struct TokenExportTests {
     }
 
     @Test(
-        "what is no entry is refused with its line, and without its token",
+        "an invalid entry is reported with its line, and without its token",
         arguments: [
             ("\"schema\":\"mediactl.token-export/1\"", "\"schema\":\"mediactl.token-export/2\"", "schema"),
             ("\"schema\":\"mediactl.token-export/1\",", "", "schema"),
@@ -106,7 +106,7 @@ struct TokenExportTests {
         }
     }
 
-    @Test("a line longer than any entry, and bytes that are no text, are refused")
+    @Test("a line longer than any entry, and bytes that are not text, are refused")
     func garbage() throws {
         let long = Self.line.replacing("First/dance", with: String(repeating: "x", count: 70_000))
         #expect(throws: TokenExportError(line: 1, reason: "longer than 65536 bytes")) { try entries(long) }
@@ -117,7 +117,7 @@ struct TokenExportTests {
 
     // MARK: Import
 
-    @Test("each entry is added, known, buried or conflicting; a dry run changes nothing")
+    @Test("each entry is added, known, deleted or conflicting; a dry run changes nothing")
     func outcomes() throws {
         let store = try fixture.get().store()
         let known = try sampleEntry(fileID: 1)
@@ -138,7 +138,7 @@ struct TokenExportTests {
         #expect(try store.add(imported) == [.known, .buried, .known, .known, .known])
     }
 
-    @Test("what one store exports another one imports, superseded rows and all")
+    @Test("the export of one store is imported by another, including superseded rows")
     func betweenStores() throws {
         let first = try fixture.get().store()
         for (id, digit, seconds) in [(1, "a", 1.0), (1, "b", 1.0), (2, "a", 3.125)] as [(Int64, Character, Double)] {

@@ -9,7 +9,7 @@ import Testing
 struct TokenPagesTests {
     let fixture = Result { try StoreFixture() }
 
-    /// More than two pages; every third has the time of the one before.
+    /// More than two pages; every third has the time of its predecessor.
     private func filled(_ count: Int = 2500) throws -> TokenStore {
         let store = try fixture.get().store()
         var entries: [TokenEntry] = []
@@ -29,7 +29,7 @@ struct TokenPagesTests {
         return entries
     }
 
-    @Test("pages have the same entries in the same order as one reading, both ways")
+    @Test("pages have the same entries in the same order as a single read, in both directions")
     func order() throws {
         let store = try filled()
         let expected = try store.tokens(host: nil)
@@ -41,7 +41,7 @@ struct TokenPagesTests {
         #expect(try all(TokenPages(of: store, host: "none")).isEmpty)
     }
 
-    @Test("entries of one moment fill several pages", arguments: [TokenPages.Order.newestFirst, .oldestFirst])
+    @Test("entries with the same time fill several pages", arguments: [TokenPages.Order.newestFirst, .oldestFirst])
     func oneMoment(order: TokenPages.Order) throws {
         let store = try fixture.get().store()
         let entries = try (1...2500).map { (number: Int) -> TokenEntry in
@@ -55,7 +55,7 @@ struct TokenPagesTests {
         #expect(try all(TokenPages(of: store, host: nil, order: order)).map(\.fileID) == expected)
     }
 
-    @Test("superseded entries come only if asked for")
+    @Test("superseded entries are returned only on request")
     func superseded() throws {
         let store = try fixture.get().store()
         _ = try store.add(sampleEntry(digit: "a"))

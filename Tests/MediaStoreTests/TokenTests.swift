@@ -8,7 +8,7 @@ import Testing
 struct TokenTests {
     let fixture = Result { try StoreFixture() }
 
-    @Test("an entry comes back as it was stored")
+    @Test("an entry is read back as it was stored")
     func roundTrip() async throws {
         let store = try fixture.get().store()
         var entry = try sampleEntry()
@@ -31,7 +31,7 @@ struct TokenTests {
         #expect(try store.tokens(host: "c").isEmpty)
     }
 
-    @Test("the newest of a key is primary whatever the order of arrival", arguments: [[1.0, 2.0], [2.0, 1.0]])
+    @Test("the newest of a key is primary, regardless of the order of arrival", arguments: [[1.0, 2.0], [2.0, 1.0]])
     func superseding(times: [Double]) async throws {
         let store = try fixture.get().store()
         for seconds in times {
@@ -57,7 +57,7 @@ struct TokenTests {
         #expect(try store.tokens(host: nil).count == 3)
     }
 
-    @Test("no token never overwrites a token")
+    @Test("a missing token never overwrites a token")
     func missingTokenKeepsToken() async throws {
         let store = try fixture.get().store()
         let record = sampleRecord()
@@ -76,7 +76,7 @@ struct TokenTests {
         #expect(try store.tokens(host: nil, includeSuperseded: true).count == 1)
     }
 
-    @Test("a token is stored even when the journal has lost its upload")
+    @Test("a token is stored even if the journal has lost its upload")
     func tokenWithoutUpload() async throws {
         let store = try fixture.get().store()
         try await store.commit("u-lost", UploadChange(state: .done), token: sampleEntry())
@@ -85,7 +85,7 @@ struct TokenTests {
 
     // MARK: Removing
 
-    @Test("removing takes the superseded rows along and leaves other keys")
+    @Test("removing an entry removes the superseded rows and keeps other keys")
     func removal() async throws {
         let store = try fixture.get().store()
         try await store.commit("u-none", UploadChange(), token: sampleEntry(digit: "a", at: 1))
@@ -95,7 +95,7 @@ struct TokenTests {
         #expect(try store.tokens(host: nil, includeSuperseded: true).map(\.fileID) == [19])
     }
 
-    @Test("removing leaves a row that another process stored meanwhile")
+    @Test("removing keeps a row that another process has stored in the meantime")
     func removalKeepsNewer() async throws {
         let store = try fixture.get().store()
         let shown = try sampleEntry(digit: "a", at: 1)
@@ -105,7 +105,7 @@ struct TokenTests {
         #expect(try store.tokens(host: nil).map(\.token) == [sampleToken("b")])
     }
 
-    @Test("an import does not bring a removed entry back, also when it kept whole seconds only")
+    @Test("an import does not restore a removed entry, even one with whole seconds only")
     func tombstone() async throws {
         let store = try fixture.get().store()
         let entry = try sampleEntry(at: 1_780_000_000.6)
@@ -117,7 +117,7 @@ struct TokenTests {
         #expect(try store.add(sampleEntry(digit: "b", at: 1_780_000_002)))
     }
 
-    @Test("a new answer for a removed key is stored and lifts the tombstone")
+    @Test("a new response for a removed key is stored and removes the tombstone")
     func commitLiftsTombstone() async throws {
         let store = try fixture.get().store()
         let entry = try sampleEntry()
@@ -128,7 +128,7 @@ struct TokenTests {
         #expect(try store.add(entry))
     }
 
-    @Test("a tombstone does not hold the token")
+    @Test("a tombstone does not contain the token")
     func tombstoneWithoutToken() async throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -165,7 +165,7 @@ struct TokenTests {
         #expect((try store.upload(record.uploadID) == nil) == state.isFinal)
     }
 
-    @Test("after clearing no byte of a token is left in any file, other connections open")
+    @Test("after clearing, no byte of a token remains in any file, with other connections open")
     func clearLeavesNoBytes() async throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -179,7 +179,7 @@ struct TokenTests {
         #expect(try tokenBytes(in: fixture) == [])
     }
 
-    /// Names of the files that hold the sample token.
+    /// Names of the files that contain the sample token.
     private func tokenBytes(in fixture: StoreFixture) throws -> [String] {
         let token = Data(String(repeating: "a", count: 64).utf8)
         return try fixture.names().filter { $0.hasPrefix("tokens.sqlite") }.filter { name in

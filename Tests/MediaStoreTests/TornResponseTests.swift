@@ -92,12 +92,12 @@ import Testing
                 if response.body == whole { found.insert(response.uploadID) }
             }
         }
-        // The two whole states are among them.
+        // The two complete states are among them.
         #expect(found == [first, second])
         #expect(total >= history.count - 1)
     }
 
-    /// The process was killed and the system kept running: everything that was written is in the file.
+    /// The process was killed and the system kept running: everything written is in the file.
     @Test func withoutAPowerLossEveryPrefixIsRead() async throws {
         let old = Self.response(1, "a", padding: 250)
         let new = Self.response(2, "b", padding: 250)
@@ -132,7 +132,7 @@ import Testing
     }
 
     /// Laid out by hand as release 0.1.0 did.
-    @Test(arguments: [("000", 0), ("201", 1)]) func aFileOfRelease010IsRead(_ status: String, _ count: Int) {
+    @Test(arguments: [("000", 0), ("201", 1)]) func aFileOf010IsRead(_ status: String, _ count: Int) {
         let id = first + String(repeating: " ", count: 22)
         var header = "mediactl rescue 1\nupload \(id)\nstatus \(status)\n"
         header += String(repeating: " ", count: 127 - header.utf8.count) + "\n"
@@ -141,7 +141,7 @@ import Testing
         #expect(found.allSatisfy { $0.uploadID == first && $0.status == 201 && $0.body == Array("{\"id\":18}".utf8) })
     }
 
-    /// RFC 3720 appendix B.4, and the check value of CRC-32 in the catalogue of parametrised CRC algorithms.
+    /// RFC 3720 appendix B.4, and the check value of CRC-32 in the catalog of parametrized CRC algorithms.
     @Test func checksAreThoseOfTheStandards() {
         #expect(CyclicCheck.castagnoli.of(Array(repeating: 0, count: 32)) == 0x8a91_36aa)
         #expect(CyclicCheck.castagnoli.of(Array(repeating: 0xff, count: 32)) == 0x62a8_ab43)

@@ -8,7 +8,7 @@ import Testing
 struct UploadLockTests {
     let fixture = Result { try StoreFixture() }
 
-    @Test("one owner in a process; the next after release")
+    @Test("one owner in a process; the next one after release")
     func oneOwner() throws {
         let directory = try fixture.get().directory
         let lock = try #require(try UploadLock.acquire("u-1", in: directory))
@@ -24,7 +24,7 @@ struct UploadLockTests {
         withExtendedLifetime((other, next)) {}
     }
 
-    @Test("all locks together leave one file, which is its owner's alone")
+    @Test("all locks together use one file, which is readable by its owner only")
     func oneFile() throws {
         let directory = try fixture.get().directory
         let locks = try ["u-1", "u-2", "f-1-2-3"].map { try #require(try UploadLock.acquire($0, in: directory)) }
@@ -43,7 +43,7 @@ struct UploadLockTests {
         let second = try #require(try UploadLock.acquire("u-2", in: directory))
         #expect(descriptorCount(of: directory) == 1)
         first.release()
-        // Only its own byte is free: nothing was closed, which would have released the other one as well.
+        // Only its own byte is free: no descriptor was closed, which would have released the other lock as well.
         let other = try WorkerProcess(["lock", directory.path, "u-1"])
         #expect(try other.line() == "locked")
         let third = try WorkerProcess(["lock", directory.path, "u-2"])
@@ -73,7 +73,7 @@ struct UploadLockTests {
         #expect(try UploadLock.acquire("u-1", in: directory) != nil)
     }
 
-    @Test("another process's lock holds until that process dies, however it dies")
+    @Test("another process's lock is held until that process ends, for any reason")
     func otherProcess() throws {
         let directory = try fixture.get().directory
         let owner = try WorkerProcess(["lock", directory.path, "u-1"])
@@ -87,7 +87,7 @@ struct UploadLockTests {
         lock?.release()
     }
 
-    @Test("there are never two owners, however often the lock changes hands")
+    @Test("there are never two owners, regardless of how often the lock changes hands")
     func neverTwoOwners() throws {
         let directory = try fixture.get().directory
         let owners = Atomic(0)

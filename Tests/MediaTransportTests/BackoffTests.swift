@@ -54,7 +54,7 @@ import Testing
         #expect(first == row.delays.first.map { row.policy.hasJitter ? $0 / 4 : $0 })
     }
 
-    /// The queries for an outcome go on in their last interval.
+    /// Queries for an outcome continue with the last interval.
     @Test(arguments: [(1, 1), (2, 2), (3, 5), (4, 10), (5, 20), (6, 30), (7, 30), (100, 30)])
     func aListRepeatsItsLastDelay(attempt: Int, seconds: Int) {
         #expect(RetryPolicy.outcomeQuery.delay(after: attempt) == .seconds(seconds))
@@ -71,7 +71,7 @@ import Testing
         #expect(backoff.next() == nil)
     }
 
-    /// Each value is cut to the limit; in an outage all together must not exceed it.
+    /// Each value is limited; in an outage the total must not exceed the limit.
     @Test func retryAfter() {
         var single = Backoff(RetryPolicy())
         single.random = { 1 }
@@ -93,8 +93,7 @@ import Testing
     }
 
     /// Runs an operation that fails like this, then succeeds.
-    ///
-    /// - Returns: What came of it, the pauses in milliseconds, and the numbers of the attempts that were retried.
+    /// - Returns: The result, the delays in milliseconds, and the numbers of the attempts that were retried.
     private func run(
         _ failures: [Failure],
         stopsIn stop: Int? = nil
@@ -129,7 +128,7 @@ import Testing
         #expect(run.retried == [1, 2])
     }
 
-    @Test func whatCannotImproveIsNotRetried() async {
+    @Test func permanentFailuresAreNotRetried() async {
         let run = await run([.passing(0), .lasting, .passing(0)])
         #expect(run.result == .failure(.lasting))
         #expect(run.pauses == [500])

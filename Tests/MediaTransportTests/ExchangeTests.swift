@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Requests and answers", .prompt)
+@Suite("Requests and responses", .prompt)
 struct ExchangeTests {
-    @Test("a small body goes without Expect, with its exact length, and asks for JSON only (trap T1)")
+    @Test("a small body is sent without Expect, with its exact length, and accepts JSON only (trap T1)")
     func smallPost() async throws {
         let seen = Mutex("")
         let server = try ScriptedServer { connection, _ in
@@ -49,7 +49,7 @@ struct ExchangeTests {
         #expect(response.metrics.bodyBytesSent == 0 && !response.metrics.bodyComplete)
     }
 
-    @Test("417 is answered by one more try without Expect (RFC 9110 section 10.1.1)")
+    @Test("417 is followed by one retry without Expect (RFC 9110 section 10.1.1)")
     func expectationFailed() async throws {
         let heads = Mutex<[String]>([])
         let server = try ScriptedServer { connection, _ in
@@ -80,7 +80,7 @@ struct ExchangeTests {
         #expect(receiver.text == "{}")
     }
 
-    @Test("a redirect is an answer, never followed (credentials stay here)")
+    @Test("a redirect is a response, never followed (credentials stay here)")
     func redirect() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
@@ -91,7 +91,7 @@ struct ExchangeTests {
         #expect(server.connectionCount == 1)
     }
 
-    @Test("credentials go to their own origin only")
+    @Test("credentials are sent to their own origin only")
     func originBound() async throws {
         let heads = Mutex<[String]>([])
         let server = try ScriptedServer { connection, _ in
@@ -119,7 +119,7 @@ struct ExchangeTests {
         #expect(!seen[2].contains("Authorization") && !seen[3].contains("X-API-Key"))
     }
 
-    @Test("an answer above the limit is refused")
+    @Test("a response above the limit is refused")
     func responseLimit() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
@@ -150,7 +150,7 @@ struct ExchangeTests {
         #expect(seen.withLock { $0 }.contains("X-A: 1X-Evil: 2\r\n"))
     }
 
-    @Test("several transfers run at once")
+    @Test("several transfers run in parallel")
     func concurrent() async throws {
         let arrived = Gate()
         let release = Gate()
@@ -166,7 +166,7 @@ struct ExchangeTests {
             for _ in 0..<8 {
                 group.addTask { try await http.execute(HTTPRequest(.get, url, repeatability: .safe)).status }
             }
-            // All eight are under way before the first is answered.
+            // All eight are in progress before the first gets a response.
             for _ in 0..<8 { #expect(await arrived.opened()) }
             for _ in 0..<8 { release.open() }
             for try await status in group { #expect(status == 200) }
@@ -174,7 +174,7 @@ struct ExchangeTests {
         #expect(server.connectionCount == 8)
     }
 
-    @Test("a client that was shut down refuses")
+    @Test("a client that was shut down rejects requests")
     func shutDown() async throws {
         let http = try client()
         http.shutdown()
@@ -186,7 +186,7 @@ struct ExchangeTests {
     }
 }
 
-/// Keeps what a receiver was given.
+/// Stores the bytes passed to a receiver.
 final class RecordingReceiver: ResponseReceiver {
     private let state = Mutex((statuses: [Int](), bytes: [UInt8]()))
 

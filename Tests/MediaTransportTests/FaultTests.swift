@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Faults on the way", .prompt)
+@Suite("Transfer faults", .prompt)
 struct FaultTests {
     private func post(
         _ url: RequestURL,
@@ -16,7 +16,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a POST whose kept-alive connection dies before the answer reaches the server once",
+        "a POST whose kept-alive connection breaks before the response reaches the server once",
         arguments: [5, 64_000, 200_000, 1 << 20, (1 << 20) + 1, 3_000_000]
     )
     func atMostOnce(bodyLength: Int64) async throws {
@@ -28,7 +28,7 @@ struct FaultTests {
                     count += 1
                     return count
                 }
-                // The second request is read to its last byte and never answered.
+                // The second request is read to its last byte and gets no response.
                 if number == 2 { return }
                 try connection.respond(201, "{}")
             }
@@ -48,7 +48,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a body that went out to a server that died then is not taken for one that was never sent",
+        "a body sent to a server that then exited counts as sent",
         arguments: [Repeatability.atMostOnce, .resumable, .safe]
     )
     func deadServer(_ repeatability: Repeatability) async throws {
@@ -77,7 +77,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a POST whose kept-alive connection is reset under way reaches the server once",
+        "a POST whose kept-alive connection is reset during the transfer reaches the server once",
         arguments: [1, 50_000, 999_999]
     )
     func atMostOnceReset(after count: Int) async throws {
@@ -110,7 +110,7 @@ struct FaultTests {
     }
 
     @Test(
-        "once a server has taken a body, others of up to 1 MiB share a connection and do not ask first",
+        "once a server has accepted a body, others of up to 1 MiB share a connection without Expect",
         arguments: [(65_536, 1, 0), (65_537, 1, 1), (100_000, 1, 1), (1 << 20, 1, 1), ((1 << 20) + 1, 5, 5)]
     )
     func keptConnection(bodyLength: Int64, connections: Int, asked: Int) async throws {
@@ -129,7 +129,7 @@ struct FaultTests {
         #expect(expectations.withLock { $0 } == asked)
     }
 
-    @Test("a server that broke off is asked first again")
+    @Test("a server that broke off gets Expect again")
     func unfamiliar() async throws {
         let expectations = Mutex<[Bool]>([])
         let server = try ScriptedServer { connection, _ in
@@ -150,7 +150,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a refusal before the body is read is an answer, not a lost connection",
+        "a refusal before the body is read is a response, not a lost connection",
         arguments: [100_000, 1 << 20],
         [true, false]
     )
@@ -161,7 +161,7 @@ struct FaultTests {
                 try connection.respond(201, "{}")
             }
             try connection.readHead()
-            // Like Apache and nginx: answer at once, then take what is still coming for a while.
+            // Like Apache and nginx: respond at once, then read incoming bytes for a while.
             try connection.respond(401, "<html>", type: "text/html", headers: ["Connection: close"])
             connection.waitForClose()
         }
@@ -172,7 +172,7 @@ struct FaultTests {
         #expect(response.status == 401)
     }
 
-    @Test("the first refusal is an answer even when the server closes at once", arguments: 1...10)
+    @Test("the first refusal is a response even if the server closes at once", arguments: 1...10)
     func hastyRefusal(round: Int) async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readHead()
@@ -195,7 +195,7 @@ struct FaultTests {
         #expect(response.metrics.attempts == 2)
     }
 
-    @Test("refusals that may pass are waited out for safe requests only", arguments: [408, 429, 502, 503, 504])
+    @Test("temporary refusals are waited out for safe requests only", arguments: [408, 429, 502, 503, 504])
     func retriedStatus(status: Int) async throws {
         let server = try ScriptedServer { connection, number in
             while true {
@@ -220,7 +220,7 @@ struct FaultTests {
         #expect(once.connectionCount == 1)
     }
 
-    @Test("the last refusal is the answer when the tries are used up")
+    @Test("the last refusal is the response when the retries are used up")
     func retriesEnd() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
@@ -231,7 +231,7 @@ struct FaultTests {
         #expect(server.connectionCount == 3)
     }
 
-    @Test("a body that goes again starts from its first byte")
+    @Test("a body that is sent again starts from its first byte")
     func rewoundBody() async throws {
         let bodies = Mutex<[Int]>([])
         let server = try ScriptedServer { connection, number in
@@ -246,7 +246,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a reset after N bytes is a lost connection, and the body is complete only when all of it went",
+        "a reset after N bytes is a lost connection, and the body is complete only if all of it was sent",
         arguments: [0, 1, 4096, 99_999, 100_000]
     )
     func reset(after count: Int) async throws {
@@ -266,7 +266,7 @@ struct FaultTests {
         #expect(server.connectionCount == 1)
     }
 
-    @Test("an answer cut short is a lost connection, its head is known")
+    @Test("a truncated response is a lost connection, its head is known")
     func cutResponse() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
@@ -280,7 +280,7 @@ struct FaultTests {
         #expect(error?.metrics.bodyComplete == true)
     }
 
-    @Test("no HTTP at all is an invalid answer")
+    @Test("a response without HTTP is invalid")
     func notHTTP() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
@@ -292,7 +292,7 @@ struct FaultTests {
         #expect(error?.kind == .invalidResponse)
     }
 
-    @Test("nobody listening, and a name without an address, are told apart and seen to be before the request")
+    @Test("a refused connection and an unresolved name are distinguished and known to precede the request")
     func unreachable() async throws {
         let http = try client(retries: 1)
         for (address, kind) in [
@@ -308,7 +308,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a peer that stops reading is a stall, and not before the limit of the answer is in question (trap T20)")
+    @Test("a peer that stops reading is a stall, independent of the response timeout (trap T20)")
     func stallWhileSending() async throws {
         let done = Gate()
         let server = try ScriptedServer(receiveBuffer: 4096) { connection, _ in
@@ -328,20 +328,20 @@ struct FaultTests {
         #expect(error?.metrics.bodyComplete == false)
     }
 
-    @Test("silence after the last byte is no stall: the limit of the answer counts (trap T20)")
+    @Test("silence after the last byte is not a stall: the response timeout applies (trap T20)")
     func silenceAfterBody() async throws {
         let phases = ProgressLog()
         let processing = Gate()
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
-            // Answer only when the client itself has said that it is waiting, well past the stall limit.
+            // Responds only when the client itself has reported that it is waiting, well past the stall limit.
             processing.wait()
             try connection.respond(201, "{}")
         }
         let request = post(
             try server.url(),
             CountingBody(200_000),
-            // Short enough to be waited for, long enough for a server that has to wait for a processor.
+            // Short enough to wait for, long enough for a server that has to wait for a processor.
             timeouts: TransferTimeouts(stall: .seconds(1), response: .seconds(120))
         )
         let started = ContinuousClock.now
@@ -349,7 +349,7 @@ struct FaultTests {
             phases.add(progress)
             guard progress.phase == .processing else { return }
             Thread.detachNewThread {
-                // Three stall limits of silence, measured on the clock the watchdog uses.
+                // Three stall limits of silence, measured with the watchdog's clock.
                 while ContinuousClock.now - started < .seconds(3) { usleep(10_000) }
                 processing.open()
             }
@@ -358,7 +358,7 @@ struct FaultTests {
         #expect(phases.all.contains { $0.phase == .processing && $0.bytesAcknowledged == 200_000 })
     }
 
-    @Test("no answer within its limit is told apart, and the body was complete")
+    @Test("a response timeout is a separate error, and the body was complete")
     func responseTimeout() async throws {
         let done = Gate()
         let server = try ScriptedServer { connection, _ in

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A body whose reader holds back what comes after so many bytes.
+/// A body whose reader holds back everything after a number of bytes.
 private final class HeldBody: RequestBody {
     let byteCount: Int64
     private let freeBytes: Int64
@@ -16,7 +16,7 @@ private final class HeldBody: RequestBody {
         self.freeBytes = freeBytes
     }
 
-    /// How often the reader was asked whether it holds the body back.
+    /// How often the reader was queried whether it holds the body back.
     var timesAsked: Int { state.withLock { $0.asked } }
 
     func release() {
@@ -74,7 +74,7 @@ struct HeldBodyTests {
     }
 
     @Test(
-        "what is held back goes out after the release, what comes before it goes out at once",
+        "the held back part is sent after the release, the part before it at once",
         .timeLimit(.minutes(4)),
         arguments: [(1, 0), (2, 1), (100_000, 0), (100_000, 99_999), (3_000_000, 2_999_999)]
     )
@@ -97,7 +97,10 @@ struct HeldBodyTests {
         #expect(try await response.status == 200)
     }
 
-    @Test("a body that is held back does not stall, does not spin, and holds up nobody", .timeLimit(.minutes(4)))
+    @Test(
+        "a body that is held back does not stall, use the processor, or block other requests",
+        .timeLimit(.minutes(4))
+    )
     func noStall() async throws {
         let arrived = Gate()
         let server = try ScriptedServer { connection, _ in
@@ -121,7 +124,7 @@ struct HeldBodyTests {
             _ = try await http.execute(HTTPRequest(.get, server.url(), repeatability: .safe))
             others += 1
         }
-        // A loop that spins asks hundreds of thousands of times; one that wakes for a reason, a few times each.
+        // A busy loop queries hundreds of thousands of times; one that wakes for a reason, a few times each.
         #expect(body.timesAsked - before < 50 + 20 * others)
         body.release()
         #expect(try await response.status == 200)
@@ -204,7 +207,7 @@ struct HeldBodyTests {
         #expect(requests.withLock { $0 } == 3)
     }
 
-    @Test("cancelling the task ends a resumable request at once, even after its body", .timeLimit(.minutes(4)))
+    @Test("canceling the task ends a resumable request at once, even after its body", .timeLimit(.minutes(4)))
     func cancelAfterBody() async throws {
         let (arrived, done) = (Gate(), Gate())
         defer { done.open() }

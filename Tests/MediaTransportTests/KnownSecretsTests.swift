@@ -2,11 +2,11 @@ import Testing
 
 @testable import MediaTransport
 
-/// Secrets in what a server writes. The secrets are known for the whole process, so that each test has its own.
+/// Secrets in the output of a server. They are registered for the whole process, so that each test has its own.
 @Suite("Known secrets")
 struct KnownSecretsTests {
     @Test(
-        "a password is masked in each form that a page may repeat it in",
+        "a password is masked in each form in which a page may repeat it",
         arguments: [
             #"p"w/ö&é+%41'x"#, "p%22w%2F%C3%B6%26%C3%A9%2B%2541%27x", "p%22w%2f%c3%b6%26%c3%a9%2b%2541'x",
             #"p\"w\/ö&é+%41'x"#, #"p\u0022w/\u00f6\u0026\u00e9+%41\u0027x"#,
@@ -33,7 +33,7 @@ struct KnownSecretsTests {
         #expect(KnownSecrets.masked("password=known-Passw0rd%3F%3E+x") == "password=***+x")
     }
 
-    @Test("a blank of a form is a plus sign")
+    @Test("a space in a form is a plus sign")
     func form() {
         KnownSecrets.add("two known words")
         #expect(KnownSecrets.masked("a=two+known+words&b=two%20known%20words") == "a=***&b=***")
@@ -49,14 +49,14 @@ struct KnownSecretsTests {
         #expect(KnownSecrets.masked("known-key-0815, known-token-4711") == "***, ***")
     }
 
-    @Test("what is shorter than four bytes is not searched for")
+    @Test("a secret shorter than four bytes is not searched for")
     func shortest() {
         KnownSecrets.add("qzx")
         KnownSecrets.add("qzxw")
         #expect(KnownSecrets.masked("qzx qzxw") == "qzx ***")
     }
 
-    @Test("a part of a secret at the end of a text that was cut off is masked")
+    @Test("a part of a secret at the end of a truncated text is masked")
     func cutOff() {
         KnownSecrets.add("known-secret-that-is-cut")
         let long = String(repeating: "x", count: 200)
@@ -65,7 +65,7 @@ struct KnownSecretsTests {
         #expect(KnownSecrets.masked("it is well known") == "it is well known")
     }
 
-    @Test("other text stays as it is")
+    @Test("other text is unchanged")
     func unchanged() {
         KnownSecrets.add("known-secret-of-no-text")
         for text in ["", "%", "%zz", "100 % & more", "\\", "a\\u12", "&#x110000; &", "\u{0}\u{1b}[31m"] {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaTransport
 
-/// When a server requires a login, what is sent to it afterwards, and who sees the secrets.
+/// When a server requires a login, what is sent to it afterwards, and where the secrets are printed.
 @Suite struct LoginRequirementTests {
     // MARK: The response
 
@@ -37,7 +37,7 @@ import Testing
         Case(fields: [json], body: #"{"error":"forbidden"}"#, status: 403),
         Case(fields: [json], body: "{}", status: 200),
     ])
-    func aLoginIsToldFromAPassword(example: Case) {
+    func aLoginIsDistinguishedFromAPassword(example: Case) {
         let head = HTTPResponseHead(status: example.status, headers: example.fields)
         #expect(LoginChallenge.of(head, body: Array(example.body.utf8)) == example.challenge)
     }
@@ -96,7 +96,7 @@ import Testing
         #expect(heads().last?.contains("Authorization: Bearer t-1\r\n") == true)
     }
 
-    /// Eight requests are under way when the first response arrives; none of their callers gets another one out.
+    /// Eight requests are in progress when the first response arrives; none of their callers sends another one.
     @Test("parallel requests send no password after the first response")
     func parallel() async throws {
         let heads = Heads()
@@ -125,7 +125,7 @@ import Testing
         #expect(heads.all.count == 8 && refused == 16)
     }
 
-    @Test("the content of a 401 is examined also when a receiver takes it")
+    @Test("the content of a 401 is examined even if a receiver reads it")
     func contentForAReceiver() async throws {
         let (server, heads) = try Self.server(401, #"{"error":"unauthenticated"}"#, ["Content-Type: text/html"])
         let http = try client()
@@ -166,7 +166,7 @@ import Testing
         #expect(heads().count == 1)
     }
 
-    @Test("a token goes to its own origin only, and no redirect is followed")
+    @Test("a token is sent to its own origin only, and no redirect is followed")
     func originBound() async throws {
         let (elsewhere, otherHeads) = try Self.server(200, "{}")
         let (server, heads) = try Self.server(307, "", ["Location: \(elsewhere.address)/"])
@@ -183,7 +183,7 @@ import Testing
 
     // MARK: Who sees it
 
-    @Test("no scheme shows its secret")
+    @Test("no scheme prints its secret")
     func descriptions() throws {
         let origin = try ServerURL("https://media.example").origin
         let secret = "canary-4711"
@@ -212,7 +212,7 @@ import Testing
 private final class Heads: Sendable {
     private let heads = Mutex<[String]>([])
     var all: [String] { heads.withLock { $0 } }
-    /// - Returns: How many there are now.
+    /// - Returns: The new number.
     @discardableResult func add(_ head: String) -> Int {
         heads.withLock { heads in
             heads.append(head)

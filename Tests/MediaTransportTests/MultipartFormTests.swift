@@ -12,7 +12,7 @@ struct MultipartFormTests {
         directory = try TemporaryDirectory()
     }
 
-    /// The whole body, read in pieces of `step` bytes.
+    /// The whole body, read in steps of `step` bytes.
     private func contents(of form: MultipartForm, step: Int = 65_536) throws -> [UInt8] {
         let reader = form.makeReader()
         return try drain(reader, step: step)
@@ -47,7 +47,7 @@ struct MultipartFormTests {
         )
     }
 
-    @Test("fields come in order, then the file with its own type")
+    @Test("fields are in order, then the file with its own type")
     func layout() throws {
         let form = try form(Array("DATA".utf8), fields: [("event_date", "2026-03-01"), ("label", "größer ☃")])
         let expected =
@@ -61,7 +61,7 @@ struct MultipartFormTests {
     }
 
     @Test(
-        "a name cannot leave its header field",
+        "a name cannot end its header field",
         arguments: [
             ("a\";\r\n.mp4", "a%22;%0D%0A.mp4"), ("a\\b.mp4", "a\\b.mp4"), ("😀.mp4", "😀.mp4"),
             ("a;b=c.mp4", "a;b=c.mp4"),
@@ -84,7 +84,7 @@ struct MultipartFormTests {
         }
     }
 
-    @Test("after a rewind the same bytes come again, and the tap starts again")
+    @Test("after a rewind the same bytes are read again, and the tap restarts")
     func rewind() throws {
         let tap = RecordingTap()
         let form = try form(Array("0123456789".utf8), tap: tap)
@@ -96,7 +96,7 @@ struct MultipartFormTests {
         #expect(tap.bytes == Array("0123456789".utf8))
     }
 
-    @Test("a file that shrank is an error, and one that grew is cut at the promised length")
+    @Test("a file that shrank is an error, and one that grew is truncated to the announced length")
     func changedLength() throws {
         let (path, content) = try openFile(Array(repeating: 7, count: 1000), in: directory)
         let form = MultipartForm(
@@ -140,7 +140,7 @@ struct MultipartFormTests {
     }
 }
 
-/// Keeps the bytes that went past.
+/// Stores the bytes that were read.
 final class RecordingTap: ByteTap {
     private let seen = Mutex<[UInt8]>([])
 

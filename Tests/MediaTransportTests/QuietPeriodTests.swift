@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A server that asks for quiet", .prompt)
+@Suite("A server that requests a cooldown", .prompt)
 struct QuietPeriodTests {
     private func client(cap: Duration) throws -> HTTPClient {
         try HTTPClient(
@@ -13,7 +13,7 @@ struct QuietPeriodTests {
         )
     }
 
-    /// Refuses its first request, then answers 200.
+    /// Rejects its first request, then responds 200.
     private func server(_ status: Int) throws -> ScriptedServer {
         let requests = Mutex(0)
         return try ScriptedServer { connection, _ in
@@ -28,7 +28,7 @@ struct QuietPeriodTests {
         }
     }
 
-    @Test("every request of the client waits, of whatever kind", .timeLimit(.minutes(4)), arguments: [429, 503])
+    @Test("every request of the client waits, of any kind", .timeLimit(.minutes(4)), arguments: [429, 503])
     func wait(status: Int) async throws {
         let server = try server(status)
         let http = try client(cap: .milliseconds(300))
@@ -40,7 +40,7 @@ struct QuietPeriodTests {
                 group.addTask {
                     let request = HTTPRequest(.post, url, body: BytesBody("x"), repeatability: repeatability)
                     let status = try await http.execute(request).status
-                    // Not before the cap has passed; how much later is the machine's affair.
+                    // Not before the limit has passed; how much later depends on the machine.
                     #expect(refused.duration(to: .now) >= .milliseconds(300))
                     return status
                 }
@@ -60,7 +60,7 @@ struct QuietPeriodTests {
     }
 
     @Test(
-        "a request of any kind waits; a stop ends that, and the request is never sent",
+        "a request of any kind waits; a stop ends the wait, and the request is never sent",
         .timeLimit(.minutes(4)),
         arguments: [Repeatability.safe, .atMostOnce, .resumable],
         [0, 1, 2]

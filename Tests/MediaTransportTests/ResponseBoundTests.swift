@@ -42,7 +42,7 @@ struct ResponseBoundTests {
     private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
 
     @Test(
-        "endless heads and trailers are too large",
+        "endless heads and trailers are refused as too large",
         arguments: [
             (chunked, "X-Trailer: " + String(repeating: "x", count: 1000) + "\r\n"),
             ("", "HTTP/1.1 102 Processing\r\nX-Interim: " + String(repeating: "x", count: 1000) + "\r\n\r\n"),
@@ -55,7 +55,7 @@ struct ResponseBoundTests {
     }
 
     @Test(
-        "drips and interim responses do not extend the time for a response",
+        "slow bytes and interim responses do not extend the response timeout",
         arguments: [
             ("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", " "),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"),
@@ -74,14 +74,14 @@ struct ResponseBoundTests {
         func receive(_: UnsafeRawBufferPointer) {}
     }
 
-    @Test("the response to an upload has its limit although a receiver takes it")
+    @Test("the response to an upload is limited even if a receiver reads it")
     func upload() async throws {
         let server = try endless("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", " ", pause: 50_000)
         let timeouts = TransferTimeouts(stall: .seconds(600), response: .milliseconds(500))
         #expect(try await failure(of: server, timeouts, .post, .receiver(Sink()))?.kind == .responseTimeout)
     }
 
-    @Test("a download takes as long as bytes arrive")
+    @Test("a download may take as long as bytes arrive")
     func download() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()

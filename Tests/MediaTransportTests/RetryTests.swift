@@ -1,7 +1,7 @@
 import MediaTransport
 import Testing
 
-@Suite("Waiting between tries")
+@Suite("Delays between attempts")
 struct RetryTests {
     // 784111777 is `date -ud 'Sun, 06 Nov 1994 08:49:37 GMT' +%s`; the three forms are those of RFC 9110 section 5.6.7.
     @Test(
@@ -22,7 +22,7 @@ struct RetryTests {
         #expect(RetryAfter.parse(value, now: 784_111_740) == nil)
     }
 
-    @Test("the wait is between nothing and a bound that doubles up to the cap", arguments: 1...70)
+    @Test("the delay is between zero and a bound that doubles up to the limit", arguments: 1...70)
     func fullJitter(attempt: Int) {
         let policy = RetryPolicy(retries: 3, base: .milliseconds(500), cap: .seconds(30))
         let bounds: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16)]
@@ -33,7 +33,7 @@ struct RetryTests {
         #expect(waits.contains { $0 < bound / 2 } && waits.contains { $0 > bound / 2 })
     }
 
-    @Test("the server's wish is kept up to its cap")
+    @Test("the server's delay is honored up to its limit")
     func serverWish() {
         let policy = RetryPolicy(retries: 3, base: .zero, retryAfterCap: .seconds(120))
         #expect(policy.delay(after: 1, retryAfter: .seconds(7)) == .seconds(7))

@@ -4,7 +4,7 @@ import Testing
 @Suite("Addresses of servers")
 struct ServerURLTests {
     @Test(
-        "the scope is the host in lower case, as punycode, with a port only when it is not the default",
+        "the scope is the host in lower case, in punycode, with a port only if it is not the default",
         arguments: [
             ("https://Media.Example.org", "media.example.org", "https://media.example.org"),
             ("https://media.example.org:443/", "media.example.org", "https://media.example.org"),
@@ -32,7 +32,7 @@ struct ServerURLTests {
     }
 
     @Test(
-        "what is no address of a server is refused",
+        "an invalid server address is refused",
         arguments: [
             ("ftp://media.example.org", ServerURLError.unsupportedScheme("ftp")),
             ("file:///etc/passwd", .malformed("no host name; use the form https://HOST[:PORT]")),
@@ -50,7 +50,7 @@ struct ServerURLTests {
     }
 
     @Test(
-        "garbage is malformed",
+        "random text is malformed",
         arguments: [
             "javascript:alert(1)", "https://", "https://a b", "http://[::1", "https://host:99999", "https://6%%330",
         ]
@@ -84,14 +84,14 @@ struct ServerURLTests {
     }
 
     @Test(
-        "a server may live below a path where that is allowed",
+        "a server address may have a path where that is allowed",
         arguments: [
             ("https://h/photos", "/photos", "https://h/photos"),
             ("https://h/photos///", "/photos", "https://h/photos"),
             ("http://h:5050/a/b/", "/a/b", "http://h:5050/a/b"),
             ("https://h", "", "https://h"), ("https://h/", "", "https://h"), ("https://h//", "", "https://h"),
             ("h/Photos", "/Photos", "https://h/Photos"),
-            // RFC 3986 section 5.2.4: dots are resolved here, not by whoever comes next.
+            // RFC 3986 section 5.2.4: dot segments are resolved here, not by a later recipient.
             ("https://h/a/../b/./c", "/b/c", "https://h/b/c"), ("https://h/../..", "", "https://h"),
             ("https://h/a//b", "/a//b", "https://h/a//b"),
             ("https://h/a%20b", "/a%20b", "https://h/a%20b"),
@@ -107,7 +107,7 @@ struct ServerURLTests {
     }
 
     @Test(
-        "a query or a fragment is none of the address, path or not",
+        "a query or a fragment is refused, with or without a path",
         arguments: ["https://h/photos?a=1", "https://h/photos#top", "https://h?a", "https://h/photos/?"]
     )
     func queryAfterPath(text: String) {
@@ -116,7 +116,7 @@ struct ServerURLTests {
         }
     }
 
-    @Test("credentials and odd schemes are refused below a path too")
+    @Test("credentials and unsupported schemes are refused with a path as well")
     func refusedBelowPath() {
         #expect(throws: ServerURLError.containsCredentials) {
             try ServerURL("https://ann:secret@h/photos", allowingPath: true)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct StopObserverTests {
     @Test(.timeLimit(.minutes(4)), arguments: [false, true])
-    func aStopIsTold(isAskedBefore: Bool) async {
+    func aStopIsReportedToTheObserver(isAskedBefore: Bool) async {
         let control = TransferControl()
         if isAskedBefore { control.stop() }
         await withCheckedContinuation { continuation in
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4))) func itIsToldOnceAndNotToThoseWhoHaveGone() async {
+    @Test(.timeLimit(.minutes(4))) func aStopIsReportedOnceAndNotToRemovedObservers() async {
         let control = TransferControl()
         let calls = Mutex<[Int]>([])
         let gone = control.observeStop { calls.withLock { $0.append(1) } }

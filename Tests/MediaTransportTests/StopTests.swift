@@ -4,13 +4,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Stopping a transfer", .prompt)
+@Suite("Stop of a transfer", .prompt)
 struct StopTests {
     private func upload(_ server: ScriptedServer, _ length: Int64 = 50 << 20) throws -> HTTPRequest {
         HTTPRequest(.post, try server.url(), body: CountingBody(length), repeatability: .atMostOnce)
     }
 
-    /// A server that takes the head and then nothing.
+    /// A server that reads the head and then nothing.
     private func stalledServer(_ reached: Gate, _ done: Gate) throws -> ScriptedServer {
         try ScriptedServer(receiveBuffer: 4096) { connection, _ in
             try connection.readHead()
@@ -20,7 +20,7 @@ struct StopTests {
         }
     }
 
-    @Test("cancelling the task ends a stalled upload, body incomplete", .timeLimit(.minutes(4)))
+    @Test("canceling the task ends a stalled upload, body incomplete", .timeLimit(.minutes(4)))
     func cancelTask() async throws {
         let (reached, done) = (Gate(), Gate())
         defer { done.open() }
@@ -37,7 +37,7 @@ struct StopTests {
         #expect(error?.metrics.bodyComplete == false)
     }
 
-    @Test("a control ends an upload before it has begun", .timeLimit(.minutes(4)))
+    @Test("a control ends an upload before it has started", .timeLimit(.minutes(4)))
     func stopBeforeStart() async throws {
         let server = try ScriptedServer { connection, _ in try connection.readRequest() }
         let control = TransferControl()
@@ -51,7 +51,7 @@ struct StopTests {
         #expect(server.connectionCount == 0)
     }
 
-    @Test("after the last byte a stop waits for the answer", .timeLimit(.minutes(4)))
+    @Test("after the last byte a stop waits for the response", .timeLimit(.minutes(4)))
     func stopWhileProcessing() async throws {
         let (reached, released) = (Gate(), Gate())
         let server = try ScriptedServer { connection, _ in
@@ -73,7 +73,7 @@ struct StopTests {
         #expect(!response.body.isEmpty)
     }
 
-    @Test("a stop can bound the wait for the answer", .timeLimit(.minutes(4)))
+    @Test("a stop can limit the wait for the response", .timeLimit(.minutes(4)))
     func stopWithBound() async throws {
         let (reached, done) = (Gate(), Gate())
         defer { done.open() }
@@ -120,7 +120,7 @@ struct StopTests {
         #expect(error?.metrics.bodyComplete == true)
     }
 
-    @Test("a stop ends the wait between two tries", .timeLimit(.minutes(4)))
+    @Test("a stop ends the wait between two attempts", .timeLimit(.minutes(4)))
     func stopBetweenTries() async throws {
         let waiting = Gate()
         let http = try HTTPClient(
@@ -142,7 +142,7 @@ struct StopTests {
         #expect(await task.value?.kind == .cancelled)
     }
 
-    @Test("progress never runs ahead of what the reader has read plus the socket buffers")
+    @Test("progress never exceeds what the reader has read plus the socket buffers")
     func honestProgress() async throws {
         let readSoFar = Mutex(0)
         let (step, processing) = (Gate(), Gate())
@@ -150,7 +150,7 @@ struct StopTests {
         let server = try ScriptedServer(receiveBuffer: 65_536) { connection, _ in
             try connection.readHead()
             try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
-            // Stand still at 1 MiB until the client has reported as much, then take the rest.
+            // Pauses at 1 MiB until the client has reported as much, then reads the rest.
             try connection.readBody(1 << 20)
             readSoFar.withLock { $0 = 1 << 20 }
             step.wait()
@@ -165,7 +165,7 @@ struct StopTests {
             log.add(progress)
             let read = readSoFar.withLock { $0 }
             if read == 1 << 20 {
-                // Linux doubles SO_RCVBUF for its own book-keeping; the reader itself holds up to 1 MiB more in hand.
+                // Linux doubles SO_RCVBUF for its own bookkeeping; the reader itself buffers up to 1 MiB more.
                 #expect(progress.bytesAcknowledged <= Int64(read + (1 << 20) + 4 * 65_536))
             }
             if progress.bytesAcknowledged >= 1 << 20 { step.open() }

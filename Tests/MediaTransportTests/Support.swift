@@ -4,7 +4,7 @@ import MediaTransport
 import Synchronization
 import TestSupport
 
-/// A client without waits between tries, that keeps its connections however slow the machine is.
+/// A client without delays between attempts that keeps its connections even on a slow machine.
 func client(
     retries: Int = 0,
     trust: ServerTrust = ServerTrust(),
@@ -28,7 +28,7 @@ extension ScriptedServer {
     }
 }
 
-/// A body of so many bytes that remembers how far it was read and how often it started again.
+/// A body of this many bytes that records how far it was read and how often it was restarted.
 final class CountingBody: RequestBody {
     let byteCount: Int64
     private let state = Mutex((read: Int64(0), rewinds: 0))
@@ -63,7 +63,7 @@ final class CountingBody: RequestBody {
     }
 }
 
-/// Keeps what a progress callback said.
+/// Stores the reports of a progress callback.
 final class ProgressLog: Sendable {
     private let values = Mutex<[TransferProgress]>([])
 
@@ -74,7 +74,7 @@ final class ProgressLog: Sendable {
     }
 }
 
-/// The error that a call throws, or nil.
+/// The error thrown by a call, or nil.
 func transportError(_ call: () async throws(TransportError) -> HTTPResponse) async -> TransportError? {
     do {
         _ = try await call()

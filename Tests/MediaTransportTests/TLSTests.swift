@@ -6,7 +6,7 @@ import Testing
 
 @Suite("TLS")
 struct TLSTests {
-    /// `openssl s_server` on a port of its own with a self-signed certificate for `localhost`.
+    /// `openssl s_server` on its own port with a self-signed certificate for `localhost`.
     private struct TLSServer {
         let directory: TemporaryDirectory
         let port: Int
@@ -23,7 +23,7 @@ struct TLSTests {
                 ]
             )
             try #require(request.status == 0, "\(request.errors)")
-            // The server ends with its standard input.
+            // The server exits when its standard input is closed.
             process = try ChildProcess(
                 "openssl",
                 [
@@ -60,7 +60,7 @@ struct TLSTests {
         }
     }
 
-    @Test("certificates are checked, and each way to trust one works and no further")
+    @Test("certificates are checked, and each way to trust one works and trusts nothing else")
     func trust() async throws {
         let server = try await TLSServer()
         let certificate = server.directory.file("cert.pem")

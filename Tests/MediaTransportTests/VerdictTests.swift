@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Requests that judge their answers", .prompt)
+@Suite("Requests that classify their responses", .prompt)
 struct VerdictTests {
     private final class Count: Sendable {
         private let count = Mutex(0)
@@ -18,7 +18,7 @@ struct VerdictTests {
         }
     }
 
-    /// Gives these statuses in turn, the last one for ever.
+    /// Returns these statuses in order, and the last one for all further requests.
     private func server(_ statuses: [Int]) throws -> (server: ScriptedServer, requests: Count) {
         let requests = Count()
         let server = try ScriptedServer { connection, _ in
@@ -31,7 +31,7 @@ struct VerdictTests {
         return (server, requests)
     }
 
-    @Test("what is final is not tried again, whatever its status", arguments: [408, 429, 502, 503, 504])
+    @Test("a final response is not retried, regardless of its status", arguments: [408, 429, 502, 503, 504])
     func final(status: Int) async throws {
         let (server, requests) = try server([status])
         let http = try client(retries: 3)
@@ -40,7 +40,7 @@ struct VerdictTests {
         #expect(requests.value == 1)
     }
 
-    @Test("what passes is tried again, by its content", .timeLimit(.minutes(1)))
+    @Test("a temporary failure is retried, depending on its content", .timeLimit(.minutes(1)))
     func passing() async throws {
         let (server, requests) = try server([500])
         let request = HTTPRequest(
@@ -55,7 +55,10 @@ struct VerdictTests {
         #expect(requests.value == 3)
     }
 
-    @Test("a verdict repeats nothing that may be sent once only", arguments: [Repeatability.atMostOnce, .resumable])
+    @Test(
+        "a classification never repeats a request that may be sent only once",
+        arguments: [Repeatability.atMostOnce, .resumable]
+    )
     func atMostOnce(repeatability: Repeatability) async throws {
         let (server, requests) = try server([500, 200])
         let request = HTTPRequest(.post, try server.url(), repeatability: repeatability, verdict: { _ in .passing })
@@ -63,7 +66,7 @@ struct VerdictTests {
         #expect(requests.value == 1)
     }
 
-    @Test("a final 503 asks nobody for quiet", .timeLimit(.minutes(1)))
+    @Test("a final 503 starts no cooldown", .timeLimit(.minutes(1)))
     func noQuiet() async throws {
         let (server, _) = try server([503, 200])
         let http = try HTTPClient(

@@ -7,21 +7,21 @@ import Testing
 
 @testable import PhotoSync
 
-/// Random histories of a server that changes while it is listed, and that is sometimes wrong.
+/// Random histories of a server that changes while it is listed, and that is sometimes inconsistent.
 ///
-/// What a pull promises, and what is tested for each history:
+/// The guarantees of a pull, which are tested for each history:
 ///
-/// - Success of a full pull from an honest server: the index has every photo that was there from the last beginning of the
-///   listing to its end, and nothing that was never listed in it. What it has too much (deleted after its page had come)
-///   or too little (uploaded so slowly that it was placed behind the cursor) shows in the server's counts, unless as many
-///   were deleted as were placed.
-/// - Success of a full pull from a server that leaves photos out: the index has no fewer photos than the server said.
-///   Without deletions meanwhile it has exactly the server's.
+/// - Success of a full pull from a consistent server: the index has every photo that was present from the last start of
+///   the listing to its end, and none that was never listed in it. Excess photos (deleted after their page was received)
+///   and missing ones (uploaded so slowly that they were placed behind the cursor) show in the server's counts, unless as
+///   many were deleted as were placed.
+/// - Success of a full pull from a server that omits photos: the index has no fewer photos than the server reported.
+///   Without concurrent deletions it has exactly the server's.
 /// - Otherwise the pull throws, and no run is recorded as complete.
-/// - Once server and photos keep still, one full pull from its beginning makes the index equal to the server, whatever was
-///   before; one that goes on with an earlier one does, or says that it does not.
+/// - Once server and photos stop changing, one full pull from its start makes the index equal to the server, regardless
+///   of its earlier state; one that resumes an earlier pull does the same, or reports that it does not.
 ///
-/// The seed of a failed history is printed; put it into `seeds` alone to see it again.
+/// The seed of a failed history is printed; set `seeds` to it to reproduce the failure.
 @Suite struct PullModelTests {
     private static let seeds: Range<UInt64> = 0..<400
 

@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A server that stops reading must not hold a user.
+/// A server that stops reading must not block the user.
 @Suite(.prompt) struct CancelTests {
     @Test(arguments: [false, true]) func interruptAgainstAStalledServer(isStandardInput: Bool) async throws {
         let stalled = Gate()
@@ -14,7 +14,7 @@ import Testing
             try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
             try connection.readBody(1000)
             stalled.open()
-            // However long it takes: only the client can end this.
+            // Regardless of how long it takes: only the client can end this.
             while !ended.wait() {}
         }
         defer { ended.open() }

@@ -3,9 +3,9 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// The vault's key, the device's key and assertions, searched for in everything that the program writes.
+/// The vault's key, the device's key and assertions are searched for in all output and files of the program.
 @Suite struct CaptureSecretTests {
-    @Test func noKeyAndNoAssertionIsEverSaid() async throws {
+    @Test func noKeyAndNoAssertionIsPrinted() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try CaptureBench(sandbox)
         var written = ""
@@ -50,7 +50,7 @@ import Testing
         for pem in keyFiles {
             let lines = String(decoding: pem, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("-----") }
             secrets += lines.filter { $0.count > 20 }.map { Data($0.utf8) }
-            // PKCS#8 of P-256: the number itself is behind its tag, 04 20 (RFC 5915).
+            // PKCS#8 of P-256: the private number follows its tag, 04 20 (RFC 5915).
             let der = try #require(Data(base64Encoded: lines.joined()))
             let start = try #require(der.range(of: Data([0x04, 0x20]))?.upperBound)
             secrets += forms(der[start..<start + 32])
@@ -66,7 +66,7 @@ import Testing
         for secret in secrets + assertions {
             #expect(Data(written.utf8).range(of: secret) == nil, "\(String(decoding: secret, as: UTF8.self))")
         }
-        // Each key lies in its own file, and nothing of either anywhere else.
+        // Each key is in its own file, and nowhere else.
         for (name, file) in try Tree(bench.runner.home.path).files {
             for secret in secrets where file.content.range(of: secret) != nil {
                 #expect(name.hasSuffix(".pem") || name.hasSuffix("captures/vault.key"), "\(name)")
@@ -77,7 +77,7 @@ import Testing
         for (name, mode) in data.directories { #expect(mode == 0o700, "\(name)") }
     }
 
-    /// As they are, in hexadecimal and in base64.
+    /// Raw, in hexadecimal and in base64.
     private func forms(_ bytes: Data) -> [Data] {
         [
             Data(bytes), Data(bytes.map { String(format: "%02x", $0) }.joined().utf8),

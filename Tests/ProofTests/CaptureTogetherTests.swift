@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A device's counter is one for all processes, and a clock may be wrong.
+/// All processes share a device's counter, and a clock may be wrong.
 @Suite struct CaptureTogetherTests {
     @Test func twoProcessesShareACounter() async throws {
         let bench = try await CaptureBench.registered()
@@ -33,11 +33,11 @@ import Testing
         #expect(sent.errors.contains("clock"), "\(sent.errors)")
         let notices = sent.items.first?["notices"] as? [[String: String]]
         #expect(notices?.contains { $0["code"] == "clock_differs" } == true, "\(notices ?? [])")
-        // What was refused for its time was not even read.
+        // A request rejected for its time was not parsed.
         #expect(try await bench.submissions().map(\.capturedAt) == ["2026-05-01T18:30:00Z"])
         let statuses = try await bench.sandbox.requests().filter { $0.path.hasSuffix("/hash-only") }.map(\.status)
         #expect(statuses == [401, 202])
-        // Asking is corrected as well.
+        // The query is corrected as well.
         try await bench.succeed("verify", photo)
     }
 }

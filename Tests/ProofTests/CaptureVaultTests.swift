@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A vault that cannot be used, and one that somebody has changed.
+/// A vault that cannot be used, and one that was tampered with.
 @Suite struct CaptureVaultTests {
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)) func readOnlyVaultSendsNothing() async throws {
         let bench = try await CaptureBench.registered()
@@ -15,7 +15,7 @@ import Testing
             let mount = try ReadOnlyMount(bench.vaultPath)
             defer { withExtendedLifetime(mount) {} }
             try await bench.fail(send(second), 12, naming: "captures")
-            // Reading goes on.
+            // Reading still works.
             try await bench.succeed("verify", first, "--offline")
         }
         #expect(try Tree(bench.vaultPath) == before)
@@ -24,8 +24,9 @@ import Testing
         try bench.expectWholeVault()
     }
 
-    // The disk fills at the media, at the record, at the counter …, wherever the pages run out.
-    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)) func fullDiskSendsNothingByHalves() async throws {
+    // The disk fills up at the media, at the record, at the counter …, depending on the number of pages.
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)) func fullDiskSendsNoPartialCapture() async throws
+    {
         let disk = try SmallDisk(kibibytes: 1024)
         var bench = try CaptureBench(try await SandboxProcess.start())
         bench.runner.environment["MEDIACTL_DATA_DIR"] = disk.path + "/data"
@@ -100,7 +101,7 @@ import Testing
 
     // MARK: Tampering
 
-    @Test func changedBlobsAreFound() async throws {
+    @Test func changedBlobsAreDetected() async throws {
         let bench = try await CaptureBench.registered()
         let photos = try (0..<2).map { try bench.photo("\($0).jpg", seed: $0) }
         for photo in photos { try #require(try await bench.run(bench.sending(photo)).exitCode == 0) }
@@ -143,7 +144,7 @@ import Testing
         try await bench.succeed("export", ids[1], "--output", target)
     }
 
-    @Test func changedRecordsAreFound() async throws {
+    @Test func changedRecordsAreDetected() async throws {
         let bench = try await CaptureBench.registered()
         let photo = try bench.photo("a.jpg", seed: 1)
         let sent = try await bench.run(bench.sending(photo) + ["--captured-at", "2026-05-01T18:30:00Z"])
@@ -168,7 +169,7 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: bundle))
             try await edit(bench, nil)
         }
-        // Another hash: no record is of this file, and the media is not that of the record.
+        // Another hash: no record belongs to this file, and the media is not that of the record.
         try await edit(bench, "media_hash = '\(String(repeating: "0", count: 64))'")
         #expect(try await bench.run(["verify", photo, "--offline"]).exitCode == 5)
         try await bench.fail(["export", id, "--output", bench.runner.home.file("out")], 8, naming: "the hashes differ")
@@ -177,7 +178,7 @@ import Testing
         try await bench.succeed("export", id, "--bundle", bench.runner.home.file("bundle.json"))
     }
 
-    /// Changes the one record; nil puts it back.
+    /// Changes the only record; nil restores it.
     private func edit(_ bench: CaptureBench, _ sql: String?) async throws {
         let script = """
             import sqlite3, sys
@@ -198,7 +199,7 @@ import Testing
     }
 }
 
-/// A directory that nobody can write to, root neither, for as long as this lives.
+/// A directory that is not writable, not even by root, as long as this object exists.
 private final class ReadOnlyMount {
     private let path: String
 

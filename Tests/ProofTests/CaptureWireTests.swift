@@ -3,24 +3,24 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// What leaves the machine, as the kernel is handed it.
+/// The data that leaves the machine, as passed to the kernel.
 @Suite struct CaptureWireTests {
-    /// `socket:` as `strace -xx` names descriptors.
+    /// `socket:` in the descriptor names of `strace -xx`.
     private static let socket = #"\x73\x6f\x63\x6b\x65\x74\x3a"#
 
-    /// Everything that a process wrote to sockets, its standard streams apart.
+    /// Everything that a process wrote to sockets, except for its standard streams.
     private func sent(in tracePath: String) throws -> [UInt8] {
         try SystemCallTrace(contentsOf: tracePath).calls.flatMap { call -> [UInt8] in
             let descriptor = call.text.drop { $0 != "(" }.dropFirst().prefix { $0 != "," }
             guard descriptor.contains(Self.socket), !["1<", "2<"].contains(descriptor.prefix(2)) else { return [] }
-            // Data are between quotes, each byte as \x and two digits.
+            // Data is between quotes, each byte as \x and two digits.
             let data = call.text.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
                 .filter { $0.offset % 2 == 1 }
             return data.flatMap { $0.element.split(separator: "\\x").compactMap { UInt8($0, radix: 16) } }
         }
     }
 
-    /// Runs a command and gives what it sent.
+    /// Runs a command and returns what it sent.
     private func sent(_ bench: CaptureBench, _ arguments: [String]) async throws -> [UInt8] {
         let path = bench.runner.home.file("trace")
         let wrapper = [
@@ -33,13 +33,13 @@ import Testing
         return try sent(in: path)
     }
 
-    /// All runs of 16 bytes.
+    /// All sequences of 16 bytes.
     private func windows(_ bytes: [UInt8]) -> Set<[UInt8]> {
         guard bytes.count >= 16 else { return [] }
         return Set((0...(bytes.count - 16)).map { Array(bytes[$0..<$0 + 16]) })
     }
 
-    @Test(.enabled(if: SystemCallTrace.isAvailable)) func nothingOfTheMediaLeaves() async throws {
+    @Test(.enabled(if: SystemCallTrace.isAvailable)) func noPartOfTheMediaIsSent() async throws {
         let bench = try await CaptureBench.registered()
         let place = ["--location", "52.51631,13.37771"]
         let photos = try ["canary-NAME-none.jpg", "canary-NAME-coarse.jpg"].enumerated().map {
@@ -62,7 +62,7 @@ import Testing
                 #expect(windows(Array(content)).isDisjoint(with: left), "bytes of \(path)")
                 let hex = content.map { String(format: "%02x", $0) }.joined()
                 #expect(windows(Array(hex.utf8)).isDisjoint(with: left), "digits of \(path)")
-                // In base64 a byte has three places in a group.
+                // In base64 a byte has three possible positions in a group.
                 for offset in 0..<3 {
                     let base64 = content.dropFirst(offset).base64EncodedString()
                     #expect(windows(Array(base64.utf8)).isDisjoint(with: left), "base64 of \(path)")
@@ -74,13 +74,13 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: SystemCallTrace.isAvailable)) func dryRunTouchesNothing() async throws {
+    @Test(.enabled(if: SystemCallTrace.isAvailable)) func dryRunSendsAndStoresNothing() async throws {
         let bench = try await CaptureBench.registered()
         let photos = try (0..<2).map { try bench.photo("\($0).jpg", seed: $0) }
         try #require(try await bench.run(bench.sending(photos[0])).exitCode == 0)
         let requests = try await bench.sandbox.requests()
         let records = try bench.records()
-        // Of the library its rows count: SQLite keeps a counter in the file's head.
+        // Of the library only its rows are compared: SQLite keeps a counter in the file's header.
         let tree = { try Tree(bench.dataPath).files.filter { !$0.key.hasPrefix("library.sqlite") } }
         let before = try tree()
         let path = bench.runner.home.file("trace")
@@ -109,7 +109,7 @@ import Testing
         #expect(try bench.records() == records)
     }
 
-    @Test(.enabled(if: SystemCallTrace.isAvailable)) func everyStepIsOnTheDiskBeforeTheNext() async throws {
+    @Test(.enabled(if: SystemCallTrace.isAvailable)) func everyStepIsSyncedBeforeTheNext() async throws {
         let bench = try await CaptureBench.registered()
         let path = bench.runner.home.file("trace")
         let result = try await bench.run(
@@ -124,7 +124,7 @@ import Testing
         let trace = try SystemCallTrace(contentsOf: path)
         let syncs: Set = ["fsync", "fdatasync"]
         let library = "library.sqlite-wal"
-        // Columns of a row lie side by side: mode, state, hash.
+        // Columns of a row are adjacent: mode, state, hash.
         func kept(_ state: String) throws -> (written: SystemCallTrace.Call, synced: SystemCallTrace.Call) {
             let written = try #require(
                 trace.first(["pwrite64"], on: library, holding: "hash_only\(state)\(hash)"),

@@ -4,14 +4,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Plain http is exempt on loopback only, and a proxy is another machine: no credential goes through one.
+/// Plain http is exempt on loopback only, and a proxy is another machine: no credentials are sent through one.
 @Suite struct ClearTextProxyTests {
     private static let password = "canary-PASSWORD-4711"
     private static let key = "canary-key-" + String(repeating: "5", count: 53)
     /// The form of a token of an event link.
     private static let guestToken = "canary_token_of_an_event_link_1234567890_ab"
 
-    /// A proxy that records everything and refuses.
+    /// A proxy that records and rejects everything.
     private final class FakeProxy: Sendable {
         private final class Log: Sendable {
             let text = Mutex("")
@@ -37,7 +37,7 @@ import Testing
 
     private static let variables = ["http_proxy", "all_proxy", "ALL_PROXY"]
 
-    @Test(arguments: variables) func noCredentialGoesThroughAProxy(_ variable: String) async throws {
+    @Test(arguments: variables) func noCredentialsAreSentThroughAProxy(_ variable: String) async throws {
         let proxy = try FakeProxy()
         let server = try ScriptedServer { connection, _ in
             while true {
@@ -90,8 +90,8 @@ import Testing
         #expect(try bench.tokens().count == 1)
     }
 
-    /// The proxy of the other test would get the login.
-    @Test func aProxyGetsTheLoginOnlyWithPermission() async throws {
+    /// The proxy of the other test would receive the login.
+    @Test func aProxyIsSentTheLoginOnlyWithPermission() async throws {
         let proxy = try FakeProxy()
         let server = try ScriptedServer { connection, _ in
             while true {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Credentials and tokens go to the server that was named, and in the clear only to this machine.
+/// Credentials and tokens are sent only to the specified server, and unencrypted only to this machine.
 @Suite struct CredentialTests {
     @Test(arguments: [301, 302, 303, 307, 308]) func redirectIsNeverFollowed(status: Int) async throws {
         let elsewhere = try ScriptedServer { connection, _ in try connection.readHead() }
@@ -11,7 +11,7 @@ import Testing
         let server = try ScriptedServer { connection, number in
             while true {
                 let request = try connection.readRequest()
-                // The first upload gives the token that the deletion shows.
+                // The first upload stores the token that the deletion sends.
                 if number == 1 && request.head.hasPrefix("POST /api/uploads") {
                     try connection.respond(201, KnownFile.abc.response)
                 } else {
@@ -51,7 +51,7 @@ import Testing
         for command in [["upload", file], ["uploads", "delete", "18", "--yes"], ["uploads", "status"]] {
             let result = try await bench.runner.run(command + bench.login)
             #expect(server.connectionCount == 0)
-            // There is nothing to delete or to ask about yet.
+            // There is nothing to delete or to query yet.
             if command[0] == "upload" {
                 #expect(result.exitCode == 2, "\(command): \(result.errors)")
                 #expect(result.errors.contains("--allow-http"))
@@ -71,7 +71,7 @@ import Testing
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else { return nil }
         defer { freeifaddrs(list) }
-        // The list is null-terminated and lives until it is freed above.
+        // The list is null-terminated and valid until it is freed above.
         for entry in sequence(first: list, next: { $0?.pointee.ifa_next }) {
             guard let entry, let address = entry.pointee.ifa_addr, address.pointee.sa_family == sa_family_t(AF_INET),
                 entry.pointee.ifa_flags & UInt32(IFF_LOOPBACK) == 0,

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// The slow part, however many tokens a command deletes.
+    /// The slow part, regardless of how many tokens a command deletes.
     @Test(.enabled(if: SystemCallTrace.isAvailable, "needs strace: scripts/setup.sh test"))
     func aCommandChangesTheBackupsOnce() async throws {
         let sandbox = try await SandboxProcess.start()

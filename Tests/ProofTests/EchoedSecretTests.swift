@@ -3,14 +3,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Error pages that repeat the request that they are about, credentials included: none of it is printed or stored.
+/// Error pages that repeat their request, credentials included: no secret in them is printed or stored.
 @Suite struct EchoedSecretTests {
     private static let user = "uploader"
-    /// Each kind of escape changes something of it.
+    /// Each kind of escape changes a part of it.
     private static let password = #"canary-pa"ss/wö&rd+%41<1"#
     private static let key = "canary-key-" + String(repeating: "5", count: 53)
 
-    /// What a page makes of a request: the request as it came, and a secret decoded and in each usual form.
+    /// The content of an error page: the request as received, and each secret decoded and in each usual form.
     private static func echo(_ head: String, _ body: [UInt8], _ secret: String) -> String {
         let request = head.replacing("\r\n", with: " ") + String(decoding: body.prefix(2000), as: UTF8.self)
         return "bad: " + forms(of: secret).joined(separator: ", ") + " in the request " + request
@@ -64,7 +64,7 @@ import Testing
             for form in secrets.flatMap(Self.forms) {
                 #expect(!written.contains(form.trimmingCharacters(in: ["="])), "\(command + options): \(written)")
             }
-            // The part at which a text is cut off.
+            // The part at which a text is truncated.
             #expect(!written.contains("canary-"), "\(command + options): \(written)")
         }
         let files = FileManager.default.enumerator(atPath: bench.runner.home.path)?.compactMap { $0 as? String } ?? []
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    /// Captures need no login; what a proxy adds is a secret all the same.
+    /// Captures need no login, but headers added by a proxy are secrets as well.
     @Test func hashOnlyThroughAProxy() async throws {
         let proxyPassword = "canary-proxy-pw%21"
         let server = try Self.server(secret: proxyPassword) {

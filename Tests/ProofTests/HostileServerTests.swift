@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A photo server that means harm, or has lost its mind.
+/// A malicious or defective photo server.
 @Suite struct HostileServerTests {
     private static let commands = [
         ["sync"], ["sync", "--full"], ["sync", "verify"], ["sync", "status"], ["claim-legacy", "--list"],
@@ -36,7 +36,7 @@ import Testing
         #expect(try Tree(bench.pictures).files.count == 1)
     }
 
-    /// What is said in HTML, by a hotel or a proxy, is no listing and no photo.
+    /// An HTML page of a captive portal or a proxy is neither a listing nor a photo.
     @Test(arguments: ["html", "content-type=text/html", "wrong-types", "wrong-length", "truncate=20"])
     func aResponseOfAnotherKindIsRejected(fault: String) async throws {
         let bench = try await PhotoBench.loggedIn()
@@ -72,15 +72,15 @@ import Testing
         }
     }
 
-    /// Trap 22: the names of a listing are those that other clients have sent.
-    @Test func hostileNamesLeadNowhere() async throws {
+    /// Trap 22: the names in a listing were sent by other clients.
+    @Test func hostileNamesCannotChangeThePath() async throws {
         var bench = try await PhotoBench.loggedIn(faults: ["photos-list:hostile-names"])
         bench.runner.environment.merge(["TERM": "xterm", "NO_COLOR": "1"]) { $1 }
         for number in 0..<20 {
             try await bench.sandbox.addPhotos(#"{"content":"photo \#(number)","dateTaken":"2024-03-05T10:20:30Z"}"#)
         }
         try await bench.succeed("sync")
-        // A sibling, a child and a link that a name could reach.
+        // A sibling, a child and a link that a name could refer to.
         let neighbours = ["etc/passwd", "a.jpg", "windows.jpg", "2024/a.jpg"]
         for name in neighbours { try bench.picture("../deep/" + name, Array("mine".utf8)) }
         let target = bench.runner.home.file("deep/er")
@@ -108,7 +108,7 @@ import Testing
 
     /// Traps 1, 2, 7 and 25.
     @Test(arguments: ["endless", "repeated-cursor,skip=1", "empty-page", "total=9999", "lost-photo"])
-    func aListingWithoutAnEndHasOne(fault: String) async throws {
+    func anEndlessListingIsAnError(fault: String) async throws {
         let bench = try await PhotoBench.loggedIn()
         try await bench.sandbox.addPhotos(#"{"count":1200}"#)
         try await bench.sandbox.addFaults("photos-list:" + fault)
@@ -127,8 +127,8 @@ import Testing
         #expect(try await bench.run("sync", "verify").exitCode == 7)
     }
 
-    /// Trap 3: the photo that the cursor stood on is gone.
-    @Test func anExpiredCursorBeginsAnew() async throws {
+    /// Trap 3: the photo of the cursor was deleted.
+    @Test func anExpiredCursorRestartsTheListing() async throws {
         let bench = try await PhotoBench.loggedIn(faults: ["photos-list:expired-cursor,skip=1,times=1"])
         try await bench.sandbox.addPhotos(#"{"count":1200}"#)
         let pull = try await bench.succeed("sync", "--json")
@@ -136,8 +136,8 @@ import Testing
         #expect(try await bench.index().count == 1200)
     }
 
-    /// Without PostgreSQL the server tells its first page only, and calls it everything (contract 5).
-    @Test func aStubIsNoEndOfTheListing() async throws {
+    /// Without PostgreSQL the server returns only its first page, as if it were all (contract 5).
+    @Test func theStubBuildsPageIsNotACompleteListing() async throws {
         let bench = try PhotoBench(try await SandboxProcess.start(arguments: ["--photosync-stub"]))
         try await bench.sandbox.addPhotos(#"{"count":600}"#)
         let key = ["MEDIACTL_API_KEY": SandboxProcess.aliceKey]
@@ -151,8 +151,8 @@ import Testing
 
     // MARK: Downloads
 
-    /// Trap 14: 200 to a Range request is the whole file, not the rest.
-    @Test func aWholeFileForARangeIsTakenWhole() async throws {
+    /// Trap 14: a 200 response to a Range request is the whole file, not the rest.
+    @Test func aWholeFileForARangeIsReadFromTheStart() async throws {
         let bench = try await PhotoBench.loggedIn()
         let content = String(repeating: "0123456789abcdef", count: 200_000)
         try await bench.sandbox.addPhotos(#"{"content":"\#(content)","dateTaken":"2024-03-05T10:20:30Z"}"#)
@@ -171,9 +171,9 @@ import Testing
 
     // MARK: Keys
 
-    /// The key goes where the login says, and nowhere else.
+    /// The key is sent to the server of the login, and nowhere else.
     @Test(arguments: ["http://127.0.0.1:%d/api/", "//127.0.0.1:%d/", "http://localhost:%d/"])
-    func aRedirectGetsNoKey(pattern: String) async throws {
+    func aRedirectTargetGetsNoKey(pattern: String) async throws {
         let thief = try ScriptedServer { connection, _ in
             _ = try connection.readHead()
             try connection.respond(200, "{}")
@@ -202,9 +202,9 @@ import Testing
         #expect(try Tree(bench.target).files.isEmpty)
     }
 
-    /// Trap 18: an answer that no waiting changes.
+    /// Trap 18: a response that waiting does not change.
     @Test(arguments: [["login"], ["sync"], ["claim-legacy", "--list"]])
-    func anUnfinishedSetupIsNotTriedAgain(command: [String]) async throws {
+    func anUnfinishedSetupIsNotRetried(command: [String]) async throws {
         let bench = try PhotoBench(try await SandboxProcess.start(arguments: ["--photosync-setup", "incomplete"]))
         let result = try await bench.runner.run(
             command + ["--json"],
@@ -216,7 +216,7 @@ import Testing
         #expect(Set(requests.map(\.path)).count == requests.count, "each was asked once")
     }
 
-    /// Trap 9: a key is refused because somebody has logged in elsewhere.
+    /// Trap 9: a key is rejected because another device has logged in.
     @Test func aReplacedKeyIsExplained() async throws {
         let bench = try await PhotoBench.loggedIn()
         try await bench.sandbox.addPhotos(#"{"content":"one"}"#)

@@ -91,8 +91,8 @@ import Testing
         #expect(try await sandbox.requests().allSatisfy { ($0.status ?? 0) >= 400 || $0.credentials.isEmpty })
     }
 
-    /// Today's servers: a wrong password stays a wrong password, and the next one is sent.
-    @Test(arguments: ["d1", "d2", "d3", "d4"]) func aWrongPasswordStaysOne(dialect: String) async throws {
+    /// Today's servers: a wrong password stays an error, and the next one is sent.
+    @Test(arguments: ["d1", "d2", "d3", "d4"]) func aWrongPasswordIsReportedAsSuch(dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         let bench = try Self.bench(sandbox.baseURL)
         let words = ["upload", try bench.movie(5000), "--json"] + bench.login
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// A 401 in JSON to a request with an upload token is about the token.
-    @Test func anInvalidEventLinkStaysOne() async throws {
+    @Test func anInvalidEventLinkIsReportedAsSuch() async throws {
         let token = String(repeating: "t", count: 43)
         let server = try ScriptedServer { connection, _ in
             while true {
@@ -154,7 +154,7 @@ import Testing
             let upload = try await bench.runner.run(
                 ["upload", try bench.movie(70_000, seed: transport.count, name: "\(transport).mp4"), "-vv"]
                     + ["--server", sandbox.baseURL, "--transport", transport],
-                // Left from the time of passwords.
+                // Left over from the use of passwords.
                 extra: ["MEDIACTL_PASSWORD": "uploader"]
             )
             #expect(upload.exitCode == 0, "\(upload.output) \(upload.errors)")
@@ -248,7 +248,7 @@ import Testing
         ("contributor@example.org", "wrong", "unauthorized", 4), ("contributor", "x", "bad_request", 2),
         ("disabled@example.org", "locked-out", "forbidden", 4),
     ])
-    func aRefusedLoginStoresNothing(user: String, password: String, code: String, exitCode: Int32) async throws {
+    func aRejectedLoginStoresNothing(user: String, password: String, code: String, exitCode: Int32) async throws {
         let sandbox = try await Self.sandbox(["--user", "disabled@example.org:locked-out"])
         let bench = try Self.bench(sandbox.baseURL)
         let result = try await bench.runner.run(
@@ -260,7 +260,7 @@ import Testing
     }
 
     /// Today's servers have no logins: Basic stays possible, also after a response that suggested otherwise.
-    @Test func aServerWithoutLoginsTakesPasswords() async throws {
+    @Test func aServerWithoutLoginsAcceptsPasswords() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4")
         let bench = try Self.bench(sandbox.baseURL)
         try FileManager.default.createDirectory(atPath: bench.dataPath, withIntermediateDirectories: true)
@@ -274,7 +274,7 @@ import Testing
         #expect(try await bench.runner.run(words, extra: password).exitCode == 0)
     }
 
-    @Test func aLoginGoesToNoOtherServer() async throws {
+    @Test func aLoginIsSentToNoOtherServer() async throws {
         let sandbox = try await Self.sandbox()
         let other = try await Self.sandbox()
         let bench = try Self.bench(sandbox.baseURL)

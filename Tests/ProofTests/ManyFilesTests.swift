@@ -3,11 +3,11 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Thousands of files in one run: each has exactly one end, and nothing is sent or read twice.
+/// Thousands of files in one run: each has exactly one result, and nothing is sent or read twice.
 @Suite struct ManyFilesTests {
     static let count = 5000
 
-    /// A directory of small movies, each with bytes of its own.
+    /// A directory of small movies, each with unique bytes.
     private func makeMovies(_ count: Int, in bench: Bench, _ name: String) throws -> String {
         let directory = bench.runner.home.file(name)
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -20,11 +20,11 @@ import Testing
     }
 
     private func upload(_ directory: String, _ bench: Bench, _ more: [String] = []) -> [String] {
-        // A server on loopback has stored, or not, long before it is asked.
+        // A server on loopback has processed the upload long before it is queried.
         ["upload", directory, "--recursive", "-j", "8", "--json", "--settle-timeout", "1"] + bench.login + more
     }
 
-    @Test func fiveThousandFilesWithFaultsHaveOneEndEach() async throws {
+    @Test func fiveThousandFilesWithFaultsHaveOneResultEach() async throws {
         let sandbox = try await SandboxProcess.start(
             faults: ["upload:reset,after=200,every=200", "upload:status=503,every=201"]
         )
@@ -32,7 +32,7 @@ import Testing
         let directory = try makeMovies(Self.count, in: bench, "many")
         let reportPath = bench.runner.home.file("report.json")
 
-        // Without another try, one request in a hundred ends badly.
+        // Without retries, one request in a hundred fails.
         let first = try await bench.runner.run(
             upload(directory, bench, ["--retries", "0", "--report", reportPath]),
             deadline: .seconds(300)
@@ -42,7 +42,7 @@ import Testing
         let failed = try bench.report(reportPath).count { $0["state"] as? String != "done" }
         #expect((40...60).contains(failed), "\(failed) of \(Self.count)")
 
-        // What did not end well, once more.
+        // Retries the failed files.
         try await sandbox.clearFaults()
         let second = try await bench.runner.run(
             ["upload", "--retry-failed", reportPath, "--json", "--settle-timeout", "1"] + bench.login,
@@ -57,7 +57,7 @@ import Testing
         try await expectNothingToDo(bench, sandbox, directory)
     }
 
-    /// Every file is in the report once, and those that ended as stored are those that the server lists.
+    /// Every file is in the report once, and the files reported as stored are those that the server lists.
     private func expectReportEqualsListing(
         _ bench: Bench,
         _ sandbox: SandboxProcess,
@@ -78,7 +78,7 @@ import Testing
         #expect(objects.values.allSatisfy { $0.count == 1 })
     }
 
-    /// The same command over unchanged files sends nothing, reads nothing, and asks for one listing.
+    /// The same command over unchanged files sends nothing, reads nothing, and requests one listing.
     private func expectNothingToDo(_ bench: Bench, _ sandbox: SandboxProcess, _ directory: String) async throws {
         let before = try await sandbox.requests().count
         let tracePath = bench.runner.home.file("trace")
@@ -95,7 +95,7 @@ import Testing
         let pages = requests.filter { $0.path.hasPrefix("/db/database.php") }
         #expect(requests.allSatisfy { $0.method == "GET" })
         #expect(Set(pages.map(\.path)).count == pages.count, "each page once")
-        // The first questions of a run are asked singly: most runs have no more of them.
+        // The first queries of a run are sent individually: most runs have no more of them.
         #expect(requests.count - pages.count <= 2, "\(requests.map(\.path).prefix(20))")
         if SystemCallTrace.isAvailable {
             let reads = try SystemCallTrace(contentsOf: tracePath).calls.filter { $0.text.contains("<\(directory)/") }

@@ -2,9 +2,9 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Sixteen of the built program on one data directory at once.
+/// Sixteen instances of the built program in one data directory.
 @Suite struct ManyProcessesTests {
-    @Test func uploadsListsDeletionsAndClearsTogetherLoseNothing() async throws {
+    @Test func concurrentUploadsListsDeletionsAndClearsLoseNothing() async throws {
         let sandbox = try await SandboxProcess.start()
         let other = try await SandboxProcess.start()
         let bench = try Bench(sandbox.baseURL)
@@ -12,7 +12,7 @@ import Testing
         let otherHost = String(other.baseURL.dropFirst("http://".count))
         let runner = bench.runner
 
-        // What the deletions and the clears will take away.
+        // Entries that the deletions and the clears remove.
         let early = try (0..<4).map { try bench.movie(5000, seed: $0, name: "early-\($0).mp4") }
         #expect(try await runner.run(["upload", "-q"] + early + bench.login).exitCode == 0)
         #expect(try await runner.run(["upload", "-q", early[0], early[1]] + otherLogin).exitCode == 0)
@@ -34,7 +34,7 @@ import Testing
         #expect(kept.allSatisfy { $0.host != otherHost })
         #expect(Set(kept.map(\.fileName)) == Set((0..<12).map { "late-\($0).mp4" }))
         #expect(bench.leftovers().isEmpty)
-        // Each kept token is the one that the server minted for this id.
+        // Each stored token is the one that the server issued for this ID.
         let ids = kept.map { "\($0.fileID)" }
         let deletion = try await runner.run(["uploads", "delete", "--yes", "--json"] + ids + bench.login)
         #expect(deletion.exitCode == 0)

@@ -3,8 +3,8 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A file of any size passes through the same memory (docs/benchmarks.md). The distance to `uploads list` is measured by
-/// `make bench`, on the release build; here the code that an upload needs besides is left out of the account.
+/// A file of any size uses the same memory (docs/benchmarks.md). The difference to `uploads list` is measured by
+/// `make bench`, on the release build; here the additional code of an upload is not counted.
 @Suite(.measuresMemory) struct MemoryTests {
     private func peakKibibytes(_ bench: Bench, _ arguments: [String], input: String) async throws -> Int {
         let result = try await bench.runner.run(
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [(1 << 30, false), (256 << 20, true)])
-    func largeUploadNeedsNoMoreThanASmallOne(byteCount: Int, isStandardInput: Bool) async throws {
+    func largeUploadUsesNoMoreMemoryThanASmallOne(byteCount: Int, isStandardInput: Bool) async throws {
         let server = try ScriptedServer { connection, _ in
             let head = try connection.readHead()
             try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
@@ -42,8 +42,8 @@ import Testing
         #expect(small > 4 << 10, "the program was measured, not its wrapper")
     }
 
-    /// Five times the photos: a listing passes through the same memory, and so does the index.
-    @Test func largeListingNeedsNoMoreThanASmallOne() async throws {
+    /// Five times the photos: a listing uses the same memory, and so does the index.
+    @Test func largeListingUsesNoMoreMemoryThanASmallOne() async throws {
         let sandbox = try await SandboxProcess.start()
         func peak(_ photos: Int) async throws -> Int {
             try await sandbox.addPhotos(#"{"count":\#(photos)}"#)
@@ -58,8 +58,8 @@ import Testing
         #expect(small > 4 << 10, "the program was measured, not its wrapper")
     }
 
-    /// Ten times the delete tokens pass through the same memory, in every command that reads all of them or one.
-    @Test func manyTokensNeedNoMoreThanAFew() async throws {
+    /// Ten times the delete tokens use the same memory, in every command that reads all of them or one.
+    @Test func manyTokensUseNoMoreMemoryThanAFew() async throws {
         let commands = [
             ["list"], ["list", "--json"], ["export", "--output", "EXPORT"], ["show", "18"],
             ["delete", "18", "--dry-run", "--server", "media.example"], ["clear", "--all", "--yes"],

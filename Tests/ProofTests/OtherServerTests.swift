@@ -6,7 +6,7 @@ import Testing
 
 /// Settings for server A are not used for a server B from the store, the journal, a report, an import or a response.
 ///
-/// Server A belongs to the environment. Everything that asks B is watched for A's password, whatever form it has.
+/// Server A is set in the environment. All requests to B are searched for A's password in any form.
 @Suite(.timeLimit(.minutes(4))) struct OtherServerTests {
     static let canaryOfA = "canary-of-server-A"
     static let canaryOfB = "canary-of-server-B"
@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    /// A server that takes uploads over tus and in one request, deletes, and answers questions; its uploads have an address on
-    /// `elsewhere`.
+    /// A server that accepts uploads over tus and in one request, deletes, and responds to queries; its uploads have
+    /// an address on `elsewhere`.
     static func server(_ watched: Watched, elsewhere: String) throws -> ScriptedServer {
         try ScriptedServer { connection, _ in
             while true {
@@ -81,7 +81,7 @@ import Testing
         var past: Past
         /// `ID` stands for the upload in the journal, `HOST` for B's host, `B` for its address.
         var arguments: [String]
-        /// B's requests when it has credentials of its own; nil when the command is not about B at all.
+        /// B's requests if it has its own credentials; nil if the command does not concern B.
         var asksB = true
 
         var testDescription: String { "\(past.rawValue): \(arguments.joined(separator: " "))" }
@@ -101,7 +101,7 @@ import Testing
         Case(past: .report, arguments: ["upload", "--retry-failed", "report.json"], asksB: false),
     ]
 
-    /// A, B and a third server that B's responses name, and a machine that knows B.
+    /// A, B and a third server that B's responses refer to, and a machine with data about B.
     struct Scene {
         let a = Watched()
         let b = Watched()
@@ -123,7 +123,7 @@ import Testing
             bench.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = "1"
         }
 
-        /// Makes B known, with B's own credentials.
+        /// Creates the data about B, with B's own credentials.
         func make(_ past: Past) async throws {
             let secret = bench.runner.home.path + "-b"
             try Data(OtherServerTests.canaryOfB.utf8).write(to: URL(fileURLWithPath: secret))
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test(arguments: cases) func thePasswordOfAServerStaysThere(_ each: Case) async throws {
+    @Test(arguments: cases) func thePasswordOfAServerIsNotSentElsewhere(_ each: Case) async throws {
         let scene = try Scene()
         try await scene.make(each.past)
         let result = try await scene.run(each.arguments)
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// Flags apply to the server of the same command: with `--server A`, they are not used for B.
-    @Test(arguments: cases) func flagsAreForTheServerOfTheCommand(_ each: Case) async throws {
+    @Test(arguments: cases) func flagsApplyToTheServerOfTheCommand(_ each: Case) async throws {
         let scene = try Scene()
         try await scene.make(each.past)
         let secret = scene.bench.runner.home.path + "-a"
@@ -210,9 +210,9 @@ import Testing
         #expect(scene.b.logins.isEmpty)
     }
 
-    /// B's own credentials are used, from a profile that is not in use and from netrc.
+    /// B's own credentials are used, from a profile that is not the default and from netrc.
     @Test(arguments: cases.filter(\.asksB), [true, false])
-    func credentialsOfItsOwnAreUsed(_ each: Case, fromProfile: Bool) async throws {
+    func theServersOwnCredentialsAreUsed(_ each: Case, fromProfile: Bool) async throws {
         var scene = try Scene()
         try await scene.make(each.past)
         if fromProfile {
@@ -237,7 +237,7 @@ import Testing
     }
 
     /// A `default` entry of netrc applies only to the server of the command.
-    @Test func theDefaultOfNetrcIsForTheServerOfTheCommand() async throws {
+    @Test func theDefaultEntryOfNetrcAppliesToTheServerOfTheCommand() async throws {
         var scene = try Scene()
         try await scene.make(.uploaded)
         let netrc = scene.bench.runner.home.path + "-netrc"
@@ -251,7 +251,7 @@ import Testing
         scene.expectNoStrayLogin(result)
     }
 
-    /// The command of the hint works when pasted on a terminal: it asks for user and password of B.
+    /// The command of the hint works when pasted on a terminal: it prompts for user and password of B.
     @Test func theHintWorksWhenPasted() async throws {
         let scene = try Scene()
         try await scene.make(.uploaded)
@@ -271,7 +271,7 @@ import Testing
         #expect(scene.b.logins.allSatisfy { $0 == "b-user:\(Self.canaryOfB)" } && !scene.b.logins.isEmpty)
     }
 
-    /// A redirect or an upload address on another server does not get a login there.
+    /// A redirect or an upload address on another server does not send a login there.
     @Test func anAddressInAResponseGetsNoRequest() async throws {
         let scene = try Scene()
         let secret = scene.bench.runner.home.path + "-b"

@@ -3,10 +3,10 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A process dies during finalize, and the one that repeats the request dies with the response, which never holds a token
-/// (trap T8). Whoever adopts that response reports the lost token.
+/// A process is killed during finalize, and the one that repeats the request is killed with the response, which
+/// never contains a token (trap T8). The process that adopts that response reports the lost token.
 @Suite struct RepeatedFinalizeTests {
-    @Test(arguments: ["d1", "d3"]) func theLossIsReportedByWhoeverComesNext(dialect: String) async throws {
+    @Test(arguments: ["d1", "d3"]) func theLostTokenIsReportedByTheNextProcess(dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(
             dialect: dialect,
             faults: ["finalize:delay-answer=60,times=1"]
@@ -30,7 +30,7 @@ import Testing
     }
 
     /// Where uploads over tus get no delete token, none is lost (gighive-d4 contract section 3).
-    @Test func aRepeatedQuestionLosesNothing() async throws {
+    @Test func aRepeatedFinalizeWithoutTokensLosesNothing() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4", faults: ["finalize:drop-answer,times=1"])
         let bench = try Bench(sandbox.baseURL)
         let file = try bench.movie(100_000)

@@ -16,8 +16,9 @@ import Testing
         )
     }
 
-    /// KiB of address space with which the program starts but cannot create its threads. With less, the dynamic loader
-    /// fails before the first statement. A release is linked statically with the Swift library and requires less.
+    /// KiB of address space with which the program starts but cannot create its threads. With less, the dynamic
+    /// loader fails before the first statement. A release is linked statically with the Swift library and requires
+    /// less.
     private static let addresses =
         BuiltProgram.path("mediactl") == BuiltProgram.besideTests("mediactl") ? "-v 160000" : "-v 135000"
 
@@ -26,7 +27,7 @@ import Testing
         arguments: ["-n 4", "-n 5", "-n 8", "-n 10", "-n 12", "-n 16", "-n 20", "-n 26", "-n 28", "-n 32", addresses],
         [[], ["--json"]]
     )
-    func tooLittleIsOneError(_ limit: String, _ options: [String]) async throws {
+    func aResourceLimitIsOneError(_ limit: String, _ options: [String]) async throws {
         let result = try await run(limit, ["upload", "FILE"] + options)
         #expect(result.signal == nil, "\(result.errors)")
         #expect([1, 12].contains(result.exitCode), "\(result.output)\(result.errors)")
@@ -39,9 +40,9 @@ import Testing
         }
     }
 
-    /// From too few addresses to enough of them: an error before the upload begins, or no error of the machine at all.
+    /// From too few addresses to enough of them: an error before the upload starts, or no resource error at all.
     @Test(.measuresMemory, arguments: (0...14).map { $0 * 5_000 })
-    func addressesAreTooFewOrEnough(_ more: Int) async throws {
+    func addressesAreTooFewOrSufficient(_ more: Int) async throws {
         let lowest = try #require(Int(Self.addresses.dropFirst(3)))
         let result = try await run("-v \(lowest + more)", ["upload", "FILE"])
         #expect(result.signal == nil, "\(result.errors)")
@@ -90,8 +91,8 @@ import Testing
         #expect(result.records.first?["jobs"] as? Int == 16 && !result.errors.contains("file descriptors"))
     }
 
-    @Test func enoughIsEnough() async throws {
-        // Nothing listens there, which is found out only over the network.
+    @Test func sufficientResourcesAreNotAnError() async throws {
+        // Nothing listens there, which is detected only over the network.
         let result = try await run("-n 64", ["upload", "FILE"])
         #expect(result.exitCode == 6, "\(result.errors)")
     }

@@ -3,11 +3,11 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A process that is killed during a commit can leave a token that others can read but that is not on the disk yet. Its
-/// response must not be removed before the token is.
+/// A process that is killed during a commit can leave a token that others can read but that is not on the disk yet.
+/// Its response must not be removed before the token is synced.
 @Suite(.prompt) struct ResponseReleaseTests {
     @Test(.enabled(if: SystemCallTrace.isAvailable, "needs strace: scripts/setup.sh test"))
-    func aResponseGoesWhenItsTokenIsOnTheDisk() async throws {
+    func aResponseIsRemovedWhenItsTokenIsSynced() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try Bench(sandbox.baseURL)
         let upload = try await bench.runner.run(
@@ -22,7 +22,7 @@ import Testing
         )
         #expect(list.exitCode == 0)
         let trace = try SystemCallTrace(contentsOf: path)
-        // SQLite itself waits with fdatasync.
+        // SQLite itself syncs with fdatasync.
         let synchronized = try #require(trace.first(["fsync"], on: "tokens.sqlite-wal"))
         let removed = try #require(trace.first(["unlink", "unlinkat"], on: "/rescue-"))
         #expect(synchronized.end < removed.begin)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Marked secrets are searched for in everything that the program writes, and in its arguments while it runs.
+/// Marked secrets are searched for in all output and files of the program, and in its arguments while it runs.
 @Suite struct SecretCanaryTests {
     private func filesOutsideTheStore(_ root: String) throws -> [(name: String, content: Data)] {
         let names = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func noSecretIsEverWritten() async throws {
+    @Test func noSecretIsWritten() async throws {
         let password = "canary-PASSWORD-4711"
         let wrong = "canary-WRONG-0815"
         let sandbox = try await SandboxProcess.start(arguments: ["--user", "uploader:\(password)"])
@@ -51,7 +51,7 @@ import Testing
             try await run(["uploads", "show", "1"] + options, expecting: 0)
             try await run(["config", "show"] + options + home, expecting: 0)
         }
-        // The tokens, from the only words that may say them.
+        // The tokens, from the only commands that may print them.
         let shown = try await bench.runner.run(["uploads", "list", "--show-token", "--json"])
         let tokens = shown.items.compactMap { $0["delete_token"] as? String }
         #expect(tokens.count == 3)

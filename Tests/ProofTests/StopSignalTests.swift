@@ -3,9 +3,9 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Signals while the server processes an upload whose bytes it has: the token is waited for.
+/// Signals while the server processes a complete upload: the token is waited for.
 @Suite struct StopSignalTests {
-    /// A server that has the body, and answers when the test says so.
+    /// A server that has read the body, and responds when the test lets it.
     private struct Processing {
         let bodyRead = Gate()
         let mayRespond = Gate()
@@ -27,7 +27,7 @@ import Testing
             ([SIGUSR2], 140), ([SIGALRM], 142), ([SIGXCPU], 152), ([SIGINT, SIGTERM, SIGHUP], 130),
         ] as [([Int32], Int32)]
     )
-    func theTokenIsKept(_ signals: [Int32], _ exitCode: Int32) async throws {
+    func theTokenIsStored(_ signals: [Int32], _ exitCode: Int32) async throws {
         let processing = try Processing()
         let bench = try Bench(processing.server.address)
         let child = try bench.runner.start(["upload", try bench.file(), "--json"] + bench.login)
@@ -44,7 +44,7 @@ import Testing
         #expect(try bench.tokens().map(\.token.secret) == [KnownFile.abc.token])
     }
 
-    @Test func theSameSignalASecondLaterGivesUp() async throws {
+    @Test func theSameSignalASecondLaterAbandonsTheToken() async throws {
         let processing = try Processing()
         let bench = try Bench(processing.server.address)
         let child = try bench.runner.start(["upload", try bench.file(), "--json"] + bench.login)

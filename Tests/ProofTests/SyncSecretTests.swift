@@ -3,14 +3,14 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Keys and passwords of a photo server, marked and searched for in everything that the program writes.
+/// Marked keys and passwords of a photo server are searched for in all output and files of the program.
 @Suite struct SyncSecretTests {
     private static let key = "ca9a51e5" + String(repeating: "7", count: 56)
     private static let wrongKey = "ca9a51e5" + String(repeating: "8", count: 56)
     private static let password = "canary-PASSWORD-4711"
     private static let wrongPassword = "canary-WRONG-0815"
 
-    /// Runs commands, and keeps what they say and what their arguments are.
+    /// Runs commands, and collects their output and arguments.
     private final class Witness {
         var written = ""
         let bench: PhotoBench
@@ -38,7 +38,7 @@ import Testing
         for (name, mode) in tree.directories { #expect(mode == 0o700, "\(name)") }
     }
 
-    @Test func noKeyAndNoPasswordIsEverWritten() async throws {
+    @Test func noKeyAndNoPasswordIsWritten() async throws {
         let sandbox = try await SandboxProcess.start(
             arguments: ["--photosync-user", "carol@example.test:\(Self.password):\(Self.key)"]
         )
@@ -75,7 +75,7 @@ import Testing
                 witness.written += result.output + result.errors
                 try await sandbox.clearFaults()
             }
-            // The server makes a new key for it.
+            // The server issues a new key for it.
             try await witness.run(login + ["--password-file", secrets.file("password")] + options, expecting: 0)
             let store = try LibraryStore(in: DataDirectory.open(bench.dataPath))
             newKeys.append(try #require(try store.logins().first?.apiKey))
@@ -97,7 +97,7 @@ import Testing
         #expect(!stores.isEmpty)
         for (name, store) in stores {
             #expect(store.content.range(of: Data("canary-".utf8)) == nil, "no password is kept in \(name)")
-            // Not the keys before it either.
+            // Nor the earlier keys.
             for old in [Self.key, newKeys[0]] { #expect(store.content.range(of: Data(old.utf8)) == nil, "\(name)") }
         }
 

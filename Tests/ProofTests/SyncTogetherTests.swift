@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two of the built program at once, on one data directory.
+/// Two instances of the built program in one data directory.
 @Suite struct SyncTogetherTests {
-    /// Runs the same command so often at once.
+    /// Runs this many instances of the same command concurrently.
     private func together(_ count: Int, _ command: [String], _ bench: PhotoBench) async throws -> [ChildResult] {
         let children = try (0..<count).map { _ in try bench.runner.start(command) }
         for child in children { child.closeInput() }
@@ -13,7 +13,7 @@ import Testing
         return results
     }
 
-    /// Whoever finds another one at work may say so.
+    /// A process that finds another one running may report it.
     private func expectSensible(_ results: [ChildResult]) {
         #expect(results.contains { $0.exitCode == 0 })
         for result in results {
@@ -51,7 +51,7 @@ import Testing
         #expect(try Tree(bench.pictures) == originals)
     }
 
-    /// All photos have one name: what two take at the same time must not become one file.
+    /// All photos have one name: two concurrent downloads must not become one file.
     @Test func downloads() async throws {
         let bench = try await PhotoBench.loggedIn()
         let bodies = (0..<8).map { String(repeating: "photo \($0) ", count: 30_000) }
@@ -67,7 +67,7 @@ import Testing
             #expect([0, 3, 10].contains(result.exitCode), "\(result.output)")
             #expect(Set(result.states).isSubset(of: ["verified", "present", "failed"]), "\(result.output)")
         }
-        // Whoever was in another's way has nothing to do a second time.
+        // A process that waited for another one has nothing to do a second time.
         let last = try await bench.runner.run(command + ["--json"])
         #expect(last.exitCode == 0 && last.states.allSatisfy { $0 == "verified" || $0 == "present" })
         let files = try Tree(bench.target).contents

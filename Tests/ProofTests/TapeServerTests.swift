@@ -3,10 +3,10 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// The built program and a photo server: whatever happens in between, the tape has its clips, one album, and the server each
-/// original once (tapes contract 10, acceptance 1 to 7).
+/// The built program and a photo server: after any interruption, the tape has its clips and one album, and the
+/// server has each original once (tapes contract 10, acceptance 1 to 7).
 @Suite struct TapeServerTests {
-    /// The places of `TapeFailpoint` that a first `add` passes with any library.
+    /// The failpoints of `TapeFailpoint` that a first `add` passes with any library.
     static let pointsOfAdd = [
         "clipsCommitted", "lockTaken", "intentKept", "albumCreated", "linkKept", "assetsResolved", "assetsAdded",
         "clipsSettled",
@@ -33,7 +33,7 @@ import Testing
         #expect(try bench.witness() == before)
     }
 
-    /// What is broken, which reason is shown for it, and how it is mended.
+    /// What fails, the reason that is shown, and how it is repaired.
     enum Trouble: String, CaseIterable {
         case down, revoked, mayNotCreate, mayNotAdd, full
 
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Trouble.allCases) func troubleIsAStateAndPasses(_ trouble: Trouble) async throws {
+    @Test(arguments: Trouble.allCases) func failuresAreStoredAndRetried(_ trouble: Trouble) async throws {
         var bench = try TapeBench()
         let server = try await bench.useServer(quota: trouble == .full ? 1 : nil)
         let before = try await bench.fill()
@@ -72,11 +72,11 @@ import Testing
         let clips = try bench.store().clips(of: tape.id)
         #expect(clips.count == 2 && clips.allSatisfy { $0.association == .pending && $0.reason == trouble.reason })
         if trouble != .full { #expect(tape.association == .pending && tape.reason == trouble.reason, "\(tape)") }
-        // The same with --strict-albums is partly done.
+        // The same with --strict-albums is a partial failure.
         let strict = try await bench.run(add + ["--strict-albums"])
         #expect(strict.exitCode == 3, "\(strict.output)\(strict.errors)")
 
-        // Mended: the next command completes the album.
+        // Repaired: the next command completes the album.
         var mended = server
         switch trouble {
         case .down: try await server.clearFaults()
@@ -97,7 +97,7 @@ import Testing
         #expect(try bench.witness().filter { before[$0.key] != nil } == before)
     }
 
-    @Test func deletingATapeAsksNobodyWithoutTheFlag() async throws {
+    @Test func deletingATapeContactsNoServerWithoutTheFlag() async throws {
         var bench = try TapeBench()
         let server = try await bench.useServer()
         _ = try await bench.fill()
@@ -114,7 +114,7 @@ import Testing
         #expect(report.albums.map(\.name) == ["Tapes – summer"] && report.albums.first?.assets.count == 1)
     }
 
-    @Test func deletingATapeWithTheFlagLeavesAssetsAlone() async throws {
+    @Test func deletingATapeWithTheFlagKeepsTheAssets() async throws {
         var bench = try TapeBench()
         let server = try await bench.useServer()
         let flag = ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"]
@@ -127,7 +127,7 @@ import Testing
         #expect(try bench.store().tapeSummaries().isEmpty)
         #expect(try bench.store().albumTombstones().count == 1)
         try await server.clearFaults()
-        // Switched off, nothing is worked off (rule R11).
+        // With the flag off, pending deletions are not carried out (rule R11).
         try await bench.succeed("reconcile", "--apply")
         #expect(try await server.report().albums.count == 1)
         #expect(try await bench.run(["reconcile", "--apply"], extra: flag).exitCode == 0)
@@ -137,7 +137,7 @@ import Testing
         #expect(try bench.witness() == before)
     }
 
-    /// As of every other secret.
+    /// Like every other secret.
     @Test func theKeyIsInNoOutput() async throws {
         var bench = try TapeBench()
         _ = try await bench.useServer()
@@ -149,7 +149,7 @@ import Testing
 }
 
 extension TapeBench {
-    /// A server of its own from here on, and a key to it.
+    /// A separate server from here on, and a key for it.
     mutating func useServer(major: Int = 3, quota: Int? = nil) async throws -> ImmichStandIn {
         let server = try await ImmichStandIn.start(major: major, quota: quota)
         runner.environment["MEDIACTL_LIBRARY_URL"] = server.address

@@ -3,9 +3,9 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Several processes at one tape, and at one library (tapes contract R2.3, 10).
+/// Several processes using one tape, and one library (tapes contract R2.3, 10).
 @Suite struct TapeTogetherTests {
-    @Test func processesThatAddAtOnceMakeOneAlbum() async throws {
+    @Test func concurrentAddsCreateOneAlbum() async throws {
         let bench = try TapeBench()
         let names = (0..<8).map { "\($0).jpg" }
         let paths = try names.map(bench.photo)
@@ -21,7 +21,7 @@ import Testing
         #expect(try bench.witness() == before)
     }
 
-    @Test func processesThatMakeTheLibraryAtOnceMakeOne() async throws {
+    @Test func processesThatCreateTheLibraryConcurrentlyCreateOne() async throws {
         let bench = try TapeBench()
         let paths = try (0..<6).map { try bench.photo("\($0).jpg") }
         for number in paths.indices { try await bench.succeed("create", "tape \(number)") }

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Text from servers and file names cannot drive the terminal.
+/// Text from servers and file names must not control the terminal.
 @Suite struct TerminalSafetyTests {
-    /// Escape sequences, a line that overwrites itself, C1 controls, and text that runs backwards.
+    /// Escape sequences, a line that overwrites itself, C1 controls, and right-to-left text.
     private static let hostile = "a\u{1b}[2Jb\rc\u{9b}31md\u{202e}e\u{2066}f\u{7}g\u{8}h"
     private static let hostileJSON = #"a\u001b[2Jb\rc\u009b31md\u202ee\u2066f\u0007g\bh"#
 
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// Status, type and body of an answer to an upload.
+    /// Status, type and body of a response to an upload.
     static let responses: [(Int, String, String)] = [
         (400, "application/json", #"{"error":"Bad Request","message":"\#(hostileJSON)"}"#),
         (403, "text/html", "<html><title>\(hostile)</title></html>"),

@@ -10,7 +10,7 @@ import Testing
     struct Area: Sendable, CustomTestStringConvertible {
         var method: String
         var path: String
-        /// Status for admin, uploader, viewer, nobody.
+        /// Status for admin, uploader, viewer, without login.
         var statuses: [Int]
         var realm: String?
         var testDescription: String { "\(method) \(path)" }
@@ -44,7 +44,7 @@ import Testing
         Area(method: "GET", path: "/admin/x", statuses: [404, 401, 401, 401], realm: adminRealm),
     ]
 
-    @Test func everyRoleIsLetThroughWhereTheTableSays() async throws {
+    @Test func everyRoleHasTheAccessOfTheTable() async throws {
         let fixture = try await Fixture()
         for area in Self.areas {
             for (user, status) in zip(["admin", "uploader", "viewer", nil], area.statuses) {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func anUploadTokenOpensTheUploadPathsOfD3Only() async throws {
+    @Test func anUploadTokenPermitsTheUploadPathsOfD3Only() async throws {
         for (dialect, status) in [("d1", 401), ("d2", 401), ("d3", 404)] {
             let fixture = try await Fixture(dialect: dialect)
             let open = try await curl("-H", "X-Upload-Token: any", fixture.sandbox.baseURL + "/api/uploads/1")
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func namedUsersReplaceOrJoinTheDefaultOnes() async throws {
+    @Test func specifiedUsersReplaceOrJoinTheDefaultOnes() async throws {
         let fixture = try await Fixture(arguments: ["--user", "uploader:s:cret", "--user", "dave:d"])
         let url = fixture.sandbox.baseURL + "/db/database.php?format=json"
         #expect(try await curl("-u", "uploader:s:cret", url).status == 200)
@@ -78,7 +78,7 @@ import Testing
         #expect(try await curl("-u", "admin:admin", url).status == 200)
     }
 
-    @Test func aRefusalComesBeforeTheBodyWhenTheClientWaits() async throws {
+    @Test func aRefusalPrecedesTheBodyWhenTheClientWaits() async throws {
         let fixture = try await Fixture()
         let path = try fixture.file(size: 2_000_000)
         let refused = try await fixture.upload(path, user: "viewer", options: ["-H", "Expect: 100-continue"])
@@ -102,7 +102,7 @@ import Testing
         #expect(try await fixture.sandbox.requests().map(\.bodyBytesRead)[0] == 0)
     }
 
-    @Test func aBodyOfUnknownLengthMeetsTheLimitToo() async throws {
+    @Test func aBodyOfUnknownLengthIsLimitedAsWell() async throws {
         let fixture = try await Fixture(faults: ["upload:limit=100000"])
         let chunked = ["-H", "Transfer-Encoding: chunked"]
         #expect(try await fixture.upload(try fixture.file(size: 200_000), options: chunked).status == 413)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `--auth bearer`: logins as GigHive's drafts describe them (gighive-d4 contract section 12; never observed).
+/// `--auth bearer`: logins as described in GigHive's drafts (gighive-d4 contract section 12; never observed).
 @Suite struct BearerTests {
     private func logIn(_ sandbox: SandboxProcess, _ json: String) async throws -> CurlReply {
         try await curl(
@@ -33,7 +33,7 @@ import Testing
         (#"{"email":"viewer@example.org","password":"x"}"#, 401, "invalid_credentials"),
         (#"{"email":"disabled@example.org","password":"locked-out"}"#, 403, "account_disabled"),
     ])
-    func aLoginIsRefused(json: String, status: Int, error: String) async throws {
+    func invalidLoginsAreRejected(json: String, status: Int, error: String) async throws {
         let sandbox = try await SandboxProcess.start(
             dialect: "d4",
             arguments: ["--auth", "bearer", "--user", "disabled@example.org:locked-out"]
@@ -43,7 +43,7 @@ import Testing
         #expect(try reply.object()["error"] as? String == error)
     }
 
-    @Test func rolesAndMissingLoginsAreToldApart() async throws {
+    @Test func rolesAndMissingLoginsAreDistinguished() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4", arguments: ["--auth", "bearer"])
         let viewer = try await token(sandbox, "viewer")
         let contributor = try await token(sandbox)
@@ -59,7 +59,7 @@ import Testing
             #expect(reply.headers["www-authenticate"] == nil)
         }
         let seen = try await sandbox.requests().map(\.credentials)
-        // A response to HEAD has no content, which the next one on the connection would be read after.
+        // A response to HEAD has no content; otherwise the next response on the connection would be read after it.
         let head = try await curl(["-I", sandbox.baseURL + "/admin/x"])
         #expect(head.status == 401 && head.headers["content-type"]?.hasPrefix("application/json") == true)
         #expect(head.headers["transfer-encoding"] == nil)

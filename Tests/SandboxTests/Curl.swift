@@ -1,10 +1,10 @@
 import Foundation
 import TestSupport
 
-/// An answer as curl received it.
+/// A response as received by curl.
 struct CurlReply {
     var exitCode: Int32
-    /// 0 when no answer came.
+    /// 0 if there was no response.
     var status = 0
     /// Names in lower case.
     var headers: [String: String] = [:]
@@ -16,7 +16,7 @@ struct CurlReply {
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// Runs curl: a client that shares nothing with the sandbox.
+/// Runs curl: a client that shares no code with the sandbox.
 func curl(_ arguments: String...) async throws -> CurlReply {
     try await curl(arguments)
 }
@@ -32,7 +32,7 @@ func curl(_ arguments: [String]) async throws -> CurlReply {
     reply.body = (try? Data(contentsOf: URL(fileURLWithPath: folder.file("body")))) ?? Data()
     reply.uploadedBytes = Int(ending.output) ?? 0
     let head = (try? String(contentsOfFile: folder.file("head"), encoding: .utf8)) ?? ""
-    // Interim answers come first; only the block after them counts.
+    // Interim responses come first; only the block after them counts.
     let lines =
         head.components(separatedBy: "\r\n\r\n").last { !$0.isEmpty && !$0.hasPrefix("HTTP/1.1 1") }?.components(
             separatedBy: "\r\n"
@@ -47,7 +47,7 @@ func curl(_ arguments: [String]) async throws -> CurlReply {
     return reply
 }
 
-/// What a program prints.
+/// The output of a program.
 func output(of command: [String]) async throws -> String {
     try await ChildProcess.run("/usr/bin/env", command).output
 }

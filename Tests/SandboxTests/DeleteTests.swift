@@ -5,7 +5,7 @@ import Testing
 /// Gighive contract 5.
 @Suite struct DeleteTests {
     @Test(arguments: ["d1", "d2", "d3"])
-    func oneBodySuitsEveryDialectAndRole(dialect: String) async throws {
+    func oneBodyIsValidForEveryDialectAndRole(dialect: String) async throws {
         let idKey = dialect == "d3" ? "asset_id" : "file_id"
         for user in ["uploader", "admin"] {
             let fixture = try await Fixture(dialect: dialect)
@@ -78,7 +78,7 @@ import Testing
         #expect(try fixture.storedFiles().count == 1)
     }
 
-    @Test func anAdministratorDeletesSeveralAndIsToldWhatFailed() async throws {
+    @Test func anAdministratorDeletesSeveralAndFailuresAreReported() async throws {
         let fixture = try await Fixture()
         for name in ["a", "b"] { _ = try await fixture.upload(try fixture.file(content: name)) }
         let reply = try await fixture.delete(#"{"asset_ids":[2,2,4242]}"#, user: "admin")
@@ -89,7 +89,7 @@ import Testing
         )
     }
 
-    @Test func theSameBytesGetANewNumberAndTokenAfterwards() async throws {
+    @Test func theSameBytesGetANewIDAndTokenAfterwards() async throws {
         let fixture = try await Fixture()
         let path = try fixture.file(content: "again")
         let first = try await fixture.upload(path)
@@ -101,7 +101,7 @@ import Testing
         #expect(try second.string("delete_token") != token)
     }
 
-    @Test func theOneTokenDeletesFromEveryEvent() async throws {
+    @Test func theOnlyTokenDeletesFromEveryEvent() async throws {
         let fixture = try await Fixture()
         let path = try fixture.file(content: "shared")
         let first = try await fixture.upload(path, fields: ["event_date=2026-01-01"])

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every fault does what its name says, and the server's state afterwards is the promised one.
+/// Every fault has its documented effect, and the server's state afterwards is the documented one.
 @Suite(.prompt) struct FaultTests {
-    /// What curl makes of it, and whether the upload is on the server afterwards.
+    /// The result in curl, and whether the upload is on the server afterwards.
     struct Case: Sendable, CustomTestStringConvertible {
         var fault: String
         /// curl's exit codes, see curl(1): 18 partial file, 28 timeout, 52 empty reply, 55 send, 56 receive.
@@ -40,7 +40,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func strikesAndLeavesTheServerAsPromised(_ testCase: Case) async throws {
+    func appliesTheFaultWithTheDocumentedState(_ testCase: Case) async throws {
         let fixture = try await Fixture(faults: [testCase.fault])
         let path = try fixture.file(size: 2_000_000)
         let reply = try await fixture.upload(
@@ -54,7 +54,7 @@ import Testing
         #expect(try await fixture.upload(path).status == (testCase.isStored ? 409 : 201))
     }
 
-    @Test func aDelayedAnswerComesWhenTheFaultsAreCleared() async throws {
+    @Test func aDelayedResponseIsSentWhenTheFaultsAreCleared() async throws {
         let fixture = try await Fixture(faults: ["upload:delay-answer=600"])
         let path = try fixture.file(content: "held")
         async let reply = fixture.upload(path)
@@ -63,22 +63,22 @@ import Testing
         #expect(try await reply.status == 201)
     }
 
-    @Test func aResetComesAfterTheNamedByte() async throws {
+    @Test func aResetFollowsTheSpecifiedByte() async throws {
         let fixture = try await Fixture(faults: ["upload:reset,after=65536"])
         _ = try await fixture.upload(try fixture.file(size: 2_000_000))
         #expect(try await fixture.sandbox.requests().map(\.bodyBytesRead) == [65536])
         #expect(try await fixture.sandbox.requests().map(\.status) == [nil])
     }
 
-    @Test func nothingIsLeftOfAnUploadThatBrokeOff() async throws {
+    @Test func nothingRemainsOfAnInterruptedUpload() async throws {
         let fixture = try await Fixture(faults: ["upload:reset,after=body"])
         _ = try await fixture.upload(try fixture.file(size: 200_000))
-        // Stopping waits for what is under way; only a start would sweep up after it.
+        // Stopping waits for requests in progress; only a start would clean up after them.
         try await fixture.sandbox.stop()
         #expect(try fixture.incomingFiles().isEmpty)
     }
 
-    @Test func anEarlyAnswerReadsNoBody() async throws {
+    @Test func anEarlyResponseReadsNoBody() async throws {
         let fixture = try await Fixture(faults: ["upload:early-status=413"])
         let reply = try await fixture.upload(
             try fixture.file(size: 2_000_000),
@@ -88,12 +88,12 @@ import Testing
         #expect(try await fixture.sandbox.requests().map(\.bodyBytesRead) == [0])
     }
 
-    @Test func aTruncatedAnswerEndsAtTheNamedByte() async throws {
+    @Test func aTruncatedResponseEndsAtTheSpecifiedByte() async throws {
         let fixture = try await Fixture(faults: ["upload:truncate=100"])
         #expect(try await fixture.upload(try fixture.file(content: "x")).body.count == 100)
     }
 
-    @Test func statusesCarryRetryAfterAndTheRightKindOfBody() async throws {
+    @Test func statusesHaveRetryAfterAndTheRightKindOfBody() async throws {
         let fixture = try await Fixture(faults: ["upload:status=429,retry-after=2"])
         let reply = try await fixture.upload(try fixture.file(content: "x"))
         #expect(reply.status == 429)
@@ -101,13 +101,13 @@ import Testing
         #expect(reply.headers["content-type"]?.hasPrefix("text/html") == true)
     }
 
-    @Test func timesLimitsAFault() async throws {
+    @Test func timesLimitsTheNumberOfFaults() async throws {
         let fixture = try await Fixture(faults: ["upload:status=503,times=2"])
         let path = try fixture.file(content: "x")
         for expected in [503, 503, 201, 409] { #expect(try await fixture.upload(path).status == expected) }
     }
 
-    @Test func fieldsOfASuccessAreAltered() async throws {
+    @Test func fieldsOfASuccessAreChanged() async throws {
         let fixture = try await Fixture()
         func upload(_ fault: String) async throws -> CurlReply {
             try await fixture.sandbox.clearFaults()
@@ -131,7 +131,7 @@ import Testing
         #expect(page.text.contains("&quot;delete_token&quot;:&quot;"))
     }
 
-    @Test func otherPlacesHaveFaultsToo() async throws {
+    @Test func otherRoutesHaveFaultsAsWell() async throws {
         let fixture = try await Fixture()
         let upload = try await fixture.upload(try fixture.file(content: "x"))
         let fileName = try #require(try upload.string("file_name"))
@@ -151,7 +151,7 @@ import Testing
         #expect(try fixture.storedFiles().isEmpty)
     }
 
-    @Test func aDownloadCanBeCutShort() async throws {
+    @Test func aDownloadCanBeTruncated() async throws {
         let fixture = try await Fixture()
         let upload = try await fixture.upload(try fixture.file(size: 1_000_000))
         let url = "/video/" + (try #require(try upload.string("file_name")))
@@ -165,7 +165,7 @@ import Testing
         #expect(short.headers["content-length"] == "1000100")
     }
 
-    @Test func aFaultThatCannotBeReadIsRefused() async throws {
+    @Test func anInvalidFaultIsRefused() async throws {
         let fixture = try await Fixture()
         await #expect(throws: SandboxProcess.Failure.self) { try await fixture.sandbox.addFaults("upload:explode") }
     }

@@ -14,7 +14,7 @@ import Testing
     // MARK: Success
 
     @Test(arguments: ["d1", "d2", "d3"])
-    func aRepetitionGivesTheSameWithoutTheToken(dialect: String) async throws {
+    func aRepetitionReturnsTheSameWithoutTheToken(dialect: String) async throws {
         let fixture = try await Fixture(dialect: dialect)
         let id = try await fixture.completeUpload("bytes")
         let first = try await fixture.finalize(id)
@@ -30,7 +30,7 @@ import Testing
         #expect(try delete.int("deleted_count") == 1)
     }
 
-    @Test func theAnswerIsRememberedAcrossARestart() async throws {
+    @Test func theResponseIsStoredAcrossARestart() async throws {
         let data = try TemporaryDirectory()
         let first = try await Fixture(data: data)
         let id = try await first.completeUpload("bytes")
@@ -42,7 +42,7 @@ import Testing
         #expect(try repetition.int("asset_id") == answer.int("asset_id"))
     }
 
-    @Test func blankFieldsComeFromTheMetadataAndThenFromTheDefaults() async throws {
+    @Test func blankFieldsAreReadFromTheMetadataAndThenTheDefaults() async throws {
         let fixture = try await Fixture()
         let id = try await fixture.completeUpload(
             "bytes",
@@ -64,7 +64,7 @@ import Testing
         #expect(try asset.string("source_relpath") == "my-clip--1-.MOV")
     }
 
-    @Test func takesAFormAndTheOlderPathToo() async throws {
+    @Test func acceptsAFormAndTheOlderPath() async throws {
         let fixture = try await Fixture()
         let url = fixture.sandbox.baseURL + "/api/uploads.php/finalize"
         let login = ["-u", "uploader:uploader"]
@@ -76,7 +76,7 @@ import Testing
         #expect(try parts.string("label") == "parts")
     }
 
-    @Test func theTypeIsSniffed() async throws {
+    @Test func theTypeIsDetectedFromTheContent() async throws {
         let fixture = try await Fixture()
         for (content, name, type, kind) in [
             ("ID3 and so on", "x.mp4", "audio/mpeg", "audio"), ("fLaC....", "x.flac", "audio/flac", "audio"),
@@ -93,7 +93,7 @@ import Testing
         #expect(try refused.string("message") == "Unsupported media type")
     }
 
-    @Test func becomesAPageWhenHTMLIsAcceptable() async throws {
+    @Test func respondsInHTMLWhenAcceptable() async throws {
         let fixture = try await Fixture()
         let id = try await fixture.completeUpload("bytes")
         let page = try await fixture.finalize(id, options: ["-u", "uploader:uploader", "-H", "Accept: text/html"])
@@ -120,14 +120,14 @@ import Testing
     @Test(arguments: [
         #"{}"#, #"{"upload_id":""}"#, #"{"upload_id":"../x"}"#, #"{"upload_id":"a.b"}"#, "not JSON", "[]",
     ])
-    func anIdIsNeeded(json: String) async throws {
+    func anIDIsRequired(json: String) async throws {
         let reply = try await Fixture().finalize(json: json)
         #expect(reply.status == 400)
         #expect(reply.text == #"{"error":"Bad Request","message":"Missing or invalid upload_id"}"#)
     }
 
     @Test(arguments: ["d2", "d3"])
-    func aDuplicateUsesTheUploadUp(dialect: String) async throws {
+    func aDuplicateRemovesTheUpload(dialect: String) async throws {
         let fixture = try await Fixture(dialect: dialect)
         _ = try await fixture.upload(try fixture.file(content: "known"), fields: ["event_date=2026-03-01"])
         let id = try await fixture.completeUpload("known")
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: ["d1", "d3"])
-    func knownBytesElsewhereComeWithoutAToken(dialect: String) async throws {
+    func knownBytesInAnotherEventHaveNoToken(dialect: String) async throws {
         let fixture = try await Fixture(dialect: dialect)
         _ = try await fixture.upload(try fixture.file(content: "known"), fields: ["event_date=2026-03-01"])
         let id = try await fixture.completeUpload("known")
@@ -182,7 +182,7 @@ import Testing
 
     // MARK: The hook
 
-    @Test func anUnfinishedOrUnknownUploadIsAServerError() async throws {
+    @Test func anUnfinishedOrUnknownUploadIsAnInternalServerError() async throws {
         let fixture = try await Fixture(arguments: ["--hook-wait", "0.3"])
         let id = try await fixture.createUpload(length: 10)
         let unfinished = try await fixture.finalize(id)
@@ -204,7 +204,7 @@ import Testing
         #expect(try await fixture.offset(of: id) == 5)
     }
 
-    @Test func aServerThatWaitsForTheHookSeesItCome() async throws {
+    @Test func aServerThatWaitsForTheHookFinishesAfterIt() async throws {
         let fixture = try await Fixture(arguments: ["--hook-delay", "0.5", "--hook-wait", "60"])
         #expect(try await fixture.finalize(try await fixture.completeUpload("bytes")).status == 201)
     }
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func ofSeveralFinalizesAtOnceOneWins() async throws {
+    @Test func oneOfSeveralConcurrentFinalizesWins() async throws {
         let fixture = try await Fixture(arguments: ["--races", "0.5"])
         let id = try await fixture.completeUpload("bytes")
         let replies = try await withThrowingTaskGroup(of: CurlReply.self) { group in

@@ -17,19 +17,19 @@ struct Fixture {
         media = try TemporaryDirectory()
     }
 
-    /// A file of its own content; the sandbox looks at names and types, so text will do.
+    /// A file with unique content; the sandbox checks names and types, so text is sufficient.
     func file(_ name: String = "clip.mp4", content: String) throws -> String {
         let path = media.file(UUID().uuidString + "-" + name)
         try Data(content.utf8).write(to: URL(fileURLWithPath: path))
         return path
     }
 
-    /// A file of so many bytes, without line ends.
+    /// A file of this many bytes, without line ends.
     func file(size: Int) throws -> String {
         try file(content: String(repeating: "x", count: size))
     }
 
-    /// Uploads with a label and default everything else.
+    /// Uploads with a label and defaults for everything else.
     func upload(
         _ path: String,
         user: String = "uploader",

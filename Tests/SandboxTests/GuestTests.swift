@@ -33,7 +33,7 @@ import Testing
 
     // MARK: The link
 
-    @Test func aLinkNamesItsEvent() async throws {
+    @Test func aLinkReportsItsEventToGuests() async throws {
         let fixture = try await Fixture(arguments: Self.link)
         let reply = try await get(fixture, "upload-token.php?token=\(Self.token)&t=1")
         #expect(reply.status == 200)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func linksAreMadeAndRevokedByTheControlRoute() async throws {
+    @Test func linksAreCreatedAndRevokedByTheControlRoute() async throws {
         let fixture = try await Fixture()
         let made = try await control(fixture, "POST", "event-links", "2026-05-05,Wed & Co,wedding,300")
         let token = try #require(try made.string("token"))
@@ -60,7 +60,7 @@ import Testing
         #expect(try await get(fixture, url).string("event_type") == "wedding")
         #expect(try await control(fixture, "DELETE", "event-links/\(token)").status == 200)
         #expect(try await get(fixture, url + "&t=1").status == 404)
-        // The cache does not know.
+        // The cache is not updated.
         let cached = try await get(fixture, url)
         #expect(cached.status == 200)
         #expect(cached.headers["age"] != nil)
@@ -73,7 +73,7 @@ import Testing
 
     // MARK: Uploading
 
-    @Test func aGuestUploadsToTheLinksEventWhateverItSays() async throws {
+    @Test func aGuestUploadsToTheLinksEventRegardlessOfTheFields() async throws {
         let fixture = try await Fixture(arguments: Self.link)
         let reply = try await guestUpload(
             fixture,
@@ -105,7 +105,7 @@ import Testing
         #""label":"x","tos_accepted":false"#, #""label":"x","tos_accepted":"true""#, #""label":"x","tos_accepted":1"#,
         #""label":"\#(String(repeating: "é", count: 128))","tos_accepted":true"#,
     ])
-    func theBodyMustHoldLabelAndTerms(fields: String) async throws {
+    func theBodyMustContainLabelAndTerms(fields: String) async throws {
         let fixture = try await Fixture(arguments: Self.link)
         // A label in the metadata does not help.
         let id = try await fixture.completeUpload("bytes", ["filename": "a.mp4", "label": "x"], options: Self.header)
@@ -123,7 +123,7 @@ import Testing
         #expect(corrected.status == 201)
     }
 
-    @Test func theTokenIsJudgedAtFinalize() async throws {
+    @Test func theTokenIsCheckedAtFinalize() async throws {
         let fixture = try await Fixture()
         let long = ["-H", "X-Upload-Token: " + String(repeating: "a", count: 129)]
         let malformed = try await fixture.finalize("feed", options: long)
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: Afterwards
 
-    @Test func theStatusFollowsTheJudgement() async throws {
+    @Test func theStatusFollowsTheDecision() async throws {
         let fixture = try await Fixture(arguments: [
             "--event-link-token", "\(Self.token)=2026-03-01,TusBand,band,300.5",
         ])
@@ -159,7 +159,7 @@ import Testing
         #expect(try await control(fixture, "POST", "guest-jobs/1/reject").status == 200)
         #expect(try await get(fixture, url).string("status") == "rejected")
         #expect(try await control(fixture, "POST", "guest-jobs/2/approve").status == 404)
-        // The link runs out.
+        // The link expires.
         _ = try await control(fixture, "POST", "event-links", "\(Self.token)=2026-03-01,TusBand,band,-1")
         #expect(try await get(fixture, url).string("status") == "expired")
         let unknown = try await get(fixture, "guest-status.php?nonce=" + String(repeating: "n", count: 32))
@@ -206,7 +206,7 @@ import Testing
         #expect(try await get(fixture, "guest-stream.php?nonce=\(nonce)&job_id=2").status == 404)
     }
 
-    @Test func deletingHidesAndKeepsTheFile() async throws {
+    @Test func deletingHidesAnUploadAndKeepsTheFile() async throws {
         let fixture = try await Fixture(arguments: Self.link)
         let nonce = try #require(try await guestUpload(fixture, "bytes").string("status_nonce"))
         let body = #"{"nonce":"\#(nonce)","upload_job_id":1}"#
@@ -234,7 +234,7 @@ import Testing
         #expect(try await get(fixture, "guest-status.php?nonce=\(nonce)").string("status") == "rejected")
     }
 
-    @Test func aServerErrorSaysNothing() async throws {
+    @Test func aServerErrorHasNoDetails() async throws {
         let fixture = try await Fixture(
             faults: ["token:status=500", "guest-status:status=500", "guest-delete:status=500"]
         )

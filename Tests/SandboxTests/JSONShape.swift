@@ -1,8 +1,8 @@
 import Foundation
 
-/// Keys in their order and the types of the values, with the values left out; arrays by their first element.
+/// Keys in their order and the types of the values, without the values; arrays by their first element.
 ///
-/// Foundation's parsers forget the order of keys, so this is a scanner of its own.
+/// Foundation's parsers do not keep the order of keys, so this is a separate scanner.
 struct JSONShape: Equatable, CustomStringConvertible {
     let description: String
 

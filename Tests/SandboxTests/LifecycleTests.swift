@@ -12,7 +12,7 @@ import Testing
         #expect(outcome.errors.isEmpty)
     }
 
-    @Test func stopsCleanlyInTheMiddleOfAStall() async throws {
+    @Test func stopsCleanlyDuringAStall() async throws {
         let fixture = try await Fixture(faults: ["upload:stall,after=body"])
         let path = try fixture.file(content: "stalled")
         async let reply = fixture.upload(path)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The media listing in the three eras (gighive contract section 7).
+/// The media listing in the three dialects (gighive contract section 7).
 @Suite struct ListingTests {
     private func entries(_ fixture: Fixture, _ query: String) async throws -> [[String: Any]] {
         let reply = try await fixture.get("/db/database.php?format=json&\(query)")
@@ -18,7 +18,7 @@ import Testing
         return fixture
     }
 
-    /// As a server of each era listed these very fields.
+    /// As a server of each dialect listed exactly these fields.
     @Test(arguments: [
         ("d1", "Die  Ärzte", "Zugabe"), ("d2", "die arzte", "zugabe"),
         ("d3", "Die Ärzte", "Zugabe"),

@@ -2,18 +2,18 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Texts that the database refuses or changes, by release (gighive contract T7, T26, T27).
+/// Texts that the database rejects or changes, by release (gighive contract T7, T26, T27).
 @Suite(.prompt) struct LongTextTests {
     private static let long = String(repeating: "x", count: 256)
     static let event = ["event_date=2026-05-05", "org_name=LongRec"]
 
-    /// How many files are stored, and how many rows of an event show them, when the text is refused.
+    /// How many files are stored, and how many rows of an event show them, if the text is rejected.
     @Test(arguments: [
         ("d1-long-location", "location", 0, 0), ("d2-long-location", "location", 0, 0),
         ("d3-long-location", "location", 0, 0), ("d1-long-label", "label", 1, 0), ("d2-long-label", "label", 1, 0),
         ("d3-long-participants", "participants", 1, 1),
     ])
-    func aLongTextIsRefusedLikeInTheRecording(name: String, field: String, files: Int, rows: Int) async throws {
+    func aLongTextIsRejectedLikeInTheRecording(name: String, field: String, files: Int, rows: Int) async throws {
         let recording = try Transcript(named: name)
         let fixture = try await Fixture(dialect: String(name.prefix(2)))
         let fields = Self.event + (field == "label" ? [] : ["label=one"]) + ["\(field)=\(Self.long)"]
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: ["d1", "d2"])
-    func participantsAreNotKeptBeforeD3(dialect: String) async throws {
+    func participantsAreNotStoredBeforeD3(dialect: String) async throws {
         let fixture = try await Fixture(dialect: dialect)
         let fields = Self.event + ["participants=\(Self.long)"]
         #expect(try await fixture.upload(try fixture.file(content: "x"), fields: fields).status == 201)
@@ -39,7 +39,7 @@ import Testing
         #expect(try await fixture.upload(try fixture.file(content: "2"), fields: fields).status == 201)
     }
 
-    /// The organization in the response is the one of the recording; the listing has what the database keeps.
+    /// The organization in the response is that of the recording; the listing contains what the database stores.
     @Test(arguments: [
         ("d1", "A   B  rec", "la   bel rec"), ("d2", "a b rec", "la bel rec"), ("d3", "A B rec", "la   bel rec"),
     ])
@@ -63,7 +63,7 @@ import Testing
 
     /// Recorded: "Case", "CASE" and "Cäse" are one event on every release.
     @Test(arguments: ["d1", "d2", "d3"])
-    func anEventIsFoundWithoutRegardToCaseAndAccents(dialect: String) async throws {
+    func anEventIsFoundRegardlessOfCaseAndAccents(dialect: String) async throws {
         let fixture = try await Fixture(dialect: dialect)
         for (number, name) in ["Case", "CASE", "Cäse"].enumerated() {
             let fields = ["event_date=2026-05-05", "org_name=\(name)"]
@@ -77,7 +77,7 @@ import Testing
 
     /// PHP's limits on files and forms.
     @Test(arguments: [("d3-file-limit", "upload:file-limit=1000"), ("d3-post-limit", "upload:post-limit=1000")])
-    func phpLimitsReadLikeTheRecording(name: String, fault: String) async throws {
+    func phpLimitsRespondLikeTheRecording(name: String, fault: String) async throws {
         let recording = try Transcript(named: name)
         let fixture = try await Fixture(faults: [fault])
         let reply = try await fixture.upload(try fixture.file(size: 2000))
@@ -88,7 +88,7 @@ import Testing
         #expect(try await fixture.upload(try fixture.file(size: 100)).status == 201)
     }
 
-    @Test func stoppedPHPAnswers503AndTusGoesOn() async throws {
+    @Test func stoppedPHPResponds503AndTusContinues() async throws {
         let fixture = try await Fixture(faults: ["php:status=503"])
         let upload = try await fixture.upload(try fixture.file(content: "x"))
         try expect(upload, like: "d3-php-stopped")
@@ -99,7 +99,7 @@ import Testing
         #expect(try await fixture.finalize(id).status == 201)
     }
 
-    @Test func aStoppedTusServerAnswers503AndPHPGoesOn() async throws {
+    @Test func aStoppedTusServerResponds503AndPHPContinues() async throws {
         let fixture = try await Fixture(faults: ["tus:status=503"])
         let create = try await fixture.tus("POST", headers: ["Upload-Length: 5"])
         try expect(create, like: "d3-tus-stopped")

@@ -4,7 +4,7 @@ import Testing
 @testable import Sandbox
 
 @Suite struct MultipartParserTests {
-    /// What a parser found: name, file name, type and bytes of each part.
+    /// The parsed name, file name, type and bytes of each part.
     private struct Found: Equatable {
         var header: PartHeader
         var bytes: [UInt8] = []

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Overlapping uploads collide as on the real servers: the message, the stored files, and the result of a retry.
+/// Concurrent uploads collide as on the real servers: the message, the stored files, and the result of a retry.
 @Suite(.prompt) struct RaceTests {
     static let event = ["event_date=2026-05-05", "org_name=RaceRec"]
 
@@ -13,13 +13,13 @@ import Testing
         ("d3-race-event", ["a", "b", "c"], "1-2026-05-05-RaceRec"),
         ("d1-race-sequence", ["first", "a", "b", "c"], "1-2"),
         ("d2-race-sequence", ["first", "a", "b", "c"], "1-2"),
-        // SHA-256 of "checksum", cut so that the value has 64 characters.
+        // SHA-256 of "checksum", truncated so that the value has 64 characters.
         (
             "d3-race-checksum", ["first", "checksum", "checksum", "checksum"],
             "1-96fa8f226d3801741e807533552bc4b177ac4544d834073b6a5298934d3..."
         ),
     ])
-    func aCollisionReadsLikeTheRecording(name: String, contents: [String], value: String) async throws {
+    func aCollisionRespondsLikeTheRecording(name: String, contents: [String], value: String) async throws {
         let recording = try Transcript(named: name)
         let fixture = try await Fixture(dialect: String(name.prefix(2)), arguments: ["--races", "1.5"])
         let first = contents.filter { $0 == "first" }
@@ -66,12 +66,13 @@ import Testing
         }
     }
 
-    /// With a window, the losers are those that came between look-up and insert; every 201 has a row, no 500 has one.
+    /// With a window, the losers are those that arrived between lookup and insert; every 201 has a row, no 500 has
+    /// one.
     @Test(arguments: [
         ("d1", ["unique_session_date_org"]), ("d2", ["unique_session_date_org"]),
         ("d3", ["uq_events_tenant_date_org"]),
     ])
-    func uploadsIntoANewEventCollide(dialect: String, keys: [String]) async throws {
+    func uploadsIntoANewEventMayCollide(dialect: String, keys: [String]) async throws {
         let fixture = try await Fixture(dialect: dialect, arguments: ["--races", "1.5"])
         let replies = try await fixture.uploadAtOnce((0..<4).map { ("file \($0)", "label \($0)") })
         let stored = replies.filter { $0.status == 201 }
@@ -106,7 +107,7 @@ import Testing
 }
 
 extension Fixture {
-    /// Uploads files of these contents and labels into the event of ``RaceTests``, all at the same time.
+    /// Uploads files with these contents and labels into the event of ``RaceTests``, all concurrently.
     func uploadAtOnce(_ files: [(content: String, label: String)]) async throws -> [CurlReply] {
         let files = try files.map { (path: try file(content: $0.content), label: $0.label) }
         return try await withThrowingTaskGroup(of: CurlReply.self) { group in

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A TCP connection that a test can interrupt in every way.
+/// A TCP connection that a test can interrupt in several ways.
 final class RawConnection {
     struct Failure: Error {}
 
@@ -14,7 +14,7 @@ final class RawConnection {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        // The pointer is used during the call only; sockaddr_in begins with the members of sockaddr.
+        // The pointer is used during the call only; sockaddr_in starts with the members of sockaddr.
         let result = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

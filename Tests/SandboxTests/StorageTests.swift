@@ -35,7 +35,7 @@ import Testing
         #expect(try duration(of: bytes) == nil)
     }
 
-    @Test func fieldsAreNormalisedAsTheDialectDoes() throws {
+    @Test func fieldsAreNormalizedAsInTheDialect() throws {
         let form = ["label": " tus one ", "org_name": "Cafe\u{301}  del \t Mar"]
         let d3 = try UploadFields(form, dialect: .d3)
         #expect(d3.label == "tus one")
@@ -58,14 +58,14 @@ import Testing
         #expect(ByteRange(header, size: 100) == nil)
     }
 
-    /// Paging begins at 750 rows (gighive contract 7).
+    /// Paging starts at 750 rows (gighive contract 7).
     @Test(arguments: [
         (749, 1, "enabled: false, page: 1, pageCount: 1, start: 1, end: 749"),
         (750, 1, "enabled: true, page: 1, pageCount: 1, start: 1, end: 750"),
         (751, 1, "enabled: true, page: 1, pageCount: 2, start: 1, end: 750"),
         (751, 2, "enabled: true, page: 2, pageCount: 2, start: 751, end: 751"),
     ])
-    func theListingComesInPages(rows: Int, page: Int, expected: String) throws {
+    func theListingIsPaginated(rows: Int, page: Int, expected: String) throws {
         let folder = try TemporaryDirectory()
         let catalog = try Catalog(folder: try DataFolder(path: folder.path), dialect: .d3)
         try catalog.queue.write { db in

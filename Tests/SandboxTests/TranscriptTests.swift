@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The recorded answers of the real servers are the ground truth for ours: status, headers, keys, order, types.
+/// The recorded responses of the real servers are the reference: status, headers, keys, order, types.
 @Suite struct TranscriptTests {
-    /// Each recording, and the requests that bring a fresh sandbox into the state it was recorded in.
+    /// Each recording, and the requests that bring a new sandbox into the state it was recorded in.
     struct Case: CustomTestStringConvertible, Sendable {
         var name: String
         var dialect: String
@@ -21,7 +21,7 @@ import Testing
         case uploadOther
         /// Deletes the clip with its token.
         case delete
-        /// Sends bytes of its own by tus; the id is ID from then on.
+        /// Sends unique bytes by tus; the id is ID from then on.
         case tus(metadata: [String: String], isWhole: Bool)
         /// Sends the clip by tus.
         case tusClip
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test(arguments: cases)
-    func answersLikeTheRecording(_ testCase: Case) async throws {
+    func respondsLikeTheRecording(_ testCase: Case) async throws {
         let recording = try Transcript(named: testCase.name)
         let fixture = try await Fixture(dialect: testCase.dialect, arguments: testCase.arguments)
         let clip = try fixture.file("v1.mp4", content: Self.clipContent)
@@ -264,9 +264,9 @@ import Testing
 
     private static let clipContent = "the clip"
 
-    /// What stands for the words in capitals.
-    /// Recorded from another tus server behind the same proxy: what belongs to it is named here.
-    @Test func offersTusLikeTheRecording() async throws {
+    /// The values for the words in capitals. Recorded from another tus server behind the same proxy: its own values
+    /// are listed here.
+    @Test func supportsTusLikeTheRecording() async throws {
         let recording = try Transcript(named: "d3-tus-options")
         let extensions = try #require(recording.headers["tus-extension"])
         let size = try #require(recording.headers["tus-max-size"])
@@ -328,14 +328,14 @@ import Testing
         return ["TOKEN": token, "ID": id, "NONCE": nonce]
     }
 
-    /// Left out: what belongs to the moment, to TLS and HTTP/2 upgrades, and to Apache's file serving.
+    /// Ignored: values that depend on the time, on TLS and HTTP/2 upgrades, and on Apache's file serving.
     private static func isComparable(_ header: (key: String, value: String)) -> Bool {
         ![
             "date", "upgrade", "connection", "last-modified", "etag", "accept-ranges", "content-length",
         ].contains(header.key)
     }
 
-    /// The title of a page; of any other text all of it.
+    /// The title of a page; for any other text the whole text.
     static func title(_ page: String) -> String {
         page.firstMatch(of: /<title>(.*)<\/title>/).map { String($0.1) }
             ?? page.trimmingCharacters(in: .whitespacesAndNewlines)

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Resumable uploads by curl.
+/// Resumable uploads with curl.
 extension Fixture {
     static let chunkType = "Content-Type: application/offset+octet-stream"
 
-    /// A request below `/files/` with the header that all of them carry.
+    /// A request below `/files/` with the header that all of them have.
     func tus(
         _ method: String,
         _ path: String = "",
@@ -22,7 +22,7 @@ extension Fixture {
         )
     }
 
-    /// An upload of that length; its id.
+    /// Creates an upload of this length; returns its ID.
     func createUpload(
         length: Int,
         _ metadata: [String: String] = ["filename": "clip.mp4", "label": "clip"],
@@ -60,7 +60,7 @@ extension Fixture {
         )
     }
 
-    /// The offset that the server knows; nil when it knows none.
+    /// The offset on the server; nil if it reports none.
     func offset(of id: String) async throws -> Int? {
         try await tus("HEAD", id).headers["upload-offset"].flatMap { Int($0) }
     }

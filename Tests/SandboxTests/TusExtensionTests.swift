@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The extensions of tus 1.0.0: those that tusd has, and those that a client may meet elsewhere.
+/// The extensions of tus 1.0.0: those of tusd, and those that other servers may have.
 @Suite struct TusExtensionTests {
-    @Test func partialUploadsAreJoinedInTheOrderNamed() async throws {
+    @Test func partialUploadsAreConcatenatedInTheSpecifiedOrder() async throws {
         let fixture = try await Fixture()
         let partial = ["Upload-Concat: partial"]
         let second = try await fixture.createUpload(length: 5, [:], headers: partial)
@@ -37,7 +37,7 @@ import Testing
         )
     }
 
-    @Test func theLengthMayComeLater() async throws {
+    @Test func theLengthMayBeSpecifiedLater() async throws {
         let fixture = try await Fixture()
         let id = try await fixture.tus("POST", headers: ["Upload-Defer-Length: 1"]).uploadID()
         _ = try await fixture.patch(id, at: 0, "01234")
@@ -51,20 +51,20 @@ import Testing
         #expect(try await fixture.tus("HEAD", id).headers["upload-length"] == "8")
     }
 
-    @Test func creationMayBringTheFirstChunk() async throws {
+    @Test func creationMayIncludeTheFirstChunk() async throws {
         let fixture = try await Fixture()
         let reply = try await fixture.tus("POST", headers: ["Upload-Length: 10", Fixture.chunkType], body: "01234")
         #expect(reply.status == 201)
         #expect(reply.headers["upload-offset"] == "5")
         let id = try reply.uploadID()
         #expect(try await fixture.offset(of: id) == 5)
-        // Another type is no chunk.
+        // Another content type is not a chunk.
         let ignored = try await fixture.tus("POST", headers: ["Upload-Length: 10"], body: "01234")
         #expect(ignored.headers["upload-offset"] == nil)
         #expect(try await fixture.offset(of: try ignored.uploadID()) == 0)
     }
 
-    @Test func whatIsNotOfferedIsNotDone() async throws {
+    @Test func unsupportedExtensionsAreNotApplied() async throws {
         let fixture = try await Fixture(arguments: ["--tus-extensions", "creation"])
         #expect(try await fixture.tus("OPTIONS").headers["tus-extension"] == "creation")
         let id = try await fixture.createUpload(length: 5, headers: ["Upload-Concat: partial"])
@@ -77,7 +77,7 @@ import Testing
         #expect(withBody.headers["upload-offset"] == nil)
     }
 
-    @Test func aLargestSizeIsToldAndKept() async throws {
+    @Test func aMaximumSizeIsReportedAndEnforced() async throws {
         let fixture = try await Fixture(arguments: ["--tus-max-size", "100"])
         #expect(try await fixture.tus("OPTIONS").headers["tus-max-size"] == "100")
         #expect(try await fixture.tus("POST", headers: ["Upload-Length: 100"]).status == 201)

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Faults on the way of a resumable upload.
+/// Faults during a resumable upload.
 @Suite(.prompt) struct TusFaultTests {
     @Test(arguments: [
         ("tus-create:status=503", "POST"), ("tus-head:status=503", "HEAD"), ("tus-patch:status=503", "PATCH"),
         ("tus-delete:status=503", "DELETE"), ("tus-options:status=503", "OPTIONS"),
     ])
-    func everyCallHasAPlace(fault: String, method: String) async throws {
+    func everyCallHasARoute(fault: String, method: String) async throws {
         let fixture = try await Fixture()
         let id = try await fixture.createUpload(length: 5)
         try await fixture.sandbox.addFaults(fault)
@@ -26,7 +26,7 @@ import Testing
         (460, "ERR_CHECKSUM_MISMATCH: checksum mismatch\n"),
         (500, "ERR_READ_TIMEOUT: timeout while reading request body\n"),
     ])
-    func statusesSpeakAsTusd(status: Int, text: String) async throws {
+    func statusesHaveTheTextsOfTusd(status: Int, text: String) async throws {
         let fixture = try await Fixture(faults: ["tus-patch:status=\(status),retry-after=7"])
         let id = try await fixture.createUpload(length: 5)
         let reply = try await fixture.patch(id, at: 0, "01234")
@@ -48,7 +48,7 @@ import Testing
         Case(fault: "tus-patch:reset", exitCodes: [55, 56], status: 0, isWritten: false),
         Case(fault: "tus-patch:reset,after=100000", exitCodes: [55, 56], status: 0, isWritten: false),
         Case(fault: "tus-patch:reset,after=body", exitCodes: [56], status: 0, isWritten: false),
-        // A 204 ends with its headers: curl may be done before the reset comes.
+        // A 204 ends with its headers: curl may be finished before the reset arrives.
         Case(fault: "tus-patch:reset,after=response-headers", exitCodes: [0, 56], status: 204, isWritten: true),
         Case(fault: "tus-patch:drop-answer", exitCodes: [52], status: 0, isWritten: true),
         Case(fault: "tus-patch:stall,after=1000,for=0.01", status: 204, isWritten: true),
@@ -61,7 +61,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func strikesAPatch(_ testCase: Case) async throws {
+    func appliesToAPatch(_ testCase: Case) async throws {
         let fixture = try await Fixture()
         let id = try await fixture.createUpload(length: 500_000)
         try await fixture.sandbox.addFaults(testCase.fault)
@@ -73,7 +73,7 @@ import Testing
         #expect(try await fixture.offset(of: id) == (testCase.isWritten ? 500_000 : 0))
     }
 
-    @Test func aLimitHoldsForBodiesOfUnknownLength() async throws {
+    @Test func aLimitAppliesToBodiesOfUnknownLength() async throws {
         let fixture = try await Fixture(faults: ["tus-patch:limit=1000", "upload:limit=1000"])
         let id = try await fixture.createUpload(length: 2000)
         let chunked = ["Transfer-Encoding: chunked"]
@@ -113,7 +113,7 @@ import Testing
         #expect(try fixture.gatheringFiles().isEmpty)
     }
 
-    @Test func aForgottenUploadCannotBeFinalized() async throws {
+    @Test func aLostUploadCannotBeFinalized() async throws {
         let fixture = try await Fixture(faults: ["finalize:forget"])
         let id = try await fixture.completeUpload("bytes")
         let reply = try await fixture.finalize(id)
@@ -121,7 +121,7 @@ import Testing
         #expect(try reply.string("message") == "Upload not found: no data or hook record for upload_id=\(id)")
     }
 
-    @Test func everyStrikesEachNthRequestOfItsPlace() async throws {
+    @Test func everyAppliesToEachNthRequestOfItsRoute() async throws {
         let fixture = try await Fixture(
             faults: ["tus-options:status=503,every=3,skip=1", "tus-options:status=502,every=5,times=1"]
         )

@@ -4,7 +4,7 @@ import Testing
 
 /// Gighive contract 4.1 and tus 1.0.0, with the texts of tusd.
 @Suite struct TusTests {
-    @Test func offersWhatTusdOffers() async throws {
+    @Test func supportsTheExtensionsOfTusd() async throws {
         let fixture = try await Fixture()
         let reply = try await curl(
             "-u",
@@ -24,7 +24,7 @@ import Testing
         #expect(reply.headers["tus-checksum-algorithm"] == nil)
     }
 
-    @Test func gathersChunksAndTellsTheOffset() async throws {
+    @Test func storesChunksAndReportsTheOffset() async throws {
         let fixture = try await Fixture()
         let created = try await fixture.tus(
             "POST",
@@ -56,7 +56,7 @@ import Testing
 
     struct Refusal: Sendable, CustomTestStringConvertible {
         var method: String
-        /// ID stands for an upload of ten bytes, five of which have come.
+        /// ID stands for an upload of ten bytes, five of which have arrived.
         var path = ""
         var headers: [String] = []
         var body: String?
@@ -168,7 +168,7 @@ import Testing
         Refusal(method: "PUT", path: "ID", headers: [version], body: "x", status: 405, text: "Method Not Allowed\n"),
     ]
 
-    @Test func refusesAsTusdDoesAndKeepsTheOffset() async throws {
+    @Test func refusesLikeTusdAndKeepsTheOffset() async throws {
         let fixture = try await Fixture()
         let id = try await fixture.createUpload(length: 10)
         _ = try await fixture.patch(id, at: 0, "01234")
@@ -189,7 +189,7 @@ import Testing
         #expect(try await fixture.tus("HEAD", "nothing").status == 404)
     }
 
-    @Test func aTerminatedUploadIsGone() async throws {
+    @Test func aTerminatedUploadIsDeleted() async throws {
         let fixture = try await Fixture()
         let id = try await fixture.createUpload(length: 10)
         _ = try await fixture.patch(id, at: 0, "01234")
@@ -223,7 +223,7 @@ import Testing
         #expect(try await fixture.tus("OPTIONS").status == status)
     }
 
-    @Test func isForUploadersAndForWhoeverShowsAToken() async throws {
+    @Test func isForUploadersAndHoldersOfAToken() async throws {
         let fixture = try await Fixture()
         for (options, status) in [
             (["-u", "admin:admin"], 201), (["-u", "uploader:uploader"], 201), (["-u", "viewer:viewer"], 401),
@@ -239,7 +239,7 @@ import Testing
 
     // MARK: The firewall
 
-    @Test func aCutChunkDoesNotCount() async throws {
+    @Test func aTruncatedChunkIsNotStored() async throws {
         let fixture = try await Fixture()
         let content = String(repeating: "x", count: 300_000)
         let id = try await fixture.createUpload(length: 300_000)
@@ -250,10 +250,10 @@ import Testing
         #expect(try await fixture.patch(id, at: 0, content).headers["upload-offset"] == "300000")
     }
 
-    @Test func aClientThatGoesAwayLeavesNothing() async throws {
+    @Test func aClientThatDisconnectsLeavesNothing() async throws {
         let fixture = try await Fixture()
         let id = try await fixture.createUpload(length: 10)
-        // It promises ten bytes, sends five and gives up.
+        // It announces ten bytes, sends five and disconnects.
         let reply = try await fixture.patch(
             id,
             at: 0,
@@ -284,7 +284,7 @@ import Testing
         #expect(try await stalled.status == 0)
     }
 
-    @Test func aClientThatHangsUpFreesTheLock() async throws {
+    @Test func aClientThatDisconnectsFreesTheLock() async throws {
         let fixture = try await Fixture(faults: ["tus-patch:stall,after=body,times=1"])
         let id = try await fixture.createUpload(length: 10)
         let patience = ["-u", "uploader:uploader", "--max-time", "1"]
@@ -311,14 +311,14 @@ import Testing
     }
 
     /// Trap T21.
-    @Test func aSenderThatStallsIsCutOff() async throws {
+    @Test func aSenderThatStallsIsDisconnected() async throws {
         let fixture = try await Fixture(arguments: ["--body-timeout", "0.3"])
         let id = try await fixture.createUpload(length: 10)
         let reply = try await fixture.patch(id, at: 0, "01234", headers: ["Content-Length: 10"])
         #expect(reply.status == 408)
         #expect(reply.text.contains("<title>408 Request Timeout</title>"))
         #expect(try await fixture.offset(of: id) == 0)
-        // Silence after the last byte is the server's own, and so is that between two requests.
+        // Silence after the last byte is caused by the server, and so is that between two requests.
         let slow = try await Fixture(arguments: ["--body-timeout", "0.3", "--hook-delay", "0.6"])
         #expect(try await slow.finalize(try await slow.completeUpload("bytes")).status == 201)
     }
@@ -329,7 +329,7 @@ import Testing
         (["X-Forwarded-Proto: https", "X-Forwarded-Host: gighive.internal"], "https://gighive.internal/files/ID"),
         (["Forwarded: for=1.2.3.4;host=h.example;proto=https"], "https://h.example/files/ID"),
     ])
-    func locationIsAsForwarded(headers: [String], expected: String) async throws {
+    func locationUsesTheForwardedAddress(headers: [String], expected: String) async throws {
         let fixture = try await Fixture()
         let reply = try await fixture.tus("POST", headers: ["Upload-Length: 5"] + headers)
         let id = try reply.uploadID()
@@ -339,7 +339,7 @@ import Testing
 }
 
 extension Fixture {
-    /// Ids of the tus uploads whose bytes are there.
+    /// Ids of the tus uploads whose bytes exist.
     func gatheringFiles() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: sandbox.data.file("uploads"))
     }

@@ -66,7 +66,7 @@ import Testing
     ]
 
     @Test(arguments: refusals)
-    func refusesAsTheContractSays(_ refusal: Refusal) async throws {
+    func refusesAccordingToTheContract(_ refusal: Refusal) async throws {
         let fixture = try await Fixture()
         let file = try fixture.file(content: "content")
         let empty = try fixture.file(content: "")
@@ -86,7 +86,7 @@ import Testing
         #expect(try fixture.incomingFiles().isEmpty)
     }
 
-    /// The corners that were verified on the real server (gighive contract 2.4).
+    /// The edge cases that were verified on the real server (gighive contract 2.4).
     @Test(arguments: [
         ("x.mp3", "application/octet-stream", "audio"),
         ("noextension", "video/mp4", "video"),
@@ -111,9 +111,9 @@ import Testing
         #expect(try fixture.storedFiles() == [try #require(try reply.string("file_name"))])
     }
 
-    @Test func storesTheBytesUnderTheirDigestAndServesThem() async throws {
+    @Test func storesTheBytesByDigestAndServesThem() async throws {
         let fixture = try await Fixture()
-        // 300 kB of pseudo-random bytes, with pieces of boundary look-alikes in them.
+        // 300 kB of pseudo-random bytes, with text that resembles boundaries in them.
         var bytes = Data()
         var state: UInt64 = 42
         for index in 0..<300_000 {
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func ofFourIdenticalUploadsAtOnceOneIsNew() async throws {
+    @Test func oneOfFourIdenticalConcurrentUploadsIsNew() async throws {
         let fixture = try await Fixture()
         let path = try fixture.file(size: 500_000)
         let replies = try await withThrowingTaskGroup(of: CurlReply.self) { group in
@@ -191,11 +191,11 @@ import Testing
         #expect(try await fixture.get("/api/uploads/2", user: "uploader").text == #"{"error":"Not Found"}"#)
     }
 
-    /// The two 500s of a disk that fails: while the body arrives, and when the file is put away.
+    /// The two 500s of a failing disk: while the body arrives, and when the file is stored.
     @Test(arguments: [
         ("incoming", "Server Error", "Upload failed with code 7"), ("media/video", "Server error", "rename: "),
     ])
-    func diskTroubleIsAServerError(folder: String, error: String, message: String) async throws {
+    func diskFailuresAreServerErrors(folder: String, error: String, message: String) async throws {
         let fixture = try await Fixture()
         try FileManager.default.removeItem(atPath: fixture.sandbox.data.file(folder))
         let path = try fixture.file(size: 300_000)
@@ -233,12 +233,12 @@ import Testing
 }
 
 extension Fixture {
-    /// Names of what is still arriving.
+    /// Names of uploads in progress.
     func incomingFiles() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: sandbox.data.file("incoming"))
     }
 
-    /// Names of what lies in the media folders.
+    /// Names of the files in the media folders.
     func storedFiles() throws -> [String] {
         try ["audio", "video"].flatMap {
             try FileManager.default.contentsOfDirectory(atPath: sandbox.data.file("media/\($0)"))

@@ -1,8 +1,8 @@
 import Foundation
 import MediaStore
 
-/// Upsert, delete, clear and list, mixed, as one of many processes. Each process has file ids of its own on two shared
-/// hosts, and a host of its own that it clears.
+/// Upsert, delete, clear and list, mixed, as one of many processes. Each process has its own file ids on two shared
+/// hosts, and its own host that it clears.
 struct Mix {
     let number: Int64
     let store: TokenStore

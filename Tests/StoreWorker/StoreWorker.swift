@@ -2,9 +2,9 @@ import Foundation
 import MediaStore
 import MediaSystem
 
-/// A process of its own that uses the store, for tests of what several processes do to each other:
-/// `store-worker COMMAND DIRECTORY [ARGUMENT…]`. Says one line per step on stdout, without buffering; exit code 12 and
-/// `error KIND` for a `StoreError`.
+/// A separate process that uses the store, for tests with several processes: `store-worker COMMAND DIRECTORY
+/// [ARGUMENT…]`. Prints one line per step on stdout, without buffering; exit code 12 and `error KIND` for a
+/// `StoreError`.
 @main
 struct StoreWorker {
     static func main() async {
@@ -159,7 +159,7 @@ struct StoreWorker {
         try Array(String(repeating: letter, count: count).utf8).withUnsafeBytes { try record.append($0) }
     }
 
-    /// A hundred entries, and how many of them are found afterwards.
+    /// Stores a hundred entries, and counts how many of them are found afterwards.
     private static func keepHashes(in directory: String, number: UInt64) {
         let cache = HashCache(directory: directory)
         let digest = String(repeating: "0a", count: 32)
@@ -237,7 +237,7 @@ struct StoreWorker {
     }
 }
 
-/// Why a worker stops.
+/// The reason why a worker stops.
 struct Failure: Error {
     let text: String
 

@@ -1,8 +1,8 @@
 import Foundation
 import MediaStore
 
-/// A full run over the listing of a server: `sync DIRECTORY SERVER PAGES PHOTOS-A-PAGE [wait]`. Says `begun`, the number of each page once it is stored, and `finished PHOTOS`. `wait` waits for a line before each
-/// page.
+/// A full run over the listing of a server: `sync DIRECTORY SERVER PAGES PHOTOS-A-PAGE [wait]`. Prints `begun`, the
+/// number of each page once it is stored, and `finished PHOTOS`. With `wait` it reads a line before each page.
 struct Synchronization {
     private let index: SyncIndex
     private let server: String

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Reads `/proc/*/cmdline` of watched children, and of all that they have started, again and again while they run.
+/// Reads `/proc/*/cmdline` of watched children and all their descendants repeatedly while they run.
 public final class ArgumentSampler: Sendable {
     /// One thread for all children.
     public static let shared = ArgumentSampler()
@@ -25,10 +25,10 @@ public final class ArgumentSampler: Sendable {
         }
     }
 
-    /// Waits until the arguments of whatever runs now have been read; there must be a child.
+    /// Waits until the arguments of every running process have been read; there must be a child.
     public func nextRound() async {
         await withCheckedContinuation { continuation in
-            // The one under way may have passed by already.
+            // The current pass may have missed it already.
             waiters.withLock { $0.append(Waiter(rounds: 2, continuation: continuation)) }
         }
     }
@@ -37,7 +37,7 @@ public final class ArgumentSampler: Sendable {
         watches.withLock { _ = $0.removeValue(forKey: processID) }
     }
 
-    /// Forty times a second: a program that mediactl starts lives longer, and what it says is read in any case.
+    /// Forty times a second: a program started by mediactl runs longer, and its output is read in any case.
     private func sample() {
         while true {
             for (processID, watch) in watches.withLock({ $0 }) {
@@ -60,7 +60,7 @@ public final class ArgumentSampler: Sendable {
 
     private func look(at processID: Int32, _ watch: SecretWatch, depth: Int) {
         let place = "/proc/\(processID)"
-        // A process that is gone has none.
+        // A process that has exited has none.
         guard depth < 4, let arguments = Self.text(place + "/cmdline") else { return }
         watch.look(at: arguments)
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: place + "/task")) ?? []

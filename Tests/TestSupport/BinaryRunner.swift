@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// Runs one of this package's executables as a user would, in an environment of its own: nothing of the developer's
-/// settings, credentials or data can reach it.
+/// Runs one of this package's executables as a user would, in a separate environment without the developer's
+/// settings, credentials or data.
 public struct BinaryRunner: Sendable {
     /// The executable's path.
     public var executable: String
-    /// Holds `HOME` and the XDG directories; lives as long as the runner and its children.
+    /// Contains `HOME` and the XDG directories; exists as long as the runner and its children.
     public let home: TemporaryDirectory
     /// The whole environment of the child.
     public var environment: [String: String]
 
-    /// Finds an executable beside the test bundle, or `mediactl` at the path in `MEDIACTL_BINARY`.
+    /// Finds an executable next to the test bundle, or `mediactl` at the path in `MEDIACTL_BINARY`.
     ///
     /// - Parameter name: The product's name, for example `mediactl`.
-    /// - Throws: When no temporary directory can be made.
+    /// - Throws: When no temporary directory can be created.
     public init(_ name: String = "mediactl") throws {
         executable = BuiltProgram.path(name)
         home = try TemporaryDirectory()
@@ -55,12 +55,12 @@ public struct BinaryRunner: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: Without the program's name.
-    ///   - input: What standard input yields before its end.
+    ///   - input: The content of standard input.
     ///   - streams: The standard streams.
     ///   - extra: Environment variables added to, or replacing, those of the runner.
     ///   - wrapper: A program and its arguments that runs the executable.
     ///   - deadline: The child is killed after it.
-    /// - Returns: What it wrote and how it ended.
+    /// - Returns: Its output and exit status.
     /// - Throws: ``ChildError``.
     public func run(
         _ arguments: [String],
@@ -79,7 +79,7 @@ public struct BinaryRunner: Sendable {
     /// Runs the executable to its end with arguments that need not be UTF-8.
     ///
     /// - Parameter rawArguments: Without the program's name.
-    /// - Returns: What it wrote and how it ended.
+    /// - Returns: Its output and exit status.
     /// - Throws: ``ChildError``.
     public func run(rawArguments: [[UInt8]]) async throws -> ChildResult {
         try await ChildProcess(executable, rawArguments: rawArguments, environment: environment, home: home).finish()

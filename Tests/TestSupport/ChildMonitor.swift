@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Reads a child's output and awaits its end, on threads of its own, and tells those who wait.
+/// Reads a child's output and waits for its end, on separate threads, and notifies the waiting tasks.
 ///
-/// The threads hold the monitor, not the ``ChildProcess``, which ends the child with its last reference.
+/// The threads reference the monitor, not the ``ChildProcess``, which ends the child with its last reference.
 final class ChildMonitor: Sendable {
-    /// Holds from some moment on, so it may be asked again after the wait.
+    /// Stays true once it is, so it may be checked again after the wait.
     typealias Condition = @Sendable (State) -> Bool
 
     enum Stream: Sendable { case output, errors }
@@ -12,7 +12,7 @@ final class ChildMonitor: Sendable {
     struct State: Sendable {
         fileprivate(set) var output: [UInt8] = []
         fileprivate(set) var errors: [UInt8] = []
-        /// As `waitpid` gives it; nil before the end.
+        /// As returned by `waitpid`; nil before the end.
         fileprivate(set) var status: Int32?
         fileprivate var openStreams: Set<Stream> = []
         fileprivate var lineStart = 0
@@ -44,13 +44,14 @@ final class ChildMonitor: Sendable {
 
     // MARK: Waiting
 
-    /// `MEDIACTL_TEST_PATIENCE` makes deadlines so many times longer: a sanitizer slows programs down, not what they do.
+    /// `MEDIACTL_TEST_PATIENCE` multiplies deadlines: a sanitizer slows programs down, but does not change their
+    /// behavior.
     static func patience(_ deadline: Duration) -> DispatchTimeInterval {
         let factor = ProcessInfo.processInfo.environment["MEDIACTL_TEST_PATIENCE"].flatMap { Int($0) } ?? 1
         return .seconds(Int(deadline.components.seconds) * max(1, factor))
     }
 
-    /// Blocks until a condition holds; false when the deadline comes first.
+    /// Blocks until a condition is true; returns false if the deadline passes first.
     func block(until condition: @escaping Condition, deadline: Duration) -> Bool {
         let woken = DispatchSemaphore(value: 0)
         if let key = register(condition, { woken.signal() }) {
@@ -60,7 +61,7 @@ final class ChildMonitor: Sendable {
         return state.withLock { condition($0) }
     }
 
-    /// Waits until a condition holds; false when the deadline comes first.
+    /// Waits until a condition is true; returns false if the deadline passes first.
     func wait(until condition: @escaping Condition, deadline: Duration) async -> Bool {
         await withCheckedContinuation { continuation in
             guard let key = register(condition, { continuation.resume() }) else { return continuation.resume() }
@@ -71,7 +72,7 @@ final class ChildMonitor: Sendable {
         return state.withLock { condition($0) }
     }
 
-    /// Nil when the condition holds already; `wake` is not called then.
+    /// Nil if the condition is true already; `wake` is not called then.
     private func register(_ condition: @escaping Condition, _ wake: @escaping @Sendable () -> Void) -> Int? {
         state.withLock { state in
             if condition(state) { return nil }
@@ -102,7 +103,7 @@ final class ChildMonitor: Sendable {
             while true {
                 let count = read(descriptor, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
-                // A terminal whose last user is gone reads as EIO.
+                // A terminal whose last user has closed it reads as EIO.
                 guard count > 0 else { break }
                 change { $0.append(buffer[..<count], to: stream) }
             }
@@ -116,10 +117,10 @@ extension ChildMonitor.State {
     /// Whether the child and its output have ended.
     var hasEnded: Bool { status != nil && openStreams.isEmpty }
 
-    /// Whether a next line of standard output, or its end, is there.
+    /// Whether a next line of standard output, or its end, is available.
     var hasLineOrEnd: Bool { !openStreams.contains(.output) || output[lineStart...].contains(0x0a) }
 
-    /// Takes the next line of standard output, which may lack its end at the end of the output.
+    /// Removes and returns the next line of standard output; the last one may lack its line end.
     mutating func takeLine() -> String? {
         guard lineStart < output.count else { return nil }
         let end = output[lineStart...].firstIndex(of: 0x0a) ?? output.count
@@ -127,7 +128,7 @@ extension ChildMonitor.State {
         return String(decoding: output[lineStart..<end], as: UTF8.self)
     }
 
-    /// Whether a text stands in one of the outputs.
+    /// Whether one of the outputs contains a text.
     func says(_ text: String) -> Bool {
         [output, errors].contains { String(decoding: $0, as: UTF8.self).contains(text) }
     }

@@ -1,17 +1,17 @@
 internal import Foundation
 internal import Synchronization
 
-/// A child process with its output collected as it comes.
+/// A child process with its output collected as it arrives.
 ///
-/// Tests start children from many threads at once, with signals blocked in some of them. Every child gets an empty
-/// signal mask, the default action for the signals that end a program, and no descriptor but its standard streams.
-/// It is killed with the last reference.
+/// Tests start children from many threads concurrently, with signals blocked in some of them. Every child gets an
+/// empty signal mask, the default action for the signals that end a program, and no descriptor but its standard
+/// streams. It is killed with the last reference.
 public final class ChildProcess: Sendable {
-    /// The process id. It may belong to another process once the child has ended; ``signal(_:)`` heeds that.
+    /// The process id. Another process may get it once the child has ended; ``signal(_:)`` checks that.
     public let processID: Int32
 
     private let monitor: ChildMonitor
-    /// Our end of standard input, closed with the last reference; -1 when there is none.
+    /// Our end of standard input, closed with the last reference; -1 if there is none.
     private let input: Int32
     private let home: TemporaryDirectory?
     /// Of the built `mediactl`.
@@ -38,7 +38,7 @@ public final class ChildProcess: Sendable {
         var environment = environment ?? ProcessInfo.processInfo.environment
         self.arguments = arguments.map { String(decoding: $0, as: UTF8.self) }
         secrets = SecretWatch([executable] + self.arguments, environment: environment)
-        // The search for leaks has to trace the process itself.
+        // The leak detector has to trace the process itself.
         if ([executable] + self.arguments).contains(where: { $0.hasSuffix("strace") }) {
             environment["ASAN_OPTIONS"] = "detect_leaks=0"
         }
@@ -87,14 +87,14 @@ public final class ChildProcess: Sendable {
 
     // MARK: Acting on it
 
-    /// Sends a signal again, late enough to count as a repeat (`Interruption.repeatAfter`). Call this once the child has
-    /// written what it does about the first one.
+    /// Sends a signal again, late enough to count as a repeat (`Interruption.repeatAfter`). Call this once the child
+    /// has printed its reaction to the first one.
     public func repeatSignal(_ number: Int32) async throws {
         try await Task.sleep(for: number == SIGINT ? .milliseconds(100) : .seconds(1))
         signal(number)
     }
 
-    /// Sends a signal to the child only; nothing happens when it has ended.
+    /// Sends a signal to the child only; does nothing if it has ended.
     public func signal(_ number: Int32) {
         monitor.state.withLock { state in
             // It is reaped under the same lock, so the number still belongs to it.
@@ -104,18 +104,19 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Kills it and waits until it is gone; its output may still be on the way.
+    /// Kills it and waits until it has exited; its output may still be pending.
     public func killNow() {
         signal(SIGKILL)
         _ = monitor.block(until: { $0.status != nil }, deadline: .seconds(60))
     }
 
-    /// Writes to standard input, or types on the terminal. A child that does not read is no failure.
+    /// Writes to standard input, or types on the terminal. A child that does not read is not an error.
     public func write(_ text: String) {
         secrets?.add(input: text, of: arguments)
         var rest = Array(text.utf8)[...]
         while input >= 0, !rest.isEmpty {
-            // MSG_NOSIGNAL works for sockets only; the input is one, so that a child that is gone raises no SIGPIPE.
+            // MSG_NOSIGNAL works for sockets only; the input is one, so that a child that has exited raises no
+            // SIGPIPE.
             let count = rest.withUnsafeBytes { buffer in
                 let sent = send(input, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
                 return sent < 0 && errno == ENOTSOCK ? Foundation.write(input, buffer.baseAddress, buffer.count) : sent
@@ -126,7 +127,7 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Ends standard input. On a terminal nothing happens.
+    /// Closes standard input. Does nothing on a terminal.
     public func closeInput() {
         if input >= 0 {
             shutdown(input, Int32(SHUT_WR))
@@ -158,7 +159,7 @@ public final class ChildProcess: Sendable {
         try takeLine(await monitor.wait(until: \.hasLineOrEnd, deadline: deadline))
     }
 
-    /// Whether a next line, or the end of standard output, is there already.
+    /// Whether a next line, or the end of standard output, is available.
     public var hasLineOrEnd: Bool { monitor.state.withLock { $0.hasLineOrEnd } }
 
     private func takeLine(_ isThere: Bool) throws -> String? {
@@ -168,7 +169,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits for the end of the child and of its output.
     ///
-    /// - Returns: What it wrote and how it ended.
+    /// - Returns: Its output and exit status.
     /// - Throws: ``ChildError/neverEnded(soFar:)``; the child has been killed then.
     @available(*, noasync) public func finish(deadline: Duration = .seconds(120)) throws -> ChildResult {
         try ending(monitor.block(until: \.hasEnded, deadline: deadline))
@@ -193,7 +194,7 @@ public final class ChildProcess: Sendable {
 
     /// Runs a program to its end, without standard input.
     ///
-    /// - Returns: What it wrote and how it ended.
+    /// - Returns: Its output and exit status.
     /// - Throws: ``ChildError``.
     @available(*, noasync) public static func run(
         _ executable: String,
@@ -213,13 +214,13 @@ public final class ChildProcess: Sendable {
     }
 }
 
-/// What a child wrote, and how it ended.
+/// A child's output and exit status.
 public struct ChildResult: Sendable {
-    /// Standard output; of a terminal, everything shown.
+    /// Standard output; for a terminal, everything shown.
     public var output: String
-    /// Standard error; empty when it was a terminal.
+    /// Standard error; empty if it was a terminal.
     public var errors: String
-    /// The exit code; nil when a signal ended it, or nothing yet.
+    /// The exit code; nil if a signal ended it, or if it is still running.
     public var exitCode: Int32?
     /// The signal that ended it.
     public var signal: Int32?
@@ -231,11 +232,11 @@ public struct ChildResult: Sendable {
     public var lines: [String] { output.split(whereSeparator: \.isNewline).map(String.init) }
 }
 
-/// Why a child could not be run.
+/// The reason why a child could not be run.
 public enum ChildError: Error, Sendable, Equatable {
-    /// The system refused; holds `errno`.
+    /// The system refused; contains `errno`.
     case cannotStart(Int32)
-    /// The text did not appear in time; holds what was written so far.
+    /// The text did not appear in time; contains the output so far.
     case neverSaid(String, soFar: String)
     /// The deadline passed before the child ended; it was killed.
     case neverEnded(soFar: String)

@@ -1,38 +1,38 @@
 internal import CTestSupport
 internal import Foundation
 
-/// How a child's standard streams are connected.
+/// The connections of a child's standard streams.
 public enum ChildStreams: Sendable {
-    /// Each for itself.
+    /// Each stream separately.
     case separate(input: Input = .nothing, output: Output = .captured, errors: Output = .captured)
-    /// A terminal of its own for all three, which is also the controlling one.
+    /// A separate terminal for all three, which is also the controlling one.
     case terminal(columns: UInt16)
 
-    /// Where standard input comes from.
+    /// The source of standard input.
     public enum Input: Sendable {
         /// `/dev/null`.
         case nothing
-        /// What the test writes, until it closes the input.
+        /// Written by the test, until it closes the input.
         case written
         /// A file.
         case file(String)
     }
 
-    /// Where an output goes.
+    /// The destination of an output.
     public enum Output: Sendable {
-        /// Into memory.
+        /// In memory.
         case captured
-        /// A pipe that nobody reads any more.
+        /// A pipe without a reader.
         case closed
-        /// A file, emptied first; `/dev/null` to drop it.
+        /// A file, truncated first; `/dev/null` to discard the output.
         case file(String)
     }
 
-    /// No input; outputs into memory.
+    /// No input; outputs in memory.
     public static let captured = separate()
-    /// Input from the test; outputs into memory.
+    /// Input from the test; outputs in memory.
     public static let pipes = separate(input: .written)
-    /// As `pipes`, but nobody reads standard output any more.
+    /// As `pipes`, but standard output has no reader.
     public static let closedOutput = separate(input: .written, output: .closed)
     /// As `pipes`, but standard output is this file.
     public static func outputFile(_ path: String) -> ChildStreams { separate(input: .written, output: .file(path)) }
@@ -40,15 +40,15 @@ public enum ChildStreams: Sendable {
 
 /// The descriptors of a child's standard streams, and the call that starts it with them.
 ///
-/// All are born close-on-exec: no child of another test can hold one open.
+/// All are created close-on-exec: no child of another test can keep one open.
 struct ChildDescriptors: ~Copyable {
-    /// Our end of standard input; -1 when there is none.
+    /// Our end of standard input; -1 if there is none.
     private(set) var input: Int32 = -1
-    /// Our ends of the outputs; nil when they are not collected.
+    /// Our ends of the outputs; nil if they are not collected.
     private(set) var output: Int32?
     private(set) var errors: Int32?
 
-    /// What a standard stream of the child is: a descriptor of ours, or a file it opens.
+    /// A standard stream of the child: a descriptor of ours, or a file that it opens.
     private enum ChildEnd {
         case descriptor(Int32)
         case file(String, flags: Int32)
@@ -102,7 +102,7 @@ struct ChildDescriptors: ~Copyable {
     }
 
     private mutating func openTerminal(_ columns: UInt16) throws {
-        // Numbers of <asm-generic/ioctls.h>, whose macros Swift does not see: unlock, and the number in /dev/pts.
+        // Numbers of <asm-generic/ioctls.h>, whose macros Swift does not import: unlock, and the number in /dev/pts.
         let (unlockRequest, numberRequest) = (UInt(0x4004_5431), UInt(0x8004_5430))
         let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var isLocked: Int32 = 0
@@ -175,8 +175,8 @@ struct ChildDescriptors: ~Copyable {
             sigaddset(&signals, signal)
         }
         posix_spawnattr_setsigdefault(&attributes, &signals)
-        // 0x80 is POSIX_SPAWN_SETSID, which Swift does not see. A session leader that opens a terminal gets it as its
-        // controlling one.
+        // 0x80 is POSIX_SPAWN_SETSID, which Swift does not import. A session leader that opens a terminal gets it as
+        // its controlling one.
         let session: Int32 = terminalPath == nil ? 0 : 0x80
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | session))
     }

@@ -2,8 +2,8 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// A network that breaks: passes bytes on between a client and a server, and interrupts the connection whenever so many bytes
-/// have come from the client.
+/// An unreliable network: forwards bytes between a client and a server, and interrupts the connection whenever a
+/// number of bytes has come from the client.
 public final class CuttingProxy: Sendable {
     /// How a connection is interrupted.
     public enum Ending: Sendable, CaseIterable {
@@ -24,7 +24,7 @@ public final class CuttingProxy: Sendable {
         var bytesSinceCut = 0
         var bytesFromClient = 0
 
-        /// Counts bytes from the client; true when the connection that brought them is to be cut.
+        /// Counts bytes from the client; true if the connection that sent them is to be interrupted.
         mutating func take(_ count: Int) -> Bool {
             bytesFromClient += count
             bytesSinceCut += count
@@ -46,14 +46,14 @@ public final class CuttingProxy: Sendable {
     private let progress: Progress
     private let listener: ScriptedServer
 
-    /// Starts listening on a loopback port of its own.
+    /// Starts listening on a free loopback port.
     ///
     /// - Parameters:
     ///   - port: Where the server listens on loopback.
-    ///   - byteCount: Bytes from clients, over all connections, between two cuts.
-    ///   - times: How many cuts there are; everything passes after the last.
-    ///   - ending: What a cut is.
-    /// - Throws: When no port can be had.
+    ///   - byteCount: Bytes from clients, over all connections, between two interruptions.
+    ///   - times: The number of interruptions; everything passes after the last one.
+    ///   - ending: The kind of interruption.
+    /// - Throws: When no port is available.
     public init(before port: Int, cuttingEvery byteCount: Int, times: Int, ending: Ending = .reset) throws {
         let progress = Progress(Plan(every: byteCount, cutsLeft: times))
         self.progress = progress
@@ -69,13 +69,13 @@ public final class CuttingProxy: Sendable {
     public var port: Int { listener.port }
     /// `http://127.0.0.1:PORT`.
     public var address: String { listener.address }
-    /// How often it has cut.
+    /// The number of interruptions so far.
     public var cuts: Int { progress.plan.withLock { $0.cuts } }
-    /// Bytes that clients have sent, heads of requests included.
+    /// Bytes sent by clients, including request heads.
     public var bytesFromClient: Int { progress.plan.withLock { $0.bytesFromClient } }
 
-    /// Passes bytes on until one side ends, or until `isLast` says so of what came from the client: then the connection is
-    /// interrupted, and what `isLast` was called with is not passed on.
+    /// Forwards bytes until one side ends, or until `isLast` returns true for bytes from the client: then the
+    /// connection is interrupted, and those bytes are not forwarded.
     static func pass(
         between client: ScriptedServer.Connection,
         and server: ScriptedServer.Connection,
@@ -110,7 +110,7 @@ public final class CuttingProxy: Sendable {
         }
     }
 
-    /// Passes on what the server still sends.
+    /// Forwards what the server still sends.
     private static func passResponse(
         from server: ScriptedServer.Connection,
         to client: ScriptedServer.Connection

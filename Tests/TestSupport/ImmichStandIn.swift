@@ -1,22 +1,23 @@
 import Foundation
 import FoundationNetworking
 
-/// A stand-in for an Immich server in a Python process of its own (`Tests/TapesTests/scripts/immich_stand_in.py`), which
-/// reads every request with the models of immichpy before it answers.
+/// A stand-in for an Immich server in a separate Python process (`Tests/TapesTests/scripts/immich_stand_in.py`),
+/// which parses every request with the models of immichpy before it responds.
 ///
-/// One process serves all tests: each makes a server of its own in it. It ends with the tests.
+/// One process serves all tests: each creates its own server in it. It ends with the tests.
 public final class ImmichStandIn: Sendable {
-    /// What a request looked like when it came.
+    /// A received request.
     public struct SeenRequest: Decodable, Sendable {
         /// Method in capitals.
         public var method: String
         /// Below `/api`, without query.
         public var path: String
-        /// As it came.
+        /// Unchanged.
         public var query: String
         /// Names in lower case, and values.
         public var headers: [[String]]
-        /// Parts of a form in the order they came: name, file name, length; nil for what is no form, or was not read.
+        /// Parts of a form in order of arrival: name, file name, length; nil for other bodies, or if it was not
+        /// read.
         public var form: [FormPart]?
         /// The text parts of a form: name and value.
         public var fields: [[String]]?
@@ -48,15 +49,15 @@ public final class ImmichStandIn: Sendable {
         }
     }
 
-    /// What tests look at in the JSON of a request.
+    /// The members of a request's JSON that tests check.
     public struct Body: Decodable, Sendable {
         /// Of assets.
         public var ids: [String]?
         /// Of files to check.
         public var assets: [[String: String]]?
-        /// Of an album to make.
+        /// Of an album to create.
         public var albumName: String?
-        /// Of an album to make.
+        /// Of an album to create.
         public var description: String?
         /// Of a search.
         public var originalPath: String?
@@ -67,7 +68,7 @@ public final class ImmichStandIn: Sendable {
             case ids, assets, albumName, description, originalPath, checksum
         }
 
-        /// Reads an object; a member of another type counts as absent, since tests also send what is wrong.
+        /// Reads an object; a member of another type counts as absent, since tests also send invalid ones.
         public init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             ids = try? members.decode([String].self, forKey: .ids)
@@ -101,23 +102,23 @@ public final class ImmichStandIn: Sendable {
         public var name: String
         /// Bytes.
         public var size: Int
-        /// Kept out of the timeline.
+        /// Hidden from the timeline.
         public var hidden: Bool
-        /// The video of a live picture.
+        /// The video of a live photo.
         public var video: String?
     }
 
-    /// All that a server knows.
+    /// The whole state of a server.
     public struct Report: Decodable, Sendable {
         /// The oldest first.
         public var requests: [SeenRequest]
-        /// What immichpy's models refused, and other breaches of the contract.
+        /// Requests that immichpy's models rejected, and other violations of the contract.
         public var violations: [String]
         /// Albums of all accounts.
         public var albums: [StoredAlbum]
         /// Assets of all accounts.
         public var assets: [StoredAsset]
-        /// The most uploads that were in progress at once.
+        /// The maximum number of concurrent uploads.
         public var mostUploads: Int
     }
 
@@ -125,7 +126,7 @@ public final class ImmichStandIn: Sendable {
     public enum Failure: Error {
         /// It ended before it was ready; its standard error.
         case notReady(String)
-        /// The control route answered with this status and text.
+        /// The control route responded with this status and text.
         case control(status: Int, String)
     }
 
@@ -135,14 +136,14 @@ public final class ImmichStandIn: Sendable {
     public let origin: String
     private let name: String
 
-    /// The interpreter that has immichpy (`scripts/setup.sh test` makes it).
+    /// The interpreter with immichpy (`scripts/setup.sh test` installs it).
     public static let python = repository.appending(path: ".build/venv/bin/python").path
     /// The directory of the scripts.
     public static let scripts = repository.appending(path: "Tests/TapesTests/scripts").path
     private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The process. It is never let go; its input ends when this process does, and it with that.
+    /// The process. It is never released; its input ends when this process does, which ends it.
     private static let process = Task { () async throws -> (process: ChildProcess, origin: String) in
         let arguments = [scripts + "/immich_stand_in.py", "--until-input-ends"]
         let process = try ChildProcess(python, arguments, streams: .pipes)
@@ -152,14 +153,14 @@ public final class ImmichStandIn: Sendable {
         return (process, line)
     }
 
-    /// Makes a server.
+    /// Creates a server.
     ///
     /// - Parameters:
     ///   - major: 2 or 3.
     ///   - version: All three numbers; nil is one of that major version.
-    ///   - permissions: Of the key `key-1`, which is Alice's.
-    ///   - quota: Bytes that an account may have; nil for no limit.
-    ///   - gather: Uploads are answered only after this many have been in progress at once, or after 30 s.
+    ///   - permissions: Of the key `key-1`, which belongs to Alice.
+    ///   - quota: Bytes that an account may store; nil for no limit.
+    ///   - gather: Uploads get a response only after this many have been in progress concurrently, or after 30 s.
     /// - Returns: The server, empty.
     /// - Throws: ``Failure``.
     public static func start(
@@ -186,19 +187,19 @@ public final class ImmichStandIn: Sendable {
         self.name = name
     }
 
-    /// All that the server knows.
+    /// The whole state of the server.
     public func report() async throws -> Report {
         let response = try await Self.call("GET", "\(origin)/__control/worlds/\(name)", nil)
         return try JSONDecoder().decode(Report.self, from: response)
     }
 
     /// Adds faults: `method`, `path` (an expression), `status`, `body`, `type`, `headers`, `times`, `skip`, `phase`
-    /// (`before` or `after` the work is done), `drop` (no answer at all).
+    /// (`before` or `after` the work is done), `drop` (no response at all).
     public func add(faults: [String: Any]...) async throws {
         _ = try await change("faults", faults)
     }
 
-    /// Takes all faults away.
+    /// Removes all faults.
     public func clearFaults() async throws {
         _ = try await change("mend", [String: String]())
     }
@@ -217,17 +218,17 @@ public final class ImmichStandIn: Sendable {
         _ = try await change("keys", ["secret": secret, "user": user, "permissions": permissions] as [String: Any])
     }
 
-    /// Takes a key away.
+    /// Removes a key.
     public func revoke(_ secret: String) async throws {
         _ = try await change("revoke", ["secret": secret])
     }
 
-    /// Deletes an album behind everybody's back.
+    /// Deletes an album directly on the server.
     public func forget(album: String) async throws {
         _ = try await change("forget", ["album": album])
     }
 
-    /// Forgets the requests seen so far.
+    /// Discards the recorded requests.
     public func clearRequests() async throws {
         _ = try await change("clear", [String: String]())
     }

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// A value behind a lock that the thread sanitizer understands.
+/// A value behind a lock that the thread sanitizer supports.
 ///
-/// `Synchronization.Mutex` takes its slow path inside the runtime, where the sanitizer does not look, and two threads that
-/// really contend are then reported as a race. `NSLock` is a pthread mutex, which it knows.
+/// The slow path of `Synchronization.Mutex` is inside the runtime, which the sanitizer does not instrument, so that
+/// two threads in real contention are reported as a race. `NSLock` is a pthread mutex, which it supports.
 ///
-/// `@unchecked Sendable`: `value` is touched with `lock` held only.
+/// `@unchecked Sendable`: `value` is accessed with `lock` held only.
 final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value

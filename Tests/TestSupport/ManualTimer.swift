@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A timer that a test lets expire.
+/// A timer that a test expires.
 public final class ManualTimer: Sendable {
     private let waiting = Mutex<[@Sendable () -> Void]>([])
     private let longest = Mutex(Duration.zero)
@@ -13,13 +13,13 @@ public final class ManualTimer: Sendable {
     /// The longest time that it was set to.
     public var longestDelay: Duration { longest.withLock { $0 } }
 
-    /// Keeps `body` until `expire`.
+    /// Stores `body` until `expire`.
     public func set(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
         longest.withLock { $0 = max($0, delay) }
         waiting.withLock { $0.append(body) }
     }
 
-    /// Calls what was given to `set`, counted from 0, on this thread.
+    /// Calls what was passed to `set`, counted from 0, on this thread.
     public func expire(_ index: Int) {
         waiting.withLock { $0[index] }()
     }

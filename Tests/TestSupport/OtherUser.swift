@@ -2,7 +2,7 @@ internal import CTestSupport
 internal import Glibc
 public import Testing
 
-/// Rights as a user without any has them. Root may do everything, so that nothing could be refused in a container.
+/// Permissions of an unprivileged user. Root may do everything, so that nothing would be refused in a container.
 public enum OtherUser {
     /// `nobody` of Debian.
     public static let id: UInt32 = 65534
@@ -10,13 +10,13 @@ public enum OtherUser {
     /// Whether this thread may act as another user.
     public static let isAvailable = geteuid() == 0
 
-    /// What is missing where a test is skipped.
+    /// The reason why a test is skipped.
     public static let requirement: Comment = "acting as another user needs root"
 
-    /// It could not be done.
+    /// The user could not be changed.
     public struct Refused: Error {}
 
-    /// Runs `body` as the other user. Other threads stay what they are, so that it must not hand work to them.
+    /// Runs `body` as the other user. Other threads are not affected, so it must not use them.
     ///
     /// - Throws: What `body` throws; `Refused`.
     public static func run<Value>(_ body: () throws -> Value) throws -> Value {

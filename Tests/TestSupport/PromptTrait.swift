@@ -2,10 +2,10 @@ public import Testing
 
 /// Runs a suite ahead of the others.
 ///
-/// Swift Testing starts all tests at once on as many threads as there are processors. Whatever a test awaits, it then
-/// goes on only after hundreds of others have had their turn, some of which block: many seconds after the event. A test
-/// that must act while something lasts (an answer that is held back, a transfer under way) cannot wait that long.
-/// Tasks of high priority have a queue of their own.
+/// Swift Testing starts all tests concurrently on as many threads as there are processors. After each suspension, a
+/// test continues only after hundreds of others have run, some of which block: many seconds after the event. A test
+/// that must act within a limited time (a delayed response, a transfer in progress) cannot wait that long. Tasks of
+/// high priority have a separate queue.
 public struct PromptTrait: SuiteTrait, TestScoping {
     /// Runs the suite in a task of high priority, which the tasks of its tests inherit.
     public func provideScope(
@@ -20,6 +20,6 @@ public struct PromptTrait: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == PromptTrait {
-    /// For suites that act on events while something lasts.
+    /// For suites that must react to events within a limited time.
     public static var prompt: PromptTrait { PromptTrait() }
 }

@@ -3,9 +3,9 @@ import FoundationNetworking
 
 /// A running `mediactl-sandbox`: the built program, on a free port, with its data in a temporary directory.
 ///
-/// The process is killed with the last reference; `stop()` ends it properly and tells how it went.
+/// The process is killed with the last reference; `stop()` ends it properly and returns its exit status.
 public final class SandboxProcess: Sendable {
-    /// A request the sandbox has seen.
+    /// A request that the sandbox has received.
     public struct SeenRequest: Decodable, Sendable, Equatable {
         /// Method in capitals.
         public var method: String
@@ -13,11 +13,11 @@ public final class SandboxProcess: Sendable {
         public var path: String
         /// The schemes of its credentials: `basic`, `bearer`, `upload-token`, `api-key`.
         public var credentials: [String]
-        /// Nil when no answer was sent.
+        /// Nil if no response was sent.
         public var status: Int?
-        /// Body bytes that the sandbox took.
+        /// Body bytes that the sandbox received.
         public var bodyBytesRead: Int
-        /// Nothing more is done for it, answered or not.
+        /// It is no longer processed, with or without a response.
         public var isOver: Bool
 
         enum CodingKeys: String, CodingKey {
@@ -27,13 +27,13 @@ public final class SandboxProcess: Sendable {
         }
     }
 
-    /// A photo as it stands in the sandbox's database.
+    /// A photo in the sandbox's database.
     public struct StoredPhoto: Decodable, Sendable, Equatable {
         /// Its id.
         public var id: String
-        /// The owner's e-mail address; nil when nobody owns it.
+        /// The owner's e-mail address; nil if it has no owner.
         public var user: String?
-        /// The device it came from; nil when it is legacy.
+        /// The device of the photo; nil for a legacy photo.
         public var device: String?
         /// SHA-256 of the bytes as uploaded, in lower-case hex.
         public var fileHash: String
@@ -49,7 +49,7 @@ public final class SandboxProcess: Sendable {
         public var uploadedAt: String
     }
 
-    /// A capture as it stands in the sandbox's database.
+    /// A capture in the sandbox's database.
     public struct StoredCapture: Decodable, Sendable, Equatable {
         /// Its id.
         public var id: String
@@ -61,11 +61,11 @@ public final class SandboxProcess: Sendable {
         public var mediaHash: String
         /// `high`, `medium`, `low` or `suspicious`.
         public var confidence: String
-        /// What the public may know of the place.
+        /// The location that is public.
         public var location: String?
         /// RFC 3339.
         public var capturedAt: String
-        /// The body of the request as it came.
+        /// The body of the request, unchanged.
         public var body: [UInt8] { Array(data) }
         private var data: Data
 
@@ -75,7 +75,7 @@ public final class SandboxProcess: Sendable {
         }
     }
 
-    /// A device as it stands in the sandbox's database.
+    /// A device in the sandbox's database.
     public struct StoredDevice: Decodable, Sendable, Equatable {
         /// Its id.
         public var id: String
@@ -85,17 +85,17 @@ public final class SandboxProcess: Sendable {
         public var model: String
         /// `software`, `tpm2`, `secure_enclave`, `unverified` …
         public var level: String
-        /// SEC 1, uncompressed, in base64; nil when it proved nothing.
+        /// SEC 1, uncompressed, in base64; nil without an attestation.
         public var publicKey: String?
         /// Of the last assertion that was accepted.
         public var counter: Int
     }
 
-    /// A body that a capture route received, whatever came of it.
+    /// A body that a capture route received, regardless of the outcome.
     public struct ReceivedBody: Decodable, Sendable, Equatable {
         /// Without query.
         public var path: String
-        /// As it came.
+        /// Unchanged.
         public var body: [UInt8] { Array(data) }
         private var data: Data
 
@@ -109,9 +109,9 @@ public final class SandboxProcess: Sendable {
     public enum Failure: Error {
         /// It ended before it was ready; its standard error.
         case notReady(String)
-        /// What was waited for did not come; the requests there were.
+        /// The expected requests did not arrive; contains those that did.
         case neverSeen([SeenRequest])
-        /// The control route answered with this status and text.
+        /// The control route responded with this status and text.
         case control(status: Int, String)
     }
 
@@ -121,7 +121,7 @@ public final class SandboxProcess: Sendable {
     public let port: Int
     /// Its process id.
     public var processID: Int32 { process.processID }
-    /// The directory it stores in; pass it to another `start` to test a restart.
+    /// The directory of its data; pass it to another `start` to test a restart.
     public let data: TemporaryDirectory
 
     private let process: ChildProcess
@@ -134,11 +134,11 @@ public final class SandboxProcess: Sendable {
     /// Starts a sandbox and waits until it listens.
     /// - Parameters:
     ///   - dialect: `d1`, `d2`, `d3` or `d4`.
-    ///   - faults: Faults in force from the start, as `--fault` takes them.
+    ///   - faults: Initial faults, in the form of `--fault`.
     ///   - arguments: More command line arguments.
-    ///   - data: Where to store; a new directory when nil.
+    ///   - data: The data directory; a new one if nil.
     /// - Returns: The running sandbox.
-    /// - Throws: ``Failure`` when it ends before it is ready.
+    /// - Throws: ``Failure`` if it ends before it is ready.
     public static func start(
         dialect: String = "d3",
         faults: [String] = [],
@@ -166,12 +166,12 @@ public final class SandboxProcess: Sendable {
         self.process = process
     }
 
-    // Before the directory goes, so that nothing is stored in it any more.
+    // Before the directory is removed, so that nothing is stored in it any more.
     deinit {
         process.killNow()
     }
 
-    /// Sends a signal, SIGTERM unless told otherwise, and waits for the end.
+    /// Sends a signal, SIGTERM by default, and waits for the end.
     /// - Throws: ``ChildError/neverEnded(soFar:)``.
     @discardableResult
     public func stop(signal: Int32? = nil) async throws -> ChildResult {
@@ -179,8 +179,8 @@ public final class SandboxProcess: Sendable {
         return try await process.finish()
     }
 
-    /// Adds faults, as `--fault` takes them.
-    /// - Throws: ``Failure/control(status:_:)`` when one is not understood.
+    /// Adds faults in the form of `--fault`.
+    /// - Throws: ``Failure/control(status:_:)`` if one is invalid.
     public func addFaults(_ faults: String...) async throws {
         _ = try await control("POST", "faults", body: faults.joined(separator: "\n"))
     }
@@ -195,14 +195,14 @@ public final class SandboxProcess: Sendable {
         _ = try await control("DELETE", "logins")
     }
 
-    /// The requests seen so far, oldest first; those of the control route are not among them.
+    /// The requests so far, oldest first, except for those of the control route.
     public func requests() async throws -> [SeenRequest] {
         try JSONDecoder().decode([SeenRequest].self, from: try await control("GET", "requests"))
     }
 
-    /// Waits until the requests seen so far are what is asked for, two minutes at most.
+    /// Waits until the requests so far satisfy a condition, two minutes at most.
     ///
-    /// Asks fifty times a second: without a pause it would take the processor from those it waits for, where there is
+    /// Polls fifty times a second: without a pause it would take the processor from those it waits for, if there is
     /// only one.
     /// - Throws: ``Failure/neverSeen(_:)``.
     public func waitForRequests(_ areEnough: ([SeenRequest]) -> Bool) async throws {
@@ -225,23 +225,23 @@ public final class SandboxProcess: Sendable {
     ///   - method: As `POST`.
     ///   - path: Below `/__sandbox/photosync/`, as `photos` or `photos/ID`.
     ///   - json: The body, if any.
-    /// - Returns: The answer, JSON.
-    /// - Throws: ``Failure/control(status:_:)`` when it is refused.
+    /// - Returns: The response, JSON.
+    /// - Throws: ``Failure/control(status:_:)`` if it is rejected.
     @discardableResult
     public func photoSync(_ method: String, _ path: String, _ json: String? = nil) async throws -> String {
         String(decoding: try await control(method, "photosync/" + path, body: json), as: UTF8.self)
     }
 
-    /// All photos that are stored, of all users and of none, in the order of their upload.
+    /// All stored photos, of all users and without owner, in upload order.
     /// - Throws: ``Failure/control(status:_:)``.
     public func photos() async throws -> [StoredPhoto] {
         try JSONDecoder().decode([StoredPhoto].self, from: try await control("GET", "photosync/photos"))
     }
 
     /// Adds photos.
-    /// - Parameter json: What they are like, as `POST photosync/photos` takes it; a member not named is made up.
+    /// - Parameter json: Their properties, in the form of `POST photosync/photos`; missing members get a default.
     /// - Returns: The ids of the first thousand.
-    /// - Throws: ``Failure/control(status:_:)`` when a user or a device is not known.
+    /// - Throws: ``Failure/control(status:_:)`` if a user or a device does not exist.
     @discardableResult
     public func addPhotos(_ json: String = "{}") async throws -> [String] {
         struct Response: Decodable { var ids: [String] }
@@ -261,15 +261,15 @@ public final class SandboxProcess: Sendable {
         try JSONDecoder().decode([StoredDevice].self, from: try await control("GET", "captures/devices"))
     }
 
-    /// The bodies that capture routes received, refused ones too, oldest first.
+    /// The bodies that capture routes received, including rejected ones, oldest first.
     /// - Throws: ``Failure/control(status:_:)``.
     public func captureBodies() async throws -> [ReceivedBody] {
         try JSONDecoder().decode([ReceivedBody].self, from: try await control("GET", "captures/bodies"))
     }
 
-    /// What a control route about captures says.
+    /// The response of a control route about captures.
     /// - Parameter name: `records`, `devices` or `bodies`.
-    /// - Returns: The answer, a JSON array.
+    /// - Returns: The response, a JSON array.
     /// - Throws: ``Failure/control(status:_:)``.
     public func captures(_ name: String) async throws -> Data {
         try await control("GET", "captures/" + name)
@@ -280,7 +280,7 @@ public final class SandboxProcess: Sendable {
         var request = URLRequest(url: url)
         request.httpMethod = method
         request.httpBody = body.map { Data($0.utf8) }
-        // A session of its own: no connection outlives the call, so stopping the sandbox never waits for one.
+        // A separate session: no connection outlives the call, so stopping the sandbox never waits for one.
         let session = URLSession(configuration: .ephemeral)
         defer { session.finishTasksAndInvalidate() }
         let (data, response) = try await session.data(for: request)

@@ -2,7 +2,8 @@ import Glibc
 public import Testing
 
 extension Trait where Self == ConditionTrait {
-    /// Runs a test only where memory is the program's own: a sanitizer keeps books of every byte (`scripts/sanitize.sh`).
+    /// Runs a test only where the program's memory use is its own: a sanitizer keeps metadata for every byte
+    /// (`scripts/sanitize.sh`).
     public static var measuresMemory: Self {
         let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
         return .disabled(if: isSanitized, "a sanitizer takes memory of its own")

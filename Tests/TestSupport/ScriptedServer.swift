@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A raw TCP server on a loopback port of its own whose every byte a test decides: it can stall, reset, answer early,
-/// cut an answer, or read a request twice. Each connection runs the script on a thread of its own.
+/// A raw TCP server on a free loopback port with every byte set by a test: it can stall, reset, respond early,
+/// truncate a response, or read a request twice. Each connection runs the script on a separate thread.
 public final class ScriptedServer: Sendable {
     /// The port it listens on.
     public let port: Int
@@ -18,7 +18,7 @@ public final class ScriptedServer: Sendable {
     ///     nil leaves it to the kernel.
     ///   - everyInterface: Listens on all addresses of the machine instead of loopback only.
     ///   - script: Runs for each connection, with its number from 1. An error ends that connection.
-    /// - Throws: `ScriptError` when no port can be had.
+    /// - Throws: `ScriptError` when no port is available.
     public init(
         receiveBuffer: Int32? = nil,
         everyInterface: Bool = false,
@@ -45,7 +45,8 @@ public final class ScriptedServer: Sendable {
             while true {
                 let accepted = accept(descriptor, nil, nil)
                 if accepted < 0 {
-                    // Only here: closed by another thread, the number could be another server's before the next `accept`.
+                    // Only here: if another thread closed it, the number could belong to another server before the
+                    // next `accept`.
                     Glibc.close(descriptor)
                     return
                 }
@@ -65,7 +66,7 @@ public final class ScriptedServer: Sendable {
         stopListening()
     }
 
-    /// Refuses new connections from now on; those that there are stay.
+    /// Rejects new connections from now on; existing ones stay open.
     public func stopListening() {
         Glibc.shutdown(listener, Int32(SHUT_RDWR))
     }
@@ -73,10 +74,10 @@ public final class ScriptedServer: Sendable {
     /// `http://127.0.0.1:PORT`.
     public var address: String { "http://127.0.0.1:\(port)" }
 
-    /// Waits until the scripts of all connections have ended: when the peer is dead, everything it sent has been dealt
-    /// with then.
+    /// Waits until the scripts of all connections have ended: if the peer has exited, everything it sent has been
+    /// processed then.
     ///
-    /// - Returns: false when a script still ran after three minutes.
+    /// - Returns: false if a script is still running after three minutes.
     public func waitUntilIdle() -> Bool {
         running.wait(timeout: .now() + 180) == .success
     }
@@ -84,7 +85,7 @@ public final class ScriptedServer: Sendable {
     /// Connections accepted so far.
     public var connectionCount: Int { counter.value }
 
-    /// A number that the accepting thread raises and tests read.
+    /// A counter that the accepting thread increments and tests read.
     private final class Counter: Sendable {
         private let count = Mutex(0)
 
@@ -98,7 +99,7 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    /// What ends a script.
+    /// The reason why a script ends.
     public enum ScriptError: Error {
         /// The peer closed or the system refused.
         case failed(String)
@@ -148,7 +149,8 @@ public final class ScriptedServer: Sendable {
             return Array(buffered[..<count])
         }
 
-        /// Reads a whole request: head, the interim 100 if it is asked for, and the body its `Content-Length` announces.
+        /// Reads a whole request: head, the interim 100 if it is requested, and the body announced by its
+        /// `Content-Length`.
         @discardableResult
         public func readRequest() throws -> (head: String, body: [UInt8]) {
             let head = try readHead()
@@ -200,7 +202,7 @@ public final class ScriptedServer: Sendable {
             )
         }
 
-        /// Waits until the peer closes or the test's deadline of three minutes passes; what arrives is dropped.
+        /// Waits until the peer closes or the test's deadline of three minutes passes; incoming bytes are discarded.
         public func waitForClose() {
             while (try? receive(65_536)) != nil {}
         }
@@ -212,7 +214,7 @@ public final class ScriptedServer: Sendable {
             close()
         }
 
-        /// Closes in the ordinary way.
+        /// Closes without a reset.
         public func close() {
             guard !isClosed else { return }
             isClosed = true
@@ -229,27 +231,27 @@ public final class ScriptedServer: Sendable {
     }
 }
 
-/// Something one side of a test waits for while another brings it about.
+/// A signal between two sides of a test.
 public final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
     /// A closed gate.
     public init() {}
 
-    /// Lets one waiter through.
+    /// Releases one waiter.
     public func open() {
         semaphore.signal()
     }
 
-    /// Waits on a thread of its own kind (never a task's).
+    /// Blocks a dedicated thread (never a task's).
     ///
-    /// - Returns: false when nobody opened the gate within three minutes.
+    /// - Returns: false if the gate is not opened within three minutes.
     @discardableResult
     public func wait() -> Bool {
         semaphore.wait(timeout: .now() + 180) == .success
     }
 
-    /// Waits without holding a task's thread.
+    /// Waits without blocking a task's thread.
     @discardableResult
     public func opened() async -> Bool {
         await withCheckedContinuation { continuation in

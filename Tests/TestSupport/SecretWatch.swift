@@ -1,16 +1,17 @@
 internal import Foundation
 internal import Testing
 
-/// Looks for secrets in what the built `mediactl` says, in the files it leaves, and in the arguments of it and of the programs
-/// it starts. Every child that runs it has one, so that each test of the binary is a test of this as well.
+/// Searches for secrets in the output of the built `mediactl`, in the files it leaves, and in the arguments of it
+/// and of the programs it starts. Every child that runs it has a watch, so that each test of the binary also tests
+/// this.
 ///
-/// Secrets are what the child was given (variables, files, standard input), what the sandbox makes (its tokens and keys have a
-/// mark), and the keys that the child itself has made.
+/// Secrets are the child's inputs (variables, files, standard input), those that the sandbox creates (its tokens and
+/// keys have a mark), and the keys that the child itself has created.
 final class SecretWatch: Sendable {
     private struct State: Sendable {
-        /// What to look for, by what it is.
+        /// The values to search for, by their meaning.
         var secrets: [String: String]
-        /// Which of them stood among arguments.
+        /// Those that occurred in arguments.
         var amongArguments: Set<String> = []
         var isOver = false
     }
@@ -18,9 +19,9 @@ final class SecretWatch: Sendable {
     private let state: Locked<State>
     private let home: String?
     private let start = Date()
-    /// Delete tokens are what was asked for.
+    /// Printing delete tokens was requested.
     private let mayShowTokens: Bool
-    /// Under `strace` the program's home holds its system calls.
+    /// Under `strace` the program's home contains its system calls.
     private let isAlone: Bool
 
     /// Nil unless the built program is run.
@@ -41,7 +42,8 @@ final class SecretWatch: Sendable {
             secrets[option] = Self.smallText(path)
         }
         state = Locked(State(secrets: secrets.compactMapValues(Self.searchable)))
-        // A secret that a test puts among the arguments is none: what is looked for is what the program adds.
+        // A secret that a test itself passes as an argument is exempt: only those added by the program are searched
+        // for.
         state.withLock { state in
             state.secrets = state.secrets.filter { secret in !arguments.contains { $0.contains(secret.value) } }
         }
@@ -49,7 +51,7 @@ final class SecretWatch: Sendable {
 
     // MARK: What is secret
 
-    /// `SANDBOX!` in hexadecimal: with it the sandbox's tokens and keys begin.
+    /// `SANDBOX!` in hexadecimal, the start of the sandbox's tokens and keys.
     private static let sandboxMark = "53414e44424f5821"
 
     private static let marks = [
@@ -66,14 +68,14 @@ final class SecretWatch: Sendable {
         "--password-file", "--api-key-file", "--upload-token-file", "--event-link-file",
     ]
 
-    /// Passwords of the sandbox that are names of users as well.
+    /// Passwords of the sandbox that are also user names.
     private static let publicWords: Set = ["uploader", "admin", "viewer", "contributor", "owner", "alice", "bob"]
 
     private static func isSecret(_ variable: String) -> Bool {
         ["MEDIACTL_PASSWORD", "MEDIACTL_API_KEY"].contains(variable)
     }
 
-    /// What can be found only where it was shown; nil for what is too short for that.
+    /// A value that occurs only where it was printed; nil if it is too short for that.
     private static func searchable(_ text: String) -> String? {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         return text.utf8.count >= 6 && !publicWords.contains(text) ? text : nil
@@ -81,12 +83,12 @@ final class SecretWatch: Sendable {
 
     private static func smallText(_ path: String) -> String? {
         var status = stat()
-        // Nothing that could keep us waiting.
+        // Nothing that could block.
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 4096 else { return nil }
         return FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Notes what goes to standard input, when that is where a secret is read from.
+    /// Records what is written to standard input, if a secret is read from it.
     func add(input: String, of arguments: [String]) {
         guard arguments.contains(where: { $0.hasSuffix("-stdin") }), let secret = Self.searchable(input) else { return }
         state.withLock { $0.secrets["standard input"] = secret }
@@ -94,7 +96,7 @@ final class SecretWatch: Sendable {
 
     // MARK: Where it is looked for
 
-    /// Looks at everything, once; what is found is an issue of the test that waits for the child.
+    /// Checks everything once; findings are issues of the test that waits for the child.
     func finish(_ result: ChildResult) {
         let isFirst = state.withLock { state in
             defer { state.isOver = true }
@@ -116,7 +118,7 @@ final class SecretWatch: Sendable {
         }
     }
 
-    /// Takes the arguments of the child, or of a program that it has started.
+    /// Records the arguments of the child, or of a program that it has started.
     func look(at arguments: String) {
         state.withLock { state in
             state.amongArguments.formUnion(state.secrets.filter { arguments.contains($0.value) }.keys)
@@ -129,8 +131,8 @@ final class SecretWatch: Sendable {
             || Self.base64(of: secret).contains { text.contains($0) }
     }
 
-    /// What the text's bytes are in base64, wherever they begin in a group of three; without the ends, which depend on the
-    /// neighbours. As in the header of a Basic login.
+    /// The text's bytes in base64, for each position in a group of three; without the ends, which depend on adjacent
+    /// bytes. As in the header of a Basic login.
     private static func base64(of secret: String) -> [String] {
         guard secret.utf8.count >= 12 else { return [] }
         return (0..<3).map { offset in
@@ -157,7 +159,7 @@ final class SecretWatch: Sendable {
         return (lines + vaultKey).filter { !$0.hasPrefix("-----") }.compactMap(Self.searchable)
     }
 
-    /// Files that hold secrets because that is what they are for.
+    /// Files that are meant to contain secrets.
     private static func isPlaceOfSecrets(_ name: String) -> Bool {
         let last = name.split(separator: "/").last ?? ""
         return [
@@ -168,13 +170,13 @@ final class SecretWatch: Sendable {
             || name.contains("/capture-keys/") || name.contains("mediactl/backups/tokens-")
     }
 
-    /// What the child has written below its home: secrets lie in their own places, for their owner alone.
+    /// The child's files below its home: secrets must be in their own files, readable by their owner only.
     private func checkFiles(for secrets: [String: String]) {
         guard let home, let names = FileManager.default.enumerator(atPath: home) else { return }
         var seen = 0
         while let name = names.nextObject() as? String {
             seen += 1
-            // Thousands of clips are no place where a secret is left by mistake.
+            // Directories with thousands of clips are skipped.
             guard seen <= 2000 else { return }
             var status = stat()
             guard lstat(home + "/" + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG,

@@ -6,13 +6,13 @@ public final class SmallDisk: Sendable {
     /// It could not be mounted, or not be made read-only.
     public struct Unmountable: Error {}
 
-    /// Whether one can be mounted. Root of a container often may not.
+    /// Whether one can be mounted, which root of a container often may not.
     public static let isAvailable = (try? SmallDisk(kibibytes: 64)) != nil
 
-    /// What is missing where a test is skipped.
+    /// The reason why a test is skipped.
     public static let requirement: Comment = "mounting a small tmpfs needs root, or CAP_SYS_ADMIN"
 
-    /// Where it is mounted.
+    /// The mount point.
     public let path: String
     private let temporary: TemporaryDirectory
 
@@ -29,7 +29,7 @@ public final class SmallDisk: Sendable {
 
     deinit { _ = try? ChildProcess.run("umount", ["--lazy", path]) }
 
-    /// Writes until nothing more fits, then gives some pages of 4 KiB back.
+    /// Writes until the disk is full, then frees some pages of 4 KiB.
     public func fill(leavingPages pages: Int = 0) throws {
         let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         defer { close(descriptor) }
@@ -42,10 +42,10 @@ public final class SmallDisk: Sendable {
 
     /// Makes it read-only.
     ///
-    /// The kernel refuses that while a file is open for writing, and each process that another test starts at the moment
-    /// holds the files of this one from its `fork` to its `exec`. So a refusal is tried again.
+    /// The kernel refuses that while a file is open for writing, and each process that another test starts at the
+    /// moment keeps the files of this one open from its `fork` to its `exec`. So it is retried.
     ///
-    /// - Throws: `Unmountable` when a file stays open for writing.
+    /// - Throws: `Unmountable` if a file stays open for writing.
     public func makeReadOnly() throws {
         for _ in 0..<500 {
             if try ChildProcess.run("mount", ["-o", "remount,ro", path]).status == 0 { return }
@@ -53,7 +53,7 @@ public final class SmallDisk: Sendable {
         throw Unmountable()
     }
 
-    /// Gives the space of `fill` back.
+    /// Frees the space used by `fill`.
     public func empty() throws {
         try FileManager.default.removeItem(atPath: path + "/filler")
     }

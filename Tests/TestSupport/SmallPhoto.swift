@@ -1,18 +1,18 @@
 import Foundation
 
-/// A photo for tests of what a server rewrites and a client verifies.
+/// A photo for tests of files that a server rewrites and a client verifies.
 public enum SmallPhoto {
-    /// 16×16 pixels, made by ImageMagick and `cjpeg -quality 60 -optimize -sample 1x1`.
+    /// 16×16 pixels, created by ImageMagick and `cjpeg -quality 60 -optimize -sample 1x1`.
     public static let jpeg = [UInt8](Data(base64Encoded: base64, options: .ignoreUnknownCharacters) ?? Data())
 
-    /// The photo, with a text behind its end: files of different bytes, and of any length.
+    /// The photo with a text after its end: files with different bytes, and of any length.
     public static func jpeg(_ text: String) -> [UInt8] { jpeg + Array(text.utf8) }
 
-    /// A WebP image of one pixel that carries `ImageUniqueID`, in bytes that are valid UTF-8 for servers of text (RFC 9649;
-    /// Exif 2.32 section 4.6). What follows it is behind its end.
+    /// A WebP image of one pixel with an `ImageUniqueID`, in bytes that are valid UTF-8 for servers of text (RFC
+    /// 9649; Exif 2.32 section 4.6). Further bytes follow its end.
     public static func stampedText(_ id: String, _ text: String = "") -> String {
         let value = join(Array(id.utf8), [UInt8](repeating: 0, count: max(8 - id.utf8.count, 1)))
-        // The value of an entry before ends with a byte that makes the tag after it a character of two bytes.
+        // The value of the previous entry ends with a byte that makes the following tag a two-byte character.
         func directory(_ tag: [UInt8], _ type: UInt8, _ count: Int, _ offset: Int) -> [UInt8] {
             join(
                 [0, 2, 1, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0xC2],

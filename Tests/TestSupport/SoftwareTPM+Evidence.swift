@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension SoftwareTPM {
-    /// What the TPM's owner certifies about a key, for a registration of the format `tpm2`.
+    /// The TPM's certification of a key, for a registration of the format `tpm2`.
     public struct Evidence: Sendable {
         /// SEC 1, uncompressed, of the key.
         public var publicKey: [UInt8]
@@ -13,16 +13,16 @@ extension SoftwareTPM {
         public var certification: [UInt8]
         /// TPMT_SIGNATURE.
         public var certificationSignature: [UInt8]
-        /// DER; its issuer is made on the spot.
+        /// DER; its issuer is created for it.
         public var endorsementCertificate: [UInt8]
     }
 
-    /// Makes evidence with the TPM's own tools (`Tests/ConformanceTests/scripts/make-tpm2-evidence.sh`).
+    /// Creates evidence with the TPM's own tools (`Tests/ConformanceTests/scripts/make-tpm2-evidence.sh`).
     ///
     /// - Parameters:
     ///   - handle: Of a key of ``makeKey(at:algorithm:)``.
     ///   - algorithm: Of the attestation key, `ecc` or `rsa`.
-    ///   - directory: Where the files stay; a temporary one, gone on return, when nil.
+    ///   - directory: Where the files are kept; if nil, a temporary one that is removed on return.
     /// - Returns: The content of the files.
     /// - Throws: ``Failure/refused(_:_:)``.
     public func makeEvidence(

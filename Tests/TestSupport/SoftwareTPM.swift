@@ -8,13 +8,13 @@ public final class SoftwareTPM: Sendable {
     public enum Failure: Error {
         /// `swtpm` ended before it listened; its standard error.
         case notReady(String)
-        /// A program that makes a key failed; its name and standard error.
+        /// A program that creates a key failed; its name and standard error.
         case refused(String, String)
     }
 
     /// For `TPM2OPENSSL_TCTI` of tpm2-openssl and `TPM2TOOLS_TCTI` of tpm2-tools.
     public let connection: String
-    /// The variables of this process, and the two that lead programs to this TPM.
+    /// The variables of this process, and the two that select this TPM.
     public let environment: [String: String]
 
     private let process: ChildProcess
@@ -22,12 +22,12 @@ public final class SoftwareTPM: Sendable {
 
     /// Starts one and waits until it listens.
     ///
-    /// - Parameter maker: Gives it an endorsement key of RSA with a certificate; without, it has none.
+    /// - Parameter maker: Creates an RSA endorsement key with a certificate; without it, the TPM has none.
     /// - Returns: The running TPM.
     /// - Throws: ``Failure/notReady(_:)``.
     public static func start(madeBy maker: TPMMaker? = nil) async throws -> SoftwareTPM {
         var errors = ""
-        // A port that was free may be taken before swtpm has it.
+        // A free port may be taken before swtpm binds it.
         for _ in 1...10 {
             let state = try TemporaryDirectory()
             try await maker?.manufacture(in: state.path)
@@ -42,7 +42,8 @@ public final class SoftwareTPM: Sendable {
             )
             let deadline = ContinuousClock.now + .seconds(60)
             while process.isRunning, ContinuousClock.now < deadline {
-                // The control channel may be opened and closed at will; the other one would take it for its client.
+                // The control channel may be opened and closed at any time; the other one would treat it as its
+                // client.
                 if LoopbackPort.isOpen(port + 1) {
                     return SoftwareTPM(port: port, process: process, state: state)
                 }
@@ -62,35 +63,35 @@ public final class SoftwareTPM: Sendable {
         self.state = state
     }
 
-    /// Leads tpm2-openssl in this process to this TPM, until the next call; for suites that run alone.
+    /// Selects this TPM for tpm2-openssl in this process, until the next call; for suites that run alone.
     ///
-    /// Also silences the library below it, which writes each refusal of the TPM to standard error.
+    /// Also silences the library below it, which writes each error of the TPM to standard error.
     public func useInThisProcess() {
         setenv("TPM2OPENSSL_TCTI", connection, 1)
         setenv("TSS2_LOG", "all+none", 1)
     }
 
-    /// Switches it off; its keys are gone.
+    /// Switches it off; its keys are lost.
     public func stop() {
         process.killNow()
     }
 
-    /// Makes a signing key and keeps it in the TPM.
+    /// Creates a signing key and stores it in the TPM.
     ///
     /// - Parameters:
-    ///   - handle: Where it stays, as `0x81000001`.
-    ///   - algorithm: As `tpm2_createprimary -G` takes it.
+    ///   - handle: Where it is stored, as `0x81000001`.
+    ///   - algorithm: As for `tpm2_createprimary -G`.
     /// - Throws: ``Failure/refused(_:_:)``.
     public func makeKey(at handle: String, algorithm: String = "ecc256:ecdsa-sha256") async throws {
         let context = state.file("key-\(handle).ctx")
         let attributes = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|sign"
         try await run("tpm2_createprimary", ["-Q", "-C", "o", "-G", algorithm, "-a", attributes, "-c", context])
         try await run("tpm2_evictcontrol", ["-Q", "-C", "o", "-c", context, handle])
-        // Nobody else gives the TPM's three places for loaded keys free.
+        // No resource manager frees the TPM's three slots for loaded keys.
         try await run("tpm2_flushcontext", ["-t"])
     }
 
-    /// Makes a key that lies in a file, wrapped by the TPM (`TSS2 PRIVATE KEY`).
+    /// Creates a key in a file, wrapped by the TPM (`TSS2 PRIVATE KEY`).
     ///
     /// - Parameter path: Where to write it.
     /// - Throws: ``Failure/refused(_:_:)``.
@@ -115,7 +116,7 @@ public final class SoftwareTPM: Sendable {
         return result
     }
 
-    /// A free loopback port whose next one is free too: swtpm's clients expect the control channel there.
+    /// A free loopback port followed by another free one: swtpm's clients expect the control channel there.
     private static func freePair() throws -> UInt16 {
         while true {
             let port = try LoopbackPort.bound(to: 0)
@@ -126,18 +127,18 @@ public final class SoftwareTPM: Sendable {
 
 /// Ports of 127.0.0.1.
 private enum LoopbackPort {
-    /// Binds a port, and lets it go at once.
+    /// Binds a port, and releases it at once.
     ///
     /// - Parameter port: 0 for any.
-    /// - Returns: Which.
-    /// - Throws: `SoftwareTPM.Failure` when somebody has it.
+    /// - Returns: The port.
+    /// - Throws: `SoftwareTPM.Failure` if it is in use.
     static func bound(to port: UInt16) throws -> UInt16 {
         try withSocket(port) { descriptor, address, length in
             bind(descriptor, address, length.pointee) == 0 && getsockname(descriptor, address, length) == 0
         }
     }
 
-    /// Whether somebody listens there.
+    /// Whether a process listens there.
     static func isOpen(_ port: UInt16) -> Bool {
         (try? withSocket(port) { connect($0, $1, $2.pointee) == 0 }) != nil
     }

@@ -1,10 +1,11 @@
 internal import Foundation
 
-/// A maker of software TPMs: an authority of its own that signs certificates of endorsement keys (`swtpm_localca`).
+/// A manufacturer of software TPMs: a separate authority that signs certificates of endorsement keys
+/// (`swtpm_localca`).
 public struct TPMMaker: Sendable {
     private let directory: TemporaryDirectory
 
-    /// Makes a maker; its authority is created with the first TPM.
+    /// Creates a manufacturer; its authority is created with the first TPM.
     ///
     /// - Throws: When the files cannot be written.
     public init() throws {
@@ -17,7 +18,7 @@ public struct TPMMaker: Sendable {
             certserial = \(path)/certserial
 
             """
-        // Debian has the tool in PATH, or in one of these.
+        // Debian has the tool in PATH, or in one of these directories.
         let places = ["/usr/bin", "/usr/share/swtpm", "/usr/lib/swtpm", "/usr/local/bin"]
         let tool = places.map { $0 + "/swtpm_localca" }.first(where: FileManager.default.isExecutableFile)
         let setup = """

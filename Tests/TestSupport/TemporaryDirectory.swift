@@ -1,15 +1,15 @@
 import Foundation
 
-/// A directory of its own for one test, removed with its last reference.
+/// A separate directory for one test, removed with its last reference.
 public final class TemporaryDirectory: Sendable {
     /// Absolute path.
     public let path: String
 
     /// Creates it under the system's temporary directory.
     ///
-    /// - Parameter isInMemory: Whether it may be in memory, where there is such a place: for tests that wait for the disk
-    ///   often, and for nothing that a disk has to prove.
-    /// - Throws: When it cannot be made.
+    /// - Parameter isInMemory: Whether it may be in memory, if possible: for tests that often wait for the disk,
+    ///   and not for tests of durability.
+    /// - Throws: When it cannot be created.
     public init(isInMemory: Bool = false) throws {
         let memory = "/dev/shm/"
         let parent = isInMemory && access(memory, W_OK) == 0 ? memory : NSTemporaryDirectory()

@@ -13,7 +13,7 @@ struct ChunkTests {
         TusSendOptions(chunkBytes: size, minimumChunkBytes: minimum, maximumChunkBytes: maximum)
     }
 
-    @Test("chunks grow while the network holds, up to the maximum")
+    @Test("chunks grow while the network is stable, up to the maximum")
     func growth() {
         var size = ChunkSize(options(8, 1, 64))
         var sizes: [Int64] = []
@@ -31,7 +31,7 @@ struct ChunkTests {
         #expect(size.current == 8)
     }
 
-    @Test("cuts halve chunks down to the minimum, and make growing slower")
+    @Test("interruptions halve chunks down to the minimum, and slow down growth")
     func cuts() {
         var size = ChunkSize(options(8, 2, 64))
         let responses = (0..<3).map { _ in (isSmaller: size.cut(), now: size.current) }
@@ -45,7 +45,7 @@ struct ChunkTests {
         #expect(grewAfter == 16)
     }
 
-    @Test("what a 413 refused is never tried again")
+    @Test("a size rejected with 413 is never used again")
     func refusals() {
         var size = ChunkSize(options(64, 2, 64))
         // The last piece of a content is smaller than the current size.
@@ -59,7 +59,7 @@ struct ChunkTests {
         #expect(last.map(\.now) == [2, 2])
     }
 
-    @Test("413 halves chunks until they fit; at the smallest it is final")
+    @Test("413 halves chunks until they are accepted; at the minimum it is final")
     func tooLarge() async throws {
         let source = try Source(6000)
         let limit = try TusServer(length: 6000) { request, _ in
@@ -81,7 +81,7 @@ struct ChunkTests {
         #expect(never.chunks == [2000, 1000, 500])
     }
 
-    @Test("a network that cuts every connection after 700 KB is got through with smaller chunks")
+    @Test("smaller chunks succeed on a network that breaks every connection after 700 KB")
     func cutOften() async throws {
         let source = try Source(5_000_000)
         let carried = Mutex<[Int: Int]>([:])
@@ -102,7 +102,7 @@ struct ChunkTests {
         #expect(delivery.digest == (try source.digest))
     }
 
-    @Test("a checksum goes with each chunk where asked for", arguments: DigestAlgorithm.allCases)
+    @Test("each chunk has a checksum on request", arguments: DigestAlgorithm.allCases)
     func checksum(algorithm: DigestAlgorithm) async throws {
         let source = try Source(1500)
         let server = try TusServer(length: 1500)
@@ -117,7 +117,7 @@ struct ChunkTests {
         #expect(sums == expected)
     }
 
-    @Test("stopping while the proof is being kept ends the transfer at once", arguments: [true, false])
+    @Test("stopping while the digest is being stored ends the transfer at once", arguments: [true, false])
     func stopWhileHeld(byTask: Bool) async throws {
         let (almost, keeping, keep) = (Gate(), Gate(), Gate())
         let source = try Source(300_000)
@@ -136,7 +136,7 @@ struct ChunkTests {
         #expect(await almost.opened())
         #expect(await keeping.opened())
         if byTask { task.cancel() } else { control.stop() }
-        // The server sees the connection end while the proof is still being kept.
+        // The server sees the connection end while the digest is still being stored.
         #expect(await server.closed.opened())
         keep.open()
         let error = await task.value

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Tus
 
-/// Sending to servers whose `Upload-Offset` counts chunks (gighive-d4 contract 4.1 to 4.4).
+/// Uploads to servers whose `Upload-Offset` counts chunks (gighive-d4 contract 4.1 to 4.4).
 @Suite("Fixed chunks", .prompt)
 struct FixedChunkTests {
     private static let chunk = 1000
@@ -15,7 +15,7 @@ struct FixedChunkTests {
         proofs: [TusProof] = [],
         isNew: Bool = false
     ) async throws -> Result<TusDelivery, TusError> {
-        // Chunks that may adapt would grow at once.
+        // Adaptive chunks would grow at once.
         var options = plainOptions(chunk: 500, minimum: 1, maximum: 64_000)
         options.fixedChunkBytes = Int64(Self.chunk)
         options.isNew = isNew
@@ -66,7 +66,7 @@ struct FixedChunkTests {
         #expect(delivery.digest == (try source.digest))
     }
 
-    @Test("a lost response to a chunk that was stored costs no byte")
+    @Test("a lost response to a stored chunk causes no byte to be sent again")
     func lostResponse() async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
@@ -77,7 +77,7 @@ struct FixedChunkTests {
     }
 
     @Test(
-        "an upload that the server cannot complete ends at once",
+        "an upload that the server cannot complete fails at once",
         arguments: [
             (500, [String]()), (409, []), (409, ["Upload-Offset: 1500"]), (409, ["Upload-Offset: 3000"]),
             (409, ["Upload-Offset: 0"]),
@@ -105,7 +105,7 @@ struct FixedChunkTests {
         #expect(server.chunks.count == 4)
     }
 
-    @Test("a body that a proxy ended early is sent again", arguments: [400, 408])
+    @Test("a body that a proxy truncated is sent again", arguments: [400, 408])
     func endedEarly(status: Int) async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
@@ -116,7 +116,7 @@ struct FixedChunkTests {
     }
 
     @Test(
-        "only the end of a chunk that was sent is resumed",
+        "an upload resumes only at the end of a sent chunk",
         arguments: [
             (1500, [1000, 2000], true), (2000, [Int](), true), (2000, [1000, 2000], false),
             (1000, [1000, 2000], false),

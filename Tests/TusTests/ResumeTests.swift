@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Tus
 
-@Suite("Going on after a cut", .prompt)
+@Suite("Resumption after an interruption", .prompt)
 struct ResumeTests {
     private func send(
         _ source: Source,
@@ -25,7 +25,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "after a reset HEAD decides: nothing, a part, or all of the chunk may be on the server",
+        "after a reset HEAD is queried: nothing, a part, or all of the chunk may be on the server",
         arguments: [0, 1, 499, 999, 1000],
         [true, false]
     )
@@ -49,7 +49,7 @@ struct ResumeTests {
         #expect(count == 0 || after.contains("HEAD"))
     }
 
-    @Test("a lost answer to a chunk that arrived costs no byte")
+    @Test("a lost response to a stored chunk causes no byte to be sent again")
     func lostResponse() async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
@@ -62,13 +62,14 @@ struct ResumeTests {
     }
 
     @Test(
-        "a later run goes on where the server is, and hashes what it does not send",
+        "a later run resumes at the server's offset, and hashes the bytes before it",
         arguments: [1, 999, 1000, 2000, 5000]
     )
     func laterRun(offset: Int) async throws {
         let source = try Source(5000)
         let server = try TusServer(length: 5000, stored: Array(source.bytes[..<offset]))
-        // What an earlier run kept: the end of each chunk begun, the one that was cut included.
+        // The digests stored by an earlier run: one for the end of each started chunk, including the interrupted
+        // one.
         let proofs = try stride(from: 1000, through: min(5000, offset + 1000), by: 1000).map {
             try source.proof(at: $0)
         }
@@ -86,7 +87,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "a part of the first chunk needs no proof, a whole one does",
+        "a part of the first chunk needs no stored digest, a whole one does",
         arguments: [(999, true), (1000, true), (1001, false)]
     )
     func withoutProof(offset: Int, isAccepted: Bool) async throws {
@@ -96,7 +97,7 @@ struct ResumeTests {
         case .success:
             #expect(isAccepted)
             #expect(server.stored == source.bytes)
-            // The next cut may come one chunk later: the part is proven now.
+            // The next interruption may come one chunk later: the part is verified now.
             #expect(source.proofs.first?.offset == Int64(offset))
         case .failure(let error):
             #expect(!isAccepted && error.kind == .prefixChanged)
@@ -118,7 +119,7 @@ struct ResumeTests {
         #expect(server.chunks.isEmpty)
     }
 
-    @Test("a change in the part of a cut chunk that the server has is found by the proof of the whole chunk")
+    @Test("a change in the stored part of an interrupted chunk is detected by the digest of the whole chunk")
     func changedPart() async throws {
         let source = try Source(5000)
         let server = try TusServer(length: 5000, stored: Array(source.bytes[..<2400]))
@@ -128,7 +129,7 @@ struct ResumeTests {
         #expect(server.chunks.isEmpty)
     }
 
-    @Test("a change after what the server has is the file's own affair")
+    @Test("a change after the stored part is not an error")
     func changedLater() async throws {
         let source = try Source(5000)
         let server = try TusServer(length: 5000, stored: Array(source.bytes[..<2000]))
@@ -138,7 +139,7 @@ struct ResumeTests {
         #expect(server.stored == Array(try Data(contentsOf: URL(fileURLWithPath: source.path))))
     }
 
-    @Test("a source that is shorter or gone is never sent from", arguments: [true, false])
+    @Test("a source that is shorter or deleted is never sent", arguments: [true, false])
     func lostSource(isShorter: Bool) async throws {
         let source = try Source(5000)
         let server = try TusServer(length: 5000)
@@ -148,7 +149,7 @@ struct ResumeTests {
         #expect(server.chunks.isEmpty)
     }
 
-    @Test("an upload of another length, and offsets that cannot be, are conflicts")
+    @Test("an upload of another length, and impossible offsets, are conflicts")
     func conflicts() async throws {
         let source = try Source(3000)
         let other = try TusServer(length: 3001)
@@ -157,7 +158,7 @@ struct ResumeTests {
             request.method == "HEAD" ? .response(200, ["Upload-Offset: 3001", "Upload-Length: 3000"]) : .obey
         }
         #expect(try await failure(source, ahead, [])?.kind == .conflict)
-        // The server forgets what it has acknowledged.
+        // The server loses acknowledged bytes.
         let back = try TusServer(length: 3000) { request, number in
             switch (request.method, number) {
             case ("PATCH", 3): .response(500)
@@ -168,7 +169,7 @@ struct ResumeTests {
         let error = try await failure(source, back, [])
         #expect(error?.kind == .conflict)
         #expect(error?.detail == "the server's offset is 1000, expected 2000")
-        // Somebody else has sent more than this run did.
+        // Another client has sent more than this run did.
         let stranger = try TusServer(length: 3000) { request, number in
             switch (request.method, number) {
             case ("PATCH", 1): .response(409)

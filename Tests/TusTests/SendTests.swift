@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import Tus
 
-@Suite("Sending a content", .prompt)
+@Suite("Upload of a content", .prompt)
 struct SendTests {
-    @Test("chunks arrive in order over one kept connection, without Expect")
+    @Test("chunks arrive in order over one persistent connection, without Expect")
     func chunks() async throws {
         let source = try Source(10_500)
         let server = try TusServer(length: 10_500)
@@ -23,7 +23,7 @@ struct SendTests {
         #expect(server.requests.allSatisfy { $0.target == "/files/abc" && $0.header("Authorization") != nil })
     }
 
-    @Test("large chunks go over one kept connection, without Expect")
+    @Test("large chunks use one persistent connection, without Expect")
     func largeChunks() async throws {
         let source = try Source(5 << 20)
         let server = try TusServer(length: 5 << 20)
@@ -35,7 +35,7 @@ struct SendTests {
         #expect(server.requests.allSatisfy { $0.header("Expect") == nil })
     }
 
-    @Test("a proof is kept for each chunk's end")
+    @Test("a digest is stored for each chunk's end")
     func proofs() async throws {
         let source = try Source(2500)
         let server = try TusServer(length: 2500)
@@ -43,7 +43,7 @@ struct SendTests {
         #expect(source.proofs == (try [1000, 2000, 2500].map { try source.proof(at: $0) }))
     }
 
-    @Test("a piece of a file is sent and hashed as if it were all", arguments: [1, 2, 999, 1000, 1001])
+    @Test("a part of a file is sent and hashed as if it were a whole file", arguments: [1, 2, 999, 1000, 1001])
     func part(length: Int) async throws {
         let source = try Source(5000)
         let server = try TusServer(length: length)
@@ -53,7 +53,7 @@ struct SendTests {
         #expect(delivery.digest == (try Source.digest(of: server.stored)))
     }
 
-    @Test("a new upload is not asked how far it has got, and an empty one is complete")
+    @Test("the offset of a new upload is not queried, and an empty one is complete")
     func new() async throws {
         let source = try Source(1500)
         let server = try TusServer(length: 1500)
@@ -67,7 +67,7 @@ struct SendTests {
         #expect(empty.methods == ["HEAD"])
     }
 
-    @Test("the last byte of a chunk waits until its proof is kept", .timeLimit(.minutes(4)))
+    @Test("the last byte of a chunk is sent after its digest is stored", .timeLimit(.minutes(4)))
     func proofBeforeLastByte() async throws {
         let (almost, keep) = (Gate(), Gate())
         let isKept = Mutex(false)
@@ -89,7 +89,7 @@ struct SendTests {
                 }
             }
         }
-        // All bytes but the last are at the server while the proof is being kept.
+        // All bytes but the last are at the server while the digest is being stored.
         #expect(await almost.opened())
         #expect(server.stored.isEmpty)
         keep.open()
@@ -98,7 +98,7 @@ struct SendTests {
         #expect(lastByteCameAfter.withLock { $0 } == [true])
     }
 
-    @Test("a proof that cannot be kept ends the sending before the chunk is whole")
+    @Test("a digest that cannot be stored ends the transfer before the chunk is complete")
     func journalFails() async throws {
         struct Full: Error {}
         let source = try Source(3000)

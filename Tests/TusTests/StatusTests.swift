@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import Tus
 
-/// What each verb makes of each status (tus 1.0.0 and RFC 9110; gighive contract 4.1 for tusd's and Apache's).
+/// The meaning of each status for each method (tus 1.0.0 and RFC 9110; gighive contract 4.1 for tusd's and
+/// Apache's).
 @Suite("Statuses", .prompt)
 struct StatusTests {
     struct Row: Sendable, CustomTestStringConvertible {
@@ -16,7 +17,7 @@ struct StatusTests {
         var testDescription: String { "\(verb) \(status) \(type)" }
     }
 
-    /// Statuses that end a call at once, and how, per verb: (OPTIONS, POST, HEAD, PATCH, DELETE).
+    /// Statuses that end a call at once, and their errors, per method: (OPTIONS, POST, HEAD, PATCH, DELETE).
     static let final: [Row] = {
         let table: [(Int, [TusError.Kind?])] = [
             (301, [.redirected, .redirected, .redirected, .redirected, .redirected]),
@@ -38,7 +39,7 @@ struct StatusTests {
                 kind.map { Row(status: status, verb: verb, kind: $0) }
             }
         }
-            // Apache's and a proxy's pages.
+            // Pages of Apache and of proxies.
             + [
                 Row(status: 401, verb: "PATCH", kind: .unauthorized, type: "text/html"),
                 Row(status: 403, verb: "POST", kind: .forbidden, type: "text/html"),
@@ -47,7 +48,7 @@ struct StatusTests {
             ]
     }()
 
-    /// Statuses that are tried again and reported when they stay.
+    /// Statuses that are retried, and reported if they persist.
     static let persistent: [Row] = {
         let table: [(Int, TusError.Kind)] = [
             (408, .rateLimited), (409, .conflict), (429, .rateLimited), (460, .checksumMismatch), (500, .server),
@@ -96,7 +97,7 @@ struct StatusTests {
         #expect(server.stored.isEmpty)
     }
 
-    @Test("what may pass is tried again, with HEAD in between, and reported when it stays", arguments: persistent)
+    @Test("a temporary failure is retried, with HEAD in between, and reported if it persists", arguments: persistent)
     func persists(_ row: Row) async throws {
         let server = try server(row)
         let error = try await call(row.verb, server.client(), Source(3000))
@@ -109,7 +110,7 @@ struct StatusTests {
         }
     }
 
-    @Test("what may pass and does is made good", arguments: persistent)
+    @Test("a temporary failure is resolved by a retry", arguments: persistent)
     func passes(_ row: Row) async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
@@ -123,14 +124,14 @@ struct StatusTests {
         #expect(delivery.faults > 0)
     }
 
-    @Test("an upload that is gone already counts as given up", arguments: [204, 200, 404, 410])
+    @Test("an upload that no longer exists counts as discarded", arguments: [204, 200, 404, 410])
     func terminated(status: Int) async throws {
         let server = try TusServer(length: 3000) { _, _ in .response(status) }
         try await server.client().terminate("abc")
         #expect(server.methods == ["DELETE"])
     }
 
-    @Test("a 2xx without the new offset counts when HEAD confirms it", arguments: [200, 204])
+    @Test("a 2xx without the new offset counts if HEAD confirms it", arguments: [200, 204])
     func withoutOffset(status: Int) async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, _ in
@@ -140,7 +141,7 @@ struct StatusTests {
         #expect(server.stored == source.bytes && delivery.bytesSent == 3000)
     }
 
-    @Test("an impossible offset in the answer is not believed", arguments: ["5000", "-1", "999", "x", ""])
+    @Test("an impossible offset in the response is rejected", arguments: ["5000", "-1", "999", "x", ""])
     func impossibleOffset(value: String) async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
@@ -150,7 +151,7 @@ struct StatusTests {
         #expect(server.stored == source.bytes && delivery.faults == 1)
     }
 
-    @Test("a lock is waited out with HEAD in between", arguments: ["PATCH", "HEAD", "DELETE"])
+    @Test("a lock is waited for, with HEAD in between", arguments: ["PATCH", "HEAD", "DELETE"])
     func locked(verb: String) async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
@@ -160,7 +161,7 @@ struct StatusTests {
             try await server.client().terminate("abc")
             #expect(server.methods == ["DELETE", "DELETE"])
         } else {
-            // Locks do not use up the tries.
+            // Locks do not count as attempts.
             let delivery = try await server.client().send(
                 source.content(),
                 to: "abc",
@@ -170,7 +171,7 @@ struct StatusTests {
         }
     }
 
-    @Test("a lock that stays is reported when patience ends")
+    @Test("a persistent lock is reported after the time limit")
     func lockedForGood() async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, _ in request.method == "PATCH" ? .response(423) : .obey }
@@ -195,7 +196,7 @@ struct StatusTests {
         #expect(server.methods == ["HEAD"] + (0..<4).flatMap { _ in ["PATCH", "HEAD"] } + ["PATCH"])
     }
 
-    @Test("Retry-After is told, and waited for up to the policy's cap")
+    @Test("Retry-After is reported, and honored up to the policy's limit")
     func retryAfter() async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in

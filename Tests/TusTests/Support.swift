@@ -6,19 +6,19 @@ import Synchronization
 import TestSupport
 import Tus
 
-/// A tus server of one upload whose every misbehaviour a test decides.
+/// A tus server of one upload whose faults are set by a test.
 final class TusServer: Sendable {
-    /// What it does with a request.
+    /// Its handling of a request.
     enum Act: Sendable {
-        /// What the protocol asks for.
+        /// As required by the protocol.
         case obey
-        /// The request is read whole and answered with this; nothing is stored.
+        /// The request is read completely and gets this response; nothing is stored.
         case response(Int, [String] = [], body: String = "", type: String = "text/plain")
-        /// The bytes are stored, and the answer is this one.
+        /// The bytes are stored, and this is the response.
         case storeAndRespond(Int, [String] = [], body: String = "", type: String = "text/plain")
-        /// The connection is reset after so many body bytes; they are stored, or not (a firewall that buffers).
+        /// The connection is reset after this many body bytes; they are stored, or not (a firewall that buffers).
         case reset(afterBytes: Int, storing: Bool)
-        /// Everything is stored, then the connection closes without an answer.
+        /// Everything is stored, then the connection closes without a response.
         case closeUnanswered
     }
 
@@ -42,7 +42,7 @@ final class TusServer: Sendable {
         var requests: [Request] = []
     }
 
-    /// What the threads of the listener share with the test.
+    /// State shared by the threads of the listener and the test.
     private final class Shared: Sendable {
         let state: Mutex<State>
         let closed = Gate()
@@ -53,13 +53,12 @@ final class TusServer: Sendable {
     private let listener: ScriptedServer
 
     /// Starts listening.
-    ///
     /// - Parameters:
     ///   - length: Length of the upload.
-    ///   - stored: What it holds already.
-    ///   - script: What to do with a request, given with its number among those of its method, from 1.
+    ///   - stored: Bytes already stored.
+    ///   - script: The handling of a request, given its number among those of its method, from 1.
     ///   - beforeLastByte: Called when all bytes of a PATCH but the last have been read.
-    /// - Throws: When no port can be had.
+    /// - Throws: When no port is available.
     init(
         length: Int,
         stored: [UInt8] = [],
@@ -202,14 +201,14 @@ final class TusServer: Sendable {
     }
 }
 
-/// A file to upload, and the proofs that were kept on the way.
+/// A file to upload, and the stored digests.
 final class Source: Sendable {
     let bytes: [UInt8]
     let path: String
     private let directory: TemporaryDirectory
     private let kept = Mutex<[TusProof]>([])
 
-    /// Bytes that differ from each other at every offset, so that a shifted copy never equals the original.
+    /// Bytes that differ at every offset, so that a shifted copy never equals the original.
     init(_ byteCount: Int) throws {
         bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
         directory = try TemporaryDirectory()
@@ -221,7 +220,7 @@ final class Source: Sendable {
 
     var digest: SHA256Digest { get throws { try Self.digest(of: bytes) } }
 
-    /// Computed in one go, unlike the digest under test.
+    /// Computed in one pass, unlike the digest under test.
     static func digest(of bytes: [UInt8]) throws -> SHA256Digest {
         var hasher = try SHA256Hasher()
         bytes.withUnsafeBytes { hasher.update($0) }
@@ -251,7 +250,7 @@ final class Source: Sendable {
     }
 }
 
-/// Chunks of 1,000 bytes that never grow, and no waits.
+/// Chunks of 1,000 bytes that never grow, and no delays.
 func plainOptions(
     chunk: Int64 = 1000,
     minimum: Int64 = 1,
@@ -268,7 +267,7 @@ func plainOptions(
     )
 }
 
-/// The error that a call throws, or nil.
+/// The error thrown by a call, or nil.
 func tusError<Value>(_ call: () async throws(TusError) -> Value) async -> TusError? {
     do {
         _ = try await call()

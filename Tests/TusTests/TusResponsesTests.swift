@@ -6,9 +6,9 @@ import Testing
 
 @testable import Tus
 
-@Suite("tus answers")
+@Suite("tus responses")
 struct TusResponsesTests {
-    /// What a call comes to when the server gives one answer to everything, and what it was asked.
+    /// The result of a call if the server returns one response to everything, and the requests it received.
     private func ask<Value>(
         _ status: Int,
         _ headers: [String],
@@ -34,7 +34,7 @@ struct TusResponsesTests {
         #expect(TusFeatures.Extension(rawValue: "creation-with-upload") == .creationWithUpload)
     }
 
-    @Test("features are read as servers write them", arguments: [200, 204])
+    @Test("features are parsed as servers write them", arguments: [200, 204])
     func features(status: Int) async throws {
         let headers = [
             "Tus-Version: 1.0.0,0.2.2", "Tus-Extension: creation, creation-with-upload,checksum,expiration,x-own",
@@ -54,19 +54,19 @@ struct TusResponsesTests {
                 )
         )
         #expect(features.preferredChecksum == .sha1)
-        // tus 1.0.0: every request but OPTIONS names the version.
+        // tus 1.0.0: every request but OPTIONS contains the version.
         #expect(requests[0].header("Tus-Resumable") == nil)
         #expect(requests[0].target == "/files/")
         #expect(requests[0].header("X-Upload-Token") == "t")
     }
 
-    @Test("no version, or another, is no server for this client", arguments: [[], ["Tus-Version: 2.0.0"]])
+    @Test("a server without a version, or with another one, is not supported", arguments: [[], ["Tus-Version: 2.0.0"]])
     func otherVersion(headers: [String]) async throws {
         let (response, _) = try await ask(200, headers) { client async throws(TusError) in try await client.features() }
         #expect(response.failure?.kind == .unsupported)
     }
 
-    @Test("a checksum is offered by the extension alone")
+    @Test("a checksum is supported only with the extension")
     func checksumExtension() {
         #expect(TusFeatures(extensions: [], checksumAlgorithms: ["sha1"]).preferredChecksum == nil)
         #expect(
@@ -76,7 +76,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "the id is the last segment of Location, wherever it points",
+        "the id is the last segment of Location, for any address",
         arguments: [
             ("/files/abc", "abc"), ("abc", "abc"), ("../files/abc", "abc"), ("/files/abc/", "abc"),
             ("/files/abc?x=/y", "abc"), ("/files/abc#/y", "abc"), ("https://other.example.org/files/abc", "abc"),
@@ -89,7 +89,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "what cannot be an id is refused",
+        "an invalid id is refused",
         arguments: [
             "", "/", "/files/", "/files", "https://other.example.org", "https://other.example.org/", "..", "/files/..",
             "/files/abc/.", "/files/a%2Fb", "/files/a%5Cb", "/files/%2e%2e", "/files/a%00b", "/files/a%0d%0ab",
@@ -101,13 +101,13 @@ struct TusResponsesTests {
         #expect(error?.kind == .unexpectedResponse && error?.status == 201)
     }
 
-    @Test("a creation without Location is none")
+    @Test("a creation without Location is invalid")
     func noLocation() async throws {
         let error = try await ask(201, [], create).response.failure
         #expect(error?.kind == .unexpectedResponse && error?.detail == "the response has no Location")
     }
 
-    @Test("a foreign Location gets neither requests nor credentials")
+    @Test("a Location with another origin gets neither requests nor credentials")
     func foreignOrigin() async throws {
         let foreign = try TusServer(length: 10)
         let source = try Source(10)
@@ -124,7 +124,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "an id that is none is never put into an address",
+        "an invalid id is never used in an address",
         arguments: ["", ".", "..", "a/b", "a\\b", "a b", "a\r\nb"]
     )
     func foreignID(id: String) async throws {
@@ -154,7 +154,7 @@ struct TusResponsesTests {
         #expect(request.header("Content-Length") == "0")
     }
 
-    @Test("metadata that cannot be sent is refused here", arguments: ["", "a b", "a,b", "\u{fc}", "a\n"])
+    @Test("invalid metadata is refused before the request", arguments: ["", "a b", "a,b", "\u{fc}", "a\n"])
     func badKey(key: String) async throws {
         for metadata in [[TusMetadata(key, "x")], [TusMetadata("a", "1"), TusMetadata("a", "2")]] {
             let (response, requests) = try await ask(201, ["Location: /files/abc"]) { client async throws(TusError) in
@@ -164,7 +164,7 @@ struct TusResponsesTests {
         }
     }
 
-    @Test("a creation whose answer is lost is repeated")
+    @Test("a creation with a lost response is repeated")
     func repeatedCreation() async throws {
         let server = try TusServer(length: 1) { request, number in
             number == 1 ? .closeUnanswered : .obey
@@ -173,7 +173,7 @@ struct TusResponsesTests {
         #expect(server.methods == ["POST", "POST"])
     }
 
-    @Test("parts are created as such and joined in order")
+    @Test("parts are created as such and concatenated in order")
     func concatenation() async throws {
         let (_, requests) = try await ask(201, ["Location: /files/abc"]) { client async throws(TusError) in
             _ = try await client.create(byteCount: 5, metadata: [], isPartial: true)
@@ -185,7 +185,7 @@ struct TusResponsesTests {
         #expect(requests[1].header("Upload-Metadata") == "filename YQ==")
     }
 
-    @Test("HEAD says how far an upload has got")
+    @Test("HEAD reports the offset of an upload")
     func offset() async throws {
         let expires = "Upload-Expires: Thu, 01 Jan 2026 00:00:00 GMT"
         let full = try await ask(200, ["Upload-Offset: 70", "Upload-Length: 100", expires], status).response
@@ -196,7 +196,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "HEAD without a readable offset says nothing",
+        "HEAD without a valid offset is an invalid response",
         arguments: [[], ["Upload-Offset: -1"], ["Upload-Offset: 1e3"]]
     )
     func unreadableStatus(headers: [String]) async throws {

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Attacks mediactl with a hostile server, signals and broken connections, and compares what it claims with what is true.
+"""Attacks mediactl with a hostile server, signals and broken connections, and verifies its reported results.
 
     scripts/proof/attacks.py [--only TABLE] [--row TEXT] [--every N] [--jobs N] [--seed N] [--verbose]
 
-Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX name the programs. A row is "false" when a claim is wrong (a stored file
-reported as failed, a token lost without a word, a secret printed, a trap), and "unmet" when a promise of the documentation
-is not kept. It is "denied" when the server refused, with a status that the contract defines as a refusal, what it had done
-in fact, and mediactl reported the refusal. Exit code 1: a row is false or unmet."""
+Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX are the programs. A row is "false" if a claim is wrong (a stored file
+reported as failed, a token lost without a report, a secret printed, a crash), and "unmet" if a guarantee of the
+documentation is violated. It is "denied" if the server responded with a status that the contract defines as a refusal,
+although it had processed the request, and mediactl reported the refusal. Exit code 1: a row is false or unmet."""
 
 import argparse
 import collections
@@ -34,7 +34,7 @@ def options():
     parser.add_argument("--only", action="append", choices=sorted(TABLES), help="run only this table; repeatable")
     parser.add_argument("--row", metavar="TEXT", help="run only rows whose name contains TEXT")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="run only every Nth row (default: 1)")
-    parser.add_argument("--jobs", type=int, default=8, metavar="N", help="rows at the same time (default: 8)")
+    parser.add_argument("--jobs", type=int, default=8, metavar="N", help="parallel rows (default: 8)")
     parser.add_argument("--seed", type=int, help="repeat the bytes of an earlier run")
     parser.add_argument("--verbose", action="store_true", help="print every row")
     return parser.parse_args()
@@ -69,7 +69,7 @@ def run_table(table, arguments, seed):
 
 def main():
     arguments = options()
-    # nohup ignores it, and what it starts would inherit that.
+    # nohup ignores it, and child processes would inherit that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     seed = random.randrange(10**6) if arguments.seed is None else arguments.seed
     failures = 0

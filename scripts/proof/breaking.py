@@ -1,4 +1,4 @@
-"""Servers that break one exchange at a selected point: over HTTP/1.1, and over HTTP/2 with frames written by hand."""
+"""Servers that break one exchange at a selected point: over HTTP/1.1, and over HTTP/2 with hand-written frames."""
 
 import contextlib
 import pathlib
@@ -12,7 +12,7 @@ from hostile import Exchange, Hostile, stage_of, TOKEN
 from faultproxy import Peer, field, reset
 from servers import SetupError
 
-# RFC 9113 section 7, and one that is not defined.
+# RFC 9113 section 7, and one undefined code.
 ERROR_CODES = {
     "NO_ERROR": 0x0, "PROTOCOL_ERROR": 0x1, "INTERNAL_ERROR": 0x2, "FLOW_CONTROL_ERROR": 0x3, "SETTINGS_TIMEOUT": 0x4,
     "STREAM_CLOSED": 0x5, "FRAME_SIZE_ERROR": 0x6, "REFUSED_STREAM": 0x7, "CANCEL": 0x8, "COMPRESSION_ERROR": 0x9,
@@ -30,11 +30,11 @@ POINTS = ("head", "half", "body", "stored", "headers", "inside", "end")
 
 
 class Broken(Exception):
-    """The connection has been ended on purpose."""
+    """The connection was closed on purpose."""
 
 
 class Break:
-    """Breaks the first exchange of a stage at a point; action: a function of the connection and of the stream's number."""
+    """Breaks the first exchange of a stage at a point; action: a function of the connection and the stream number."""
 
     def __init__(self, stage, point, action):
         self.stage, self.point, self.action, self.left = stage, point, action, 1
@@ -97,7 +97,7 @@ class Breaking(Hostile):
 
 
 class Http2(Breaking):
-    """The same over HTTP/2 and TLS, as mediactl --http2 negotiates it. Streams are processed one after the other."""
+    """The same over HTTP/2 and TLS, as negotiated by mediactl --http2. Streams are processed sequentially."""
 
     def __init__(self, certificate, url, *rules):
         super().__init__(url, *rules)
@@ -121,7 +121,7 @@ class Stream:
         self.length = int(dict(fields).get("content-length", 0))
 
     def head(self):
-        """The request's head as HTTP/1.1 writes it."""
+        """The request's head in the form of HTTP/1.1."""
         names = dict(self.fields)
         lines = [f"{names[':method']} {names[':path']} HTTP/1.1", f"Host: {names.get(':authority', 'localhost')}"]
         lines += [f"{name}: {value}" for name, value in self.fields if name[0] != ":" and name != "content-length"]
@@ -154,7 +154,7 @@ class Connection:
             self.streams[stream].is_reset = True
 
     def close(self, how="fin"):
-        """Ends the connection: closed as TLS does it (fin), cut off (cut), or reset (rst)."""
+        """Ends the connection: closed properly with TLS (fin), closed without TLS shutdown (cut), or reset (rst)."""
         if how == "rst":
             reset(self.secure)
         elif how == "fin":

@@ -1,12 +1,12 @@
-"""A disk on which a recorded run took place, and the states in which a loss of power may leave it.
+"""A disk on which a recorded run took place, and the states in which a power loss may leave it.
 
-What a sync has covered is there; of everything else any part may be missing:
+Data covered by a sync is present; any part of the other data may be missing:
 
-- A sync of a file makes its data and size durable, not its name. Names are durable after a sync of their directory; of
-  later changes, each directory has any number of the first ones.
-- Every 512 bytes written since the last sync may have any version that they had since, alone or in groups of 4096; so
-  may the size. New space contains zeros, or old content of the disk.
-- A truncation happened or not. fdatasync makes no times durable, sync_file_range nothing; a file that is mapped for
+- A sync of a file makes its data and size durable, but not its name. Names are durable after a sync of their directory;
+  of the later changes, each directory contains any number of the first ones.
+- Every 512 bytes written since the last sync may have any version that they had since then, alone or in groups of 4096;
+  so may the size. New space contains zeros, or old content of the disk.
+- A truncation happened or did not. fdatasync makes no times durable, sync_file_range nothing; a file that is mapped for
   writing (SQLite's -shm) has any content.
 """
 
@@ -26,19 +26,19 @@ RENAME_EXCHANGE = 2
 
 
 class File:
-    """A file: its content after its last sync, and what was done to it since."""
+    """A file: its content after its last sync, and the changes since."""
 
     def __init__(self, mode, inode, content=b"", label=""):
         self.mode, self.inode, self.label = stat.S_IMODE(mode), inode, label
         self.durable, self.latest, self.pending = bytes(content), bytearray(content), []
-        # Up to where space was allocated: such bytes are zeros until they are written.
+        # End of the allocated space: such bytes are zeros until they are written.
         self.allocated = len(content)
-        # Mapped and written without calls: never durable.
+        # Written through a mapping, without calls: never durable.
         self.is_volatile = False
         self.durable_time = self.time = None
 
     def change(self, kind, offset, value):
-        """A write ("w", bytes), or a new size ("t", bytes of it)."""
+        """A write ("w", bytes), or a new size ("t", size)."""
         self.pending.append((kind, offset, value))
         apply(self.latest, kind, offset, value)
 
@@ -59,26 +59,26 @@ def apply(content, kind, offset, value):
         content.extend(bytes(value - len(content)))
 
 
-# What is left of a file.
+# The remainder of a file after a power loss.
 Remainder = collections.namedtuple("Remainder", "content mode time is_volatile inode")
 
 
 class Link:
-    """A symbolic link; it is created whole."""
+    """A symbolic link; it is always created completely."""
 
     def __init__(self, target):
         self.target = target
 
 
 class Directory:
-    """Names after the last sync, and the changes since, each of them whole or not at all."""
+    """Names after the last sync, and the changes since, each of which is applied completely or not at all."""
 
     def __init__(self, mode=0o700):
         self.mode = stat.S_IMODE(mode)
         self.durable, self.latest, self.pending = {}, {}, []
 
     def change(self, *steps):
-        """Steps of one change: a name, and what it stands for now, or None."""
+        """The steps of one change: a name, and its new node or None."""
         self.pending.append(steps)
         for name, node in steps:
             put(self.latest, name, node)
@@ -87,7 +87,7 @@ class Directory:
         self.durable, self.pending = dict(self.latest), []
 
     def names(self, count):
-        """The names with the first changes."""
+        """The names after the first `count` changes."""
         found = dict(self.durable)
         for steps in self.pending[:count]:
             for name, node in steps:
@@ -103,10 +103,10 @@ def put(names, name, node):
 
 
 class Disk:
-    """Directories that exist, with all in them, and what a trace does to them."""
+    """The existing directories with their contents, and the effects of a trace on them."""
 
     def __init__(self, roots, ignored=lambda node, event: False):
-        # A function of a node and the event of its sync: whether the model forgets this sync.
+        # A function of a node and the event of its sync: whether the model ignores this sync.
         self.ignored = ignored
         self.nodes = {}
         self.roots = {str(root): self._existing(pathlib.Path(root)) for root in roots}
@@ -126,7 +126,7 @@ class Disk:
         return node
 
     def apply(self, event):
-        """Does what an event records."""
+        """Applies the effect of an event."""
         if event.op == Op.OUTPUT:
             return
         if event.op == Op.OPAQUE:
@@ -144,7 +144,7 @@ class Disk:
             self._allocate(node, event)
         elif event.op == Op.SYNC:
             if not self.ignored(node, event):
-                # fdatasync writes no times.
+                # fdatasync does not write times.
                 node.sync(has_times=not event.flags)
         elif event.op == Op.MKDIR:
             self.nodes[event.b] = Directory(event.length)
@@ -182,11 +182,11 @@ class Disk:
         if isinstance(moved, File):
             moved.label = event.name2
 
-    # A state
+    # States
 
     def state(self, choice):
-        """What is left after a loss of power, by path: a mode for a directory, a target for a link, else the content, the
-        mode and the time of a file. `choice` decides what is missing.
+        """The remainder after a power loss, by path: a mode for a directory, a target for a link, otherwise content,
+        mode and time of a file. `choice` determines the missing parts.
         """
         found = {}
         for path, node in self.roots.items():
@@ -219,7 +219,7 @@ def digest(state):
 
 
 def materialize(state, roots, inodes):
-    """Makes the directories what a state says, and writes which inodes the files had: `inodes` is for inodes.c."""
+    """Creates the directories of a state, and writes the inodes of the files to `inodes`, for inodes.c."""
     pairs = []
     for root in roots:
         shutil.rmtree(root, ignore_errors=True)
@@ -241,18 +241,18 @@ def materialize(state, roots, inodes):
     pathlib.Path(inodes).write_bytes(b"".join(struct.pack("<QQ", *pair) for pair in sorted(pairs)))
 
 
-# What can be missing of a file.
+# The missing parts of a file.
 FILE_RULES = ("all", "none", "prefix", "drop", "keep", "subset", "tear", "scatter")
 
 
 class Choice:
-    """What is missing in one state: everything, nothing, or by chance."""
+    """The missing parts in one state: everything, nothing, or a random selection."""
 
     def __init__(self, seed, rule=None, names=None):
         self.random = random.Random(seed)
         self.rule, self.name_rule = rule, names
         self.takes_times = self.random.random() < 0.5
-        # Of a new part of a file that was not written: zeros, or what was on the disk before.
+        # The content of a new, unwritten part of a file: zeros, or stale data of the disk.
         self.is_stale = rule is None and self.random.random() < 0.1
         self.base = self.random.choice((None, "all", "none"))
         self.known = {}
@@ -274,7 +274,7 @@ class Choice:
             return node.durable
         rule = self.rule
         if rule is None:
-            # Often all files but one are as they were, so that a single hole is seen alone.
+            # Often all files except one are complete, so that a single hole occurs alone.
             rule = self.base if self.base and self.random.random() < 0.5 else self.random.choice(FILE_RULES)
         if rule == "all":
             return bytes(node.latest)
@@ -289,7 +289,7 @@ class Remains:
     def __init__(self, node, rule, chance, is_stale):
         self.node, self.random, self.is_stale = node, chance, is_stale
         self.count = len(node.pending)
-        # Sizes after each number of changes; the sectors that each change touches; the changes that cut the file.
+        # Sizes after each number of changes; the sectors that each change writes; the changes that truncate the file.
         self.sizes, self.touched, self.cuts = [len(node.durable)], [], []
         for index, (kind, offset, value) in enumerate(node.pending):
             size = self.sizes[-1]
@@ -303,11 +303,11 @@ class Remains:
                     self.cuts.append(index)
         getattr(self, "_" + rule)()
 
-    # Each rule sets `applied`, the number of cuts that are there, `size_at`, the changes whose size may be there, and
-    # `versions`: by sector the number of changes that its content has seen.
+    # Each rule sets `applied`, the number of applied truncations, `size_at`, the changes whose size may be present, and
+    # `versions`: the number of changes in the content of each sector.
 
     def _kept(self, kept):
-        """Those changes are there, all others are not."""
+        """These changes are present, all others are not."""
         self.versions, self.applied = {}, 0
         for index in sorted(kept):
             for sector in self.touched[index]:
@@ -332,7 +332,7 @@ class Remains:
         self._kept({index for index in range(self.count) if self.random.random() < 0.5})
 
     def _tear(self):
-        """One change is there in parts of 512 or 4096 bytes; those before it are there, those behind it are or are not."""
+        """One change is present in parts of 512 or 4096 bytes; earlier ones are present, later ones may be present."""
         torn = self.random.randrange(self.count)
         later = range(torn + 1, self.count if self.random.random() < 0.3 else torn + 1)
         self._kept(set(range(torn)) | set(later))
@@ -345,7 +345,7 @@ class Remains:
         self.size_at = self.random.choice((torn, torn + 1, self.size_at))
 
     def _scatter(self):
-        """Each 512 or 4096 bytes are as they were at some time since the last sync."""
+        """Each 512 or 4096 bytes have their content of some time since the last sync."""
         self.versions = {}
         choices = {}
         for index, sectors in enumerate(self.touched):
@@ -359,7 +359,7 @@ class Remains:
         self.size_at = self.random.randint(0, self.count)
 
     def _blocks(self, sectors):
-        """The sectors in groups that reach the disk as one."""
+        """The sectors in groups that are written to the disk together."""
         per_block = self.random.choice((1, 8))
         blocks = {}
         for sector in sectors:
@@ -387,7 +387,7 @@ class Remains:
         return bytes(result[:size]).ljust(size, b"\0")
 
     def _respect_cuts(self):
-        """What a cut removed cannot come back behind it, and what was written behind it was not there before."""
+        """Truncated data cannot reappear, and data written after a truncation was not present before it."""
         for number, cut in enumerate(self.cuts):
             start = (self.node.pending[cut][2] + SECTOR - 1) // SECTOR
             sectors = {sector for sectors in self.touched for sector in sectors if sector >= start}

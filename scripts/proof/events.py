@@ -1,4 +1,4 @@
-"""The events that recorder.c wrote."""
+"""The events recorded by recorder.c."""
 
 import collections
 import enum
@@ -26,7 +26,7 @@ class Op(enum.IntEnum):
     OPAQUE = 15
 
 
-# a, b: inodes; time: nanoseconds of CLOCK_MONOTONIC, as time.monotonic_ns() has them.
+# a, b: inodes; time: nanoseconds of CLOCK_MONOTONIC, as in time.monotonic_ns().
 Event = collections.namedtuple("Event", "op flags time a b offset length name1 name2 data")
 
 

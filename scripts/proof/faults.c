@@ -1,8 +1,8 @@
-/* Makes calls fail, and connections go elsewhere. Both are asked for in the environment:
+/* Makes calls fail, and redirects connections. Both are configured in the environment:
  *
- *   PROOF_COUNTS=FILE          one 64-bit counter for each class of calls, kept in this file
- *   PROOF_FAIL=CLASS:K:ERRNO   the K-th call of the class (from 1) fails with this errno; with K+ each later one as well
- *   PROOF_CONNECT=FROM:TO      connections to port FROM of loopback go to port TO
+ *   PROOF_COUNTS=FILE          stores one 64-bit counter per class of calls in this file
+ *   PROOF_FAIL=CLASS:K:ERRNO   the K-th call of the class (from 1) fails with this errno; with K+, so do all later ones
+ *   PROOF_CONNECT=FROM:TO      connections to port FROM on loopback go to port TO
  */
 #include "recorder.h"
 #include <netinet/in.h>

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Lives of a photographer with two machines and a PhotoSync server, by chance, and whether each claim of mediactl is true.
+"""Runs random histories of a photographer with two machines and a PhotoSync server, and verifies mediactl's results.
 
     scripts/proof/histories.py [--count N] [--seed N] [--jobs N] [--verbose] [--oracle]
 
-In each history photos are taken, edited, damaged, renamed, copied and deleted, on both machines and on the server's disk,
-rows appear late, the server restarts or its database is down, and mediactl synchronizes, or is killed while it does. After
-each command its JSON records are compared with the files on both disks and with the rows of the server's database. --seed N
-repeats the history with the seed N and the --count - 1 after it; kills come when they come. --oracle falsifies claims and
-facts in turn, which must be noticed. Environment: as for powerloss.py.
+In each history, photos are taken, edited, damaged, renamed, copied and deleted, on both machines and on the server's
+disk; rows appear late; the server restarts or its database fails; and mediactl synchronizes, or is killed meanwhile.
+After each command, its JSON records are compared with the files on both disks and the rows of the server's database.
+--seed N repeats the history with the seed N and the --count - 1 after it, except for the times of kills. --oracle
+falsifies claims and facts one at a time, which must be detected. Environment: as for powerloss.py.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from stage import SetupError, mediactl, note, sandbox_program, work_directory
 
 SHOWN_FAILURES = 12
 NAMES = ("beach", "Garden party", "IMG_0001", "straße", "cat")
-# What the network or the server does to one request (mediactl-sandbox --help).
+# The effect of the network or the server on one request (mediactl-sandbox --help).
 REQUEST_FAULTS = (
     "photos-upload:drop-answer,times=1", "photos-upload:reset,after=1000,times=1", "photos-upload:status-after=500,times=1",
     "photos-download:truncate=700,times=1", "photos-download:reset,after=response+400,times=1",
@@ -40,7 +40,7 @@ REQUEST_FAULTS = (
 
 
 class History:
-    """One of them."""
+    """One random history."""
 
     def __init__(self, work, seed, planted=None):
         self.chance, self.seed, self.planted = random.Random(seed), seed, planted
@@ -53,7 +53,7 @@ class History:
         self.machines = []
 
     def live(self):
-        """Random steps, then undisturbed commands."""
+        """Runs random steps, then undisturbed commands."""
         for name in ("laptop", "desktop"):
             machine = PhotoMachine(self.work / name, self.server)
             machine.log_in(name)
@@ -69,7 +69,7 @@ class History:
         self.settle()
 
     def settle(self):
-        """Nothing disturbs these commands. Afterwards the index is the server's database."""
+        """Runs undisturbed commands. Afterwards, the index must match the server's database."""
         for machine in self.machines:
             for words in (
                 ("sync", "pull", "--full"), ("sync", "push", "pictures", "fetched"),
@@ -95,7 +95,7 @@ class History:
         steps = "\n    ".join(self.steps)
         self.failures.append(f"seed {self.seed}: {problem}\n    {steps}")
 
-    # MARK: What people and disks do
+    # MARK: Changes by users and on disks
 
     def change_something(self):
         changes = (
@@ -122,7 +122,7 @@ class History:
         return path
 
     def some_file(self):
-        """A photo of a machine."""
+        """A photo of either machine."""
         machine = self.machine()
         paths = sorted(machine.finals(machine.files()))
         return machine, self.chance.choice(paths) if paths else None
@@ -165,7 +165,7 @@ class History:
             return self.shown(path)
 
     def damage_file(self):
-        """Bits flip, a file is cut or emptied; half of the time without a new modification time."""
+        """Flips bits, truncates or empties a file; half of the time without a new modification time."""
         machine, path = self.some_file()
         if not path or not path.stat().st_size:
             return None
@@ -180,7 +180,7 @@ class History:
         return f"{how} {self.shown(path)}{' silently' if is_silent else ''}"
 
     def carry_file(self):
-        """To the other machine, on a stick."""
+        """Moves a file to the other machine."""
         machine, path = self.some_file()
         if path:
             other = self.machines[1 - self.machines.index(machine)]
@@ -191,7 +191,7 @@ class History:
     def shown(self, path):
         return str(path.relative_to(self.work)) + (f" ({digest(path.read_bytes())[:8]})" if path.exists() else "")
 
-    # MARK: What happens to the server
+    # MARK: Changes on the server
 
     def some_row(self):
         rows = sorted((row for row in self.server.rows().values() if row.email == ALICE), key=lambda row: row.id)
@@ -204,7 +204,7 @@ class History:
         return f"{identifier} ({digest(content)[:8]})"
 
     def somebody_uploads(self):
-        """Another user has one of these photos."""
+        """Another user uploads one of these photos."""
         _, path = self.some_file()
         content = path.read_bytes() if path else b""
         if content:
@@ -232,7 +232,7 @@ class History:
         how = self.chance.choice(("remove", "empty", "cut", "flip", "flip", "page", "swap"))
         if how == "flip":
             wrong = images.flipped(content, self.chance)
-            # A PNG has a checksum for each byte.
+            # A PNG has a checksum for every byte.
             if not content.startswith(b"\x89PNG"):
                 self.server.flipped.add(digest(wrong))
             self.server.replace(row, wrong)
@@ -320,7 +320,7 @@ class History:
         return ("claim-legacy", "--all", "--yes")
 
     def run(self, machine, words, disturbance="none", index=None):
-        """Runs a command, and judges it."""
+        """Runs a command, and verifies its results."""
         before = Moment(self.server, machine)
         kill_at, thread = None, None
         if disturbance == "kill":
@@ -354,7 +354,7 @@ class History:
 
 
 def one(arguments):
-    """One history, in a directory of its own; the same seed has the same beginning, but the times of kills vary."""
+    """One history in a separate directory; a seed determines everything except the times of kills."""
     seed, plant = arguments
     with tempfile.TemporaryDirectory(prefix="mediactl-history-", dir=work_directory()) as work:
         planted = PLANTED[plant]() if plant else None
@@ -374,7 +374,7 @@ def one(arguments):
 
 
 def check(arguments, seed):
-    """Histories of mediactl as it is."""
+    """Random histories of the unmodified mediactl."""
     commands, limits, kills, claims, failures, done = collections.Counter(), collections.Counter(), 0, 0, [], 0
     began = time.monotonic()
     with multiprocessing.Pool(arguments.jobs) as pool:
@@ -403,7 +403,7 @@ def check(arguments, seed):
 
 
 def check_oracle(arguments, seed):
-    """Each planted fault must be noticed."""
+    """Each planted fault must be detected."""
     missed = []
     for plant in PLANTED:
         histories = planted = 0
@@ -424,10 +424,10 @@ def check_oracle(arguments, seed):
 def main():
     parser = argparse.ArgumentParser(description="Compare each claim about photos with the truth, in random histories.")
     parser.add_argument("--count", type=int, default=1000, help="number of histories (default: 1000)")
-    parser.add_argument("--seed", type=int, help="seed of the first history (default: by chance)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: one for each core)")
+    parser.add_argument("--seed", type=int, help="seed of the first history (default: random)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parallel processes (default: one per core)")
     parser.add_argument("--verbose", action="store_true", help="print every failure")
-    parser.add_argument("--oracle", action="store_true", help="falsify claims and facts: that must be noticed")
+    parser.add_argument("--oracle", action="store_true", help="falsify claims and facts, which must be detected")
     arguments = parser.parse_args()
     mediactl(), sandbox_program()
     seed = random.randrange(10**9) if arguments.seed is None else arguments.seed

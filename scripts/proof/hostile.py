@@ -1,4 +1,4 @@
-"""A server that means harm: every request to a sandbox passes here, where its response can be replaced, lost or held."""
+"""A hostile server: every request to a sandbox passes through it, and its response can be replaced, lost or delayed."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "real"))
 
 from faultproxy import Peer, closing, field, reset  # noqa: E402
 
-# The request line of each stage of an upload, a deletion, and what is asked in between.
+# The request line of each stage of an upload, of a deletion, and of the queries in between.
 STAGES = {
     "upload": rb"^POST /api/uploads\.php",
     "tus-options": rb"^OPTIONS /files",
@@ -38,7 +38,7 @@ def stage_of(line):
 
 
 def respond(status, body=b"", kind="application/json", more=()):
-    """The bytes of a whole response, after which the connection ends."""
+    """The bytes of a complete response, after which the connection is closed."""
     fields = [f"HTTP/1.1 {status} Hostile", f"Content-Type: {kind}", *more, "Connection: close"]
     has_body = status >= 200 and status not in NO_BODY
     if has_body:
@@ -47,7 +47,7 @@ def respond(status, body=b"", kind="application/json", more=()):
 
 
 def status_page(status):
-    """What a proxy or a script says with a status: JSON or HTML, in turn, and the fields that belong to it."""
+    """The response of a proxy or a script with a status: alternately JSON or HTML, with the corresponding fields."""
     more = []
     if 300 <= status < 400:
         more.append("Location: http://127.0.0.1:9/elsewhere")
@@ -61,7 +61,7 @@ def status_page(status):
 
 
 class Exchange:
-    """One request as it was received."""
+    """One received request."""
 
     def __init__(self, head, body, whole):
         self.head, self.body, self.whole = head, body, whole
@@ -70,9 +70,9 @@ class Exchange:
 
 
 class Rule:
-    """What happens to requests of a stage.
+    """The treatment of requests of a stage.
 
-    before: a function of the exchange that returns the response, without the server; after: the same, once the server
+    before: a function of the exchange that returns the response without the server; after: the same, once the server
     has responded. Either may return None, which closes the connection."""
 
     def __init__(self, stage, before=None, after=None, times=None, moments=None):
@@ -87,7 +87,7 @@ class Hostile:
     def __init__(self, url, *rules):
         host, _, port = url.removeprefix("http://").partition(":")
         self.target, self.rules = (host, int(port)), list(rules)
-        # The requests, the tokens in responses that were sent completely, and how many connections are served now.
+        # The requests, the tokens in completely sent responses, and the number of open connections.
         self.exchanges, self.tokens, self.active = [], set(), 0
         self.lock = threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -115,7 +115,7 @@ class Hostile:
                 self.active -= 1
 
     def wait_until_idle(self, seconds=20):
-        """Waits until the server has read what a client has sent, and has processed it."""
+        """Waits until the server has read and processed the data sent by a client."""
         end = time.monotonic() + seconds
         while self.active and time.monotonic() < end:
             time.sleep(0.01)
@@ -131,11 +131,11 @@ class Hostile:
         return None
 
     def count(self, stage):
-        """Whole requests of a stage."""
+        """The number of complete requests of a stage."""
         return sum(each.stage == stage and each.whole for each in self.exchanges)
 
     def unasked(self, stage):
-        """Whole requests of a stage that followed another one without any question in between."""
+        """The number of complete requests of a stage that followed another one without a query in between."""
         repeats, is_asked = 0, True
         for each in self.exchanges:
             if each.stage in QUESTIONS:
@@ -212,5 +212,5 @@ def call(moments, name):
 
 
 def lose(_):
-    """The response is lost."""
+    """Discards the response."""
     return None

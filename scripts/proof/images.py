@@ -1,4 +1,4 @@
-"""Small photos in the formats that a PhotoSync server accepts, no two alike, and ways to damage a file."""
+"""Small photos with different contents in the formats that a PhotoSync server accepts, and ways to damage a file."""
 
 import functools
 import pathlib
@@ -6,7 +6,7 @@ import struct
 import zlib
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures/media/photos"
-# Files of these types carry a random comment, so that each is a photo of its own.
+# Files of these types get a random comment, so that each is a different photo.
 CARRIERS = {
     ".jpg": ("baseline-420.jpg", "gray.jpg", "progressive-420.jpg", "restart-422.jpg"),
     ".gif": ("still.gif",),
@@ -21,7 +21,7 @@ def fixture(name):
 
 
 def photo(chance):
-    """A photo that nobody has: its extension and its bytes."""
+    """A new photo: its extension and its bytes."""
     extension = chance.choice((".jpg", ".jpg", ".jpg", ".png", ".png", ".gif", ".webp", ".heic"))
     if extension == ".png":
         return extension, png(chance, chance.choice((8, 16, 16, 300)))
@@ -42,7 +42,7 @@ def png(chance, side):
 
 
 def commented_jpeg(content, comment):
-    """A COM segment behind the JFIF segment (ITU-T T.81 B.2.4.5)."""
+    """Adds a COM segment after the JFIF segment (ITU-T T.81 B.2.4.5)."""
     place = 2
     if content[2:4] == b"\xff\xe0":
         place = 4 + struct.unpack(">H", content[4:6])[0]
@@ -50,20 +50,20 @@ def commented_jpeg(content, comment):
 
 
 def commented_gif(content, comment):
-    """A comment extension behind the table of colors (GIF 89a section 24)."""
+    """Adds a comment extension after the color table (GIF 89a section 24)."""
     place = 13 + (3 << (content[10] & 7) + 1 if content[10] & 0x80 else 0)
     return content[:place] + b"\x21\xfe" + bytes([len(comment)]) + comment + b"\0" + content[place:]
 
 
 def commented_webp(content, comment):
-    """An unknown chunk at the end, which readers ignore (RFC 9649 section 2.7)."""
+    """Adds an unknown chunk at the end, which readers ignore (RFC 9649 section 2.7)."""
     comment += bytes(len(comment) % 2)
     body = content[8:] + b"NOTE" + struct.pack("<I", len(comment)) + comment
     return b"RIFF" + struct.pack("<I", len(body)) + body
 
 
 def commented_heif(content, comment):
-    """A free box at the end (ISO/IEC 14496-12 section 8.1.2)."""
+    """Adds a free box at the end (ISO/IEC 14496-12 section 8.1.2)."""
     return content + struct.pack(">I", len(comment) + 8) + b"free" + comment
 
 
@@ -71,7 +71,7 @@ COMMENTED = {".jpg": commented_jpeg, ".gif": commented_gif, ".webp": commented_w
 
 
 def flipped(content, chance):
-    """One bit is wrong."""
+    """Flips one bit."""
     place = chance.randrange(len(content))
     return content[:place] + bytes([content[place] ^ 1 << chance.randrange(8)]) + content[place + 1:]
 

@@ -1,6 +1,6 @@
-/* Gives files the inode numbers that they had before a simulated loss of power: mediactl recognizes files by them, and a
- * copy has others. The file PROOF_INODES holds pairs of 64-bit numbers, that of the copy and that to be shown, in the order
- * of the first.
+/* Gives files the inode numbers that they had before a simulated power loss: mediactl identifies files by them, and a
+ * copy has different ones. The file PROOF_INODES contains pairs of 64-bit numbers, the copy's and the one to report,
+ * sorted by the first.
  */
 #include "recorder.h"
 
@@ -46,7 +46,7 @@ int stat(const char *path, struct stat *status) { return fstatat(AT_FDCWD, path,
 int lstat(const char *path, struct stat *status) { return fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW); }
 int fstat(int fd, struct stat *status) { return fstatat(fd, "", status, AT_EMPTY_PATH); }
 
-/* The same structure where off_t has 64 bits. */
+/* The same structure on platforms where off_t has 64 bits. */
 int fstatat64(int at, const char *path, struct stat64 *status, int flags) {
     return fstatat(at, path, (struct stat *)status, flags);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the models of an upload (docs/models) with spin: every state holds every promise, and removing any one guard
-breaks a promise.
+"""Checks the models of an upload (docs/models) with spin: every state satisfies every guarantee, and removing any one
+guard violates a guarantee.
 
     scripts/proof/model.py [--long]
 
@@ -16,7 +16,7 @@ import tempfile
 import time
 
 MODELS = pathlib.Path(__file__).resolve().parents[2] / "docs/models"
-# Kills, power cuts, full disks, requests.
+# Kills, power losses, full disks, requests.
 BOUNDS = [
     ("finalize", 2, 0, 0, 2),
     ("finalize", 0, 1, 0, 2),
@@ -32,7 +32,7 @@ LONG_BOUNDS = [
     ("upload", 1, 1, 0, 2),
     ("upload", 1, 0, 0, 3),
 ]
-# A guard, the bounds within which it is needed, and the code that has it.
+# A guard, the bounds within which it is needed, and its implementation.
 GUARDS = [
     ("finalize", "WITHOUT_ROW_LOCK", (0, 0, 0, 2), "the lock of the upload"),
     ("finalize", "WITHOUT_WAITING", (1, 0, 0, 2), "the wait until the server has finished"),
@@ -56,7 +56,7 @@ GUARDS = [
     ("upload", "WITHOUT_SYNC_BEFORE_RELEASE", (1, 1, 0, 2), "the sync of a dead process's commit before its file goes"),
     ("upload", "RELEASE_BEFORE_COMMIT", (1, 0, 0, 2), "the commit before the response is removed"),
 ]
-# How an assertion of the model begins, once its macros are expanded.
+# The beginning of each assertion of the model, after macro expansion.
 PROMISES = [
     (r"acknowledged", "a stored response is adoptable"),
     (r"row\[0\]", "no token is forgotten silently"),

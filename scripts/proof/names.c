@@ -1,4 +1,4 @@
-/* Records changes of names, and modification times that are set; see recorder.c. */
+/* Records changes of names, and set modification times; see recorder.c. */
 #include "recorder.h"
 
 static int rename_any(int from, const char *old, int to, const char *new, unsigned flags) {
@@ -90,7 +90,7 @@ int linkat(int from, const char *old, int to, const char *new, int flags) {
 
 int link(const char *old, const char *new) { return linkat(AT_FDCWD, old, AT_FDCWD, new, 0); }
 
-/* The modification time of a file that is set. */
+/* A modification time that is set. */
 
 static int times_any(int at, const char *path, const struct timespec times[2], int flags) {
     proof_begin();

@@ -1,4 +1,4 @@
-"""Does the simulation see a missing sync? Forgets, in the model, the syncs of one kind of file after the other."""
+"""Tests whether the simulation detects a missing sync: the model ignores the syncs of one kind of file at a time."""
 
 import collections
 import pathlib
@@ -14,12 +14,12 @@ STATES = 250
 
 
 def kind(node):
-    """Files whose names differ only in numbers and random parts are of one kind."""
+    """Groups files whose names differ only in numbers and random parts."""
     return "a directory" if isinstance(node, Directory) else re.sub(r"[0-9a-z]{12,}|\d+", "*", node.label)
 
 
 def kinds_of(recording):
-    """The kinds of files that a run synchronizes, and how often."""
+    """The kinds of files that a run syncs, and the number of syncs."""
     found = collections.Counter()
 
     def note_kind(node, event):
@@ -33,7 +33,7 @@ def kinds_of(recording):
 
 
 def part(arguments):
-    """One scenario: for each kind of file, its syncs, the states and those that were bad without them."""
+    """One scenario: for each kind of file, its syncs, the states, and the number of bad states without them."""
     name, seed, states, library = arguments
     rows = []
     with tempfile.TemporaryDirectory(prefix="mediactl-oracle-", dir=work_directory()) as work:
@@ -49,7 +49,7 @@ def part(arguments):
 
 
 def report(rows):
-    """Prints what was found; whether missing syncs were seen."""
+    """Prints the results; returns whether all missing syncs were detected."""
     print(f"{'scenario':10} {'forgotten syncs of':32} {'syncs':>5} {'states':>7} {'bad':>6}")
     for name, forgotten, count, states, bad, kinds in rows:
         words = ", ".join(f"{number} {what}" for what, number in kinds.items())

@@ -1,4 +1,4 @@
-"""Scenarios of captures, downloads and tapes, and what must be true after a loss of power in them."""
+"""Scenarios of captures, downloads and tapes, and the conditions that must hold after a power loss in them."""
 
 import contextlib
 import hashlib
@@ -22,7 +22,7 @@ class Scenario:
 
 
 def picture(path, number, size):
-    """A JPEG file that no other number makes."""
+    """A JPEG file that is unique for this number."""
     head = bytes.fromhex("ffd8ffe000104a46494600010100000100010000")
     content = head + random.Random(number).randbytes(size) + b"\xff\xd9"
     path.write_bytes(content)
@@ -30,7 +30,7 @@ def picture(path, number, size):
 
 
 class Capture(Scenario):
-    """Registration and submission of hashes. A capture that the server has is in the list as submitted or better."""
+    """Registration and submission of hashes. A capture on the server must be listed as submitted or later."""
 
     name = "capture"
     SENT = {"accepted", "submitted", "unknown_outcome"}
@@ -72,7 +72,7 @@ class Capture(Scenario):
                 if states.get(record["media_hash"].removeprefix("sha256:").lower()) != "accepted":
                     case.fail("silent loss", f"{record['path']} was printed as accepted and is {states}")
                 elif case.chance < 0.2:
-                    # The request is signed with a counter, which the server must not have seen in another state.
+                    # The request is signed with a counter that the server must not have received in another state.
                     with case.own_server() as server:
                         self._verify(case, record["path"], server)
         case.count("next command: " + (", ".join(sorted(states.values())) or "no capture"))
@@ -101,7 +101,7 @@ class Capture(Scenario):
 
 
 class Download(Scenario):
-    """Photos are downloaded. A name stands for a whole photo."""
+    """Downloads of photos. A final name must refer to a complete photo."""
 
     name = "download"
     COUNT = 6
@@ -125,7 +125,7 @@ class Download(Scenario):
         return [machine.data, machine.out]
 
     def whole(self, case):
-        """Names of the files in the directory that are named as photos, with the photo that each is, or None."""
+        """Names in the directory that are final names of photos, with the photo of each file, or None."""
         found = {}
         for path in pathlib.Path(case.recording.machine.out).rglob("*.jpg"):
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -194,9 +194,9 @@ class Tapes(Scenario):
         case.count(f"next command: {len(clips)} of {len(self.clips)} clips on the tape, as many in its album")
 
     def _compare(self, case, clips):
-        """One album, with each clip once."""
+        """There must be one album, with each clip once."""
         folders = [path for path in self.albums_of(case).iterdir() if path.is_dir() and not path.name.startswith(".")]
-        # A folder whose album was not finished is left: an empty one is never taken, as it may be somebody else's.
+        # A folder whose album was not finished is kept: an empty folder is never reused, since it may be foreign.
         albums = [path for path in folders if any(not child.name.endswith("-part") for child in path.iterdir())]
         if len(folders) > len(albums):
             case.count("an empty folder beside the album")

@@ -1,4 +1,4 @@
-"""Compares what a command claimed with what is true on both disks and in the server's database."""
+"""Compares the results reported by a command with both disks and the server's database."""
 
 import collections
 
@@ -7,7 +7,7 @@ from stage import documented_exit_codes
 
 EXIT_CODES = documented_exit_codes() | {0}
 EXTENSIONS = {".jpg", ".jpeg", ".png", ".gif", ".webp", ".heic", ".heif"}
-# States of items with which a command ends with exit code 0.
+# States of items for which a command exits with code 0.
 GOOD = {
     "mediactl.sync-push/1": {
         "uploaded", "present", "duplicate", "planned", "deleted", "forgotten", "skipped", "excluded",
@@ -22,7 +22,7 @@ SERVER_KINDS = {"missing": "server_missing", "empty": "server_empty", "damaged":
 
 
 class Moment:
-    """Both disks and the database between two commands."""
+    """The state of both disks and the database between two commands."""
 
     def __init__(self, server, machine, is_busy=False):
         self.rows = server.observe(is_busy)
@@ -33,13 +33,13 @@ class Moment:
 
 
 class Judge:
-    """The claims of one command. `problems` says which are false; `limits` counts what the documents exclude."""
+    """The claims of one command. `problems` lists the false ones; `limits` counts cases excluded by the documents."""
 
     def __init__(self, server, machine, run, before, after, is_disturbed, index=None):
         self.server, self.machine, self.run, self.before, self.after = server, machine, run, before, after
         self.words = [str(word) for word in run.arguments]
         self.is_killed = run.code < 0
-        # Something happened during the command, so that it may report less than there is.
+        # Other changes occurred during the command, so its report may be incomplete.
         self.is_disturbed = is_disturbed or self.is_killed
         self.index = index
         self.problems, self.limits, self.claims = [], collections.Counter(), 0
@@ -71,7 +71,7 @@ class Judge:
             self.summary(self.run.last)
         return self
 
-    # MARK: The end
+    # MARK: Exit
 
     def ending(self):
         run, last = self.run, self.run.last
@@ -90,7 +90,7 @@ class Judge:
             self.claim(run.code != 0, "an error with exit code 0", last)
 
     def counters(self, last):
-        """Counts of the summary, and of the parts of `sync DIR`."""
+        """Verifies the counts of the summary, and of the parts of `sync DIR`."""
         parts = {last["schema"]: last}
         if last["schema"] == "mediactl.sync/1":
             parts = {PUSH: last["push"] or {}, DOWNLOAD: last["download"] or {}}
@@ -106,10 +106,10 @@ class Judge:
                 if key in GOOD[schema] and not found[key]:
                     self.claim(not count, f"count of {key} without an item", counts)
 
-    # MARK: Both disks
+    # MARK: Disks
 
     def local_files(self):
-        """No local file is changed or lost; what is new is whole, or has a name that is not final."""
+        """No local file may be changed or lost; new files are complete, or have a name that is not final."""
         before, after = self.before.files, self.after.files
         for path, file in before.items():
             if path in self.machine.temporary:
@@ -128,7 +128,7 @@ class Judge:
         return any(content in photo.genuine for photo in self.server.photos.values())
 
     def server_rows(self):
-        """Only push, `sync DIR` and repair change the server, and only so."""
+        """Only push, `sync DIR` and repair may change the server, and only as documented."""
         is_push = self.words[:2] in (["sync", "push"], ["sync", "pictures"]) and not self.is_dry
         if self.words[:2] == ["sync", "repair"] and not self.is_dry:
             self.machine.repaired |= self.vanished
@@ -150,7 +150,7 @@ class Judge:
             self.uploaded_once(row)
 
     def deletion_stays(self, row):
-        """What this machine has seen on the server, and what was deleted there since, is not uploaded again."""
+        """A photo that this machine has seen on the server, and that was deleted there, must not be uploaded again."""
         same = [photo for photo in self.server.photos.values()
                 if photo.is_gone and row.hash in photo.genuine and photo.row.id in self.machine.seen]
         if any(photo.row.id in self.machine.repaired for photo in same) or not same:
@@ -163,7 +163,7 @@ class Judge:
             self.claim(bool(named & paths), "an accepted deletion was undone", row)
 
     def uploaded_once(self, row):
-        """The server's own copy of a photo is not a new photo."""
+        """The server's own copy of a photo must not be uploaded as a new photo."""
         for photo in self.server.photos.values():
             if photo.row.id != row.id and not photo.is_gone and row.hash in photo.genuine and row.hash != photo.row.hash:
                 self.claim("--changed" in self.words, "a rewritten copy was uploaded as a new photo", (row, photo.row.id))
@@ -189,7 +189,7 @@ class Judge:
             if state == "forgotten":
                 self.claim(identifier in self.machine.accepted, "accepted by nobody", item)
         elif state == "changed":
-            # Another file with these bytes, of which nothing is recorded, may be uploaded after it.
+            # Another file with these bytes, of which nothing is recorded, may have been uploaded after it.
             self.claim(content not in self.before.hashes, "changed, and on the server as it is", item)
         elif state == "foreign":
             others = {row.hash for row in self.after.rows.values() if row.email != ALICE}
@@ -209,7 +209,7 @@ class Judge:
         self.claim(row is not None, "present, and not on the server", item)
         if row is None:
             return
-        # Also a verified copy of a deleted photo, if the server has its original bytes as another one.
+        # Also a verified copy of a deleted photo, if the server has its original bytes as another photo.
         alike = (other for other in self.server.photos.values() if other.row.hash == photo.row.hash)
         if any(content in other.genuine for other in alike):
             if self.after.states[row.id] != "genuine":
@@ -219,7 +219,7 @@ class Judge:
             # A download has recorded it as the server's copy.
             self.limits["present, although a bit of compressed data is wrong"] += 1
             return
-        # By its stamp and the length of the server's file, which no digest confirms.
+        # Recognized by its stamp and the length of the server's file, without a digest.
         stored, bytes_here = self.server.content(row), path.read_bytes()
         is_stamped = row.id.encode() in bytes_here and stored is not None and len(stored) == len(bytes_here)
         known = {copy.digest for copy in self.machine.copies.values() if copy.id == row.id and copy.is_certain}
@@ -240,7 +240,7 @@ class Judge:
                 self.limits["rewritten, although a bit of compressed data is wrong"] += 1
             else:
                 self.claim(is_right, f"{state}, and wrong bytes", item)
-            # A killed run may have given the file its name already.
+            # A killed run may already have given the file its name.
             self.claim(path not in self.before.files or not item["bytes_received"], "downloaded over a file", item)
             self.machine.record(path, identifier, item["checksum_sha256"])
         elif state == "unverified":
@@ -281,7 +281,7 @@ class Judge:
         elif kind == "not_indexed":
             self.claim(identifier in self.after.own, "not indexed, and not on the server", item)
         elif kind.startswith("server_"):
-            # It may also have delivered an intact file wrongly.
+            # The server may also have delivered an intact file with errors.
             is_doubtful = kind == "server_damaged" and (self.is_disturbed or not self.server.is_verifiable(identifier))
             self.claim(kind in SERVER_KINDS.get(stored, ()) or is_doubtful, f"{kind}, and it is {stored}", item)
 
@@ -307,7 +307,7 @@ class Judge:
             if file is None:
                 others = [other for other, one in self.machine.copies.items() if one.id == copy.id and other != path]
                 is_elsewhere = any(other in self.after.files for other in others)
-                # A download that was to replace it did not succeed.
+                # A download that should replace it failed.
                 reported = found["copy_missing"] | found["copy_unfinished"] | found["copy_unverified"]
                 self.claim(path in reported or is_elsewhere, "a missing copy is not reported", path)
             elif file.digest != copy.digest:
@@ -335,7 +335,7 @@ class Judge:
     def repair_item(self, item):
         state, identifier = item["state"], item["photo_id"]
         stored = self.before.states.get(identifier, "gone")
-        # Nothing was changed; deletions of intact photos are reported above.
+        # Nothing was changed; deletions of intact photos are checked above.
         is_unchanged = state == "skipped" or state == "no_original" and not self.server.is_verifiable(identifier)
         self.claim(self.is_disturbed or stored != "genuine" or is_unchanged, "repair of an intact file", item)
         if state == "repaired":
@@ -381,7 +381,7 @@ class Judge:
             self.every_photo_here()
 
     def see(self, last):
-        """Which photos a complete listing has shown to this machine."""
+        """Records the photos that a complete listing has shown to this machine."""
         pull = last.get("pull") if last["schema"] == "mediactl.sync/1" else last
         is_pull = last["schema"] in ("mediactl.sync-pull/1", "mediactl.sync/1") and pull
         if self.is_dry or not (is_pull or last["schema"] == PUSH):
@@ -394,7 +394,7 @@ class Judge:
                 self.machine.seen.add(identifier)
 
     def pull_summary(self, last, own):
-        """`own` are the photos that the pull could list: those of `sync DIR` are the ones before its push."""
+        """`own`: the photos that the pull could list; for `sync DIR`, those before its push."""
         if self.is_dry:
             return
         counts, index = last.get("server_counts"), last.get("index")
@@ -418,7 +418,7 @@ class Judge:
         self.claim(last["ownership"] != "ownerless", "a defect that the server does not have", last)
 
     def every_photo_pushed(self):
-        """Each photo below the arguments has one item."""
+        """Every photo below the arguments must have one item."""
         roots = [self.machine.path / word for word in self.words[1:] if not word.startswith("--")]
         wanted = {path for path, file in self.before.files.items() if file.size and path.suffix in EXTENSIONS
                   and any(root == path or root in path.parents for root in roots)}
@@ -427,11 +427,11 @@ class Judge:
         self.claim(len(items) == len(set(items)), "photos with several results", items)
 
     def every_photo_here(self):
-        """Each intact photo that was listed is on this machine, unless its copy was changed here."""
+        """Every listed intact photo must be on this machine, unless its copy was changed here."""
         here = {file.digest for file in self.after.files.values()}
         kept = {copy.id for path, copy in self.machine.copies.items() if path in self.after.files or not copy.is_certain}
         kept |= {identifier for path in self.after.files for identifier in self.machine.possible.get(path, ())}
-        # The bytes of a photo may have been recorded under the ID of another one.
+        # The bytes of a photo may have been recorded under the ID of another photo.
         rotten = {copy.digest for path, copy in self.machine.copies.items()
                   if path in self.after.files and self.is_rotten(path, self.after.files[path])}
         for identifier in self.machine.seen & self.after.own.keys():

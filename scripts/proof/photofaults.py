@@ -1,10 +1,10 @@
-"""Faults that the check of histories must notice: false claims, and damage that mediactl would not admit."""
+"""Faults that the check of histories must detect: false claims, and unreported damage."""
 
 
 
 
 class Fault:
-    """One of them; counts how often there was occasion for it. `noticed` begins the problem that must be reported."""
+    """One kind of fault; counts its occurrences. `noticed` is the start of the problem that must be reported."""
 
     noticed = ""
 
@@ -22,7 +22,7 @@ def items(run, *states):
 
 
 def tell(run, item, state, **members):
-    """The item, and the count of the summary, say something else."""
+    """Changes the state of the item and the count of the summary."""
     if run.last.get("type") == "summary":
         for name, step in ((item["state"], -1), (state, 1)):
             if isinstance(run.last.get(name), int):
@@ -35,7 +35,7 @@ def end_well(run):
 
 
 class DamagedDownloadIsVerified(Fault):
-    """What an earlier version did with any file that it got."""
+    """An earlier version reported every downloaded file as verified."""
 
     noticed = "rewritten, and wrong bytes"
 
@@ -76,7 +76,7 @@ class ChangedCopyIsPresent(Fault):
 
 
 class UploadedIsNotThere(Fault):
-    """The server loses what was reported as uploaded."""
+    """The server loses a photo that was reported as uploaded."""
 
     noticed = "uploaded, and not on the server"
 
@@ -131,7 +131,7 @@ class LocalFileIsChanged(Fault):
 
 
 class PartialFileHasFinalName(Fault):
-    """Half of a photo under the name of the whole one."""
+    """Half of a photo is stored under the final name."""
 
     noticed = "a file that is not whole has a final name"
 

@@ -1,4 +1,4 @@
-"""A machine of a photographer: its files, its commands, and what those commands said that they recorded."""
+"""A photographer's machine: its files, its commands, and the records that those commands reported."""
 
 import collections
 import dataclasses
@@ -11,13 +11,13 @@ from photoserver import ALICE, KEYS, digest
 from stage import Machine, Run, SetupError, mediactl
 
 PARTIAL, UNVERIFIED = ".mediactl-part", ".unverified"
-# Longer is a hang. An outage is waited for up to two minutes.
+# Longer runs count as hung. An outage is waited for up to two minutes.
 LIMIT_SECONDS = 200
 
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A file as it is on the disk."""
+    """A file as stored on the disk."""
 
     digest: str
     size: int
@@ -27,16 +27,16 @@ class File:
 
 @dataclasses.dataclass
 class Copy:
-    """What a command printed, and so recorded, about a local file."""
+    """The printed, and thus recorded, state of a local file."""
 
     id: str
     digest: str
-    # A killed command may have recorded something else since.
+    # A killed command may have changed the record since.
     is_certain: bool = True
 
 
 class PhotoMachine(Machine):
-    """One data directory; `pictures` has the originals, `fetched` what was downloaded."""
+    """One data directory; `pictures` contains the originals, `fetched` the downloads."""
 
     def __init__(self, path, server):
         super().__init__(path, None)
@@ -46,13 +46,13 @@ class PhotoMachine(Machine):
         self.fetched.mkdir()
         self.device = None
         self.copies = {}
-        # Photos that a killed command may have recorded as the file at a path, without printing it.
+        # Photos that a killed command may have recorded as the file at a path without printing it.
         self.possible = collections.defaultdict(set)
-        # Photos that a complete listing showed to this machine; whose deletion was accepted; which a repair deleted.
+        # Photos shown to this machine by a complete listing; those with accepted deletion; those deleted by a repair.
         self.seen, self.accepted, self.repaired = set(), set(), set()
-        # Files that mediactl made under names that are not final.
+        # Files created by mediactl under names that are not final.
         self.temporary = set()
-        # Times of files that were damaged without a trace in size or time.
+        # Times of files that were damaged without changing size or time.
         self.rotten = {}
         self.durations = {}
 
@@ -72,7 +72,7 @@ class PhotoMachine(Machine):
         self.device = run.last.get("device_id")
 
     def perform(self, *arguments, kill_at=None):
-        """Runs a command; kill_at is a share of the time that it took before."""
+        """Runs a command; kill_at is a fraction of its earlier duration."""
         words = [*map(str, arguments), "--data-dir", str(self.data), "--no-input", "--json"]
         kind = " ".join(words[:2])
         began = time.monotonic()
@@ -95,7 +95,7 @@ class PhotoMachine(Machine):
     # Files
 
     def files(self):
-        """All files of the photographer, by path."""
+        """All of the photographer's files, by path."""
         found = {}
         for root in (self.pictures, self.fetched):
             for folder, _, names in os.walk(root):
@@ -106,7 +106,7 @@ class PhotoMachine(Machine):
         return found
 
     def finals(self, files):
-        """Those of these files that a person takes for photos."""
+        """The files that a user would treat as photos."""
         return {path: file for path, file in files.items() if not self.is_temporary(path)}
 
     @staticmethod
@@ -119,7 +119,7 @@ class PhotoMachine(Machine):
         self.copies[path] = Copy(identifier, content)
 
     def doubt(self, files):
-        """A killed command may have recorded what it did not print."""
+        """Marks files that a killed command may have recorded without printing it."""
         for copy in self.copies.values():
             copy.is_certain = False
         for path, file in files.items():

@@ -1,5 +1,5 @@
-"""A PhotoSync server whose truth is known: the rows of the sandbox's database, the bytes on its disk, and what happened to
-both. Nothing here asks mediactl."""
+"""A PhotoSync server with known state: the rows of the sandbox's database, the bytes on its disk, and all changes to
+both. Does not use mediactl."""
 
 import base64
 import contextlib
@@ -18,7 +18,7 @@ from stage import Sandbox, control
 
 ALICE, BOB = "alice@example.test", "bob@example.test"
 KEYS = {ALICE: "a11ce".ljust(64, "0"), BOB: "b0b".ljust(64, "0")}
-# A run lists again what was uploaded during the five minutes before the last one; a row this much older is behind it.
+# A run lists again the uploads of the five minutes before the last one; a row this much older is missed.
 LATE_SECONDS = 3600
 
 
@@ -41,10 +41,10 @@ class Row:
 
 @dataclasses.dataclass
 class Photo:
-    """A photo that the server has or had."""
+    """A photo that is or was on the server."""
 
     row: Row
-    # Digests of the bytes that were uploaded, and of the server's own copy of them.
+    # Digests of the uploaded bytes, and of the server's own copy of them.
     genuine: set
     length: int
     is_late: bool = False
@@ -52,23 +52,23 @@ class Photo:
 
 
 class PhotoServer:
-    """The sandbox, what it was sent, and what was done to its files."""
+    """The sandbox, its uploads, and the changes to its files."""
 
     def __init__(self, data, rewrite):
         self.data, self.options = pathlib.Path(data), ("--photosync-rewrite", rewrite)
         self.sandbox = Sandbox(data, *self.options)
         self.url = self.sandbox.url
         self.photos = {}
-        # Digests of files that were no intact photos before they were uploaded: nothing shows what they should be.
+        # Digests of files that were already damaged before the upload: their correct content is unknown.
         self.broken = set()
-        # Digests of files with a flipped bit, of a format whose data carry no checksum (ADR 0037).
+        # Digests of files with a flipped bit in a format without checksums (ADR 0037).
         self.flipped = set()
 
     def stop(self):
         self.sandbox.stop()
 
     def restart(self, seconds):
-        """As kill -9 does it, and back after a while."""
+        """Kills the server (like kill -9), and restarts it after a while."""
         port = self.sandbox.port
         self.sandbox.stop()
         time.sleep(seconds)
@@ -83,7 +83,7 @@ class PhotoServer:
         time.sleep(seconds)
         self.control("photosync/outage", "DELETE")
 
-    # What is true
+    # Actual state
 
     def rows(self):
         """All rows, by id."""
@@ -95,14 +95,14 @@ class PhotoServer:
         return {values[0]: Row(*values) for values in found}
 
     def content(self, row):
-        """The bytes on its disk; None without a file."""
+        """The bytes on the server's disk; None without a file."""
         try:
             return (self.data / "photos" / row.path).read_bytes()
         except FileNotFoundError:
             return None
 
     def observe(self, is_busy=False):
-        """Learns the photos that are new, and returns all rows. `is_busy`: it may still store what a killed command sent."""
+        """Records new photos, and returns all rows. `is_busy`: the server may still store data of a killed command."""
         rows, earlier = self.rows(), None
         while is_busy and rows != earlier:
             time.sleep(0.05)
@@ -126,13 +126,13 @@ class PhotoServer:
         return "genuine" if digest(content) in self.photos[row.id].genuine else "damaged"
 
     def is_verifiable(self, identifier):
-        """Whether an intact file of it can be told from a damaged one."""
+        """Whether an intact file of the photo can be distinguished from a damaged one."""
         return identifier in self.photos and self.photos[identifier].row.hash not in self.broken
 
-    # What happens to it
+    # Changes
 
     def upload(self, name, content, email=ALICE):
-        """As another device of a user does; returns the id."""
+        """Uploads as another device of the user; returns the id."""
         boundary = uuid.uuid4().hex
         head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
         body = head.encode() + content + f"\r\n--{boundary}--\r\n".encode()
@@ -144,7 +144,7 @@ class PhotoServer:
             return json.loads(response.read())["id"]
 
     def make_late(self, identifier):
-        """The row appears behind the place that listings have reached."""
+        """The row appears before the position that listings have reached."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - LATE_SECONDS))
         self.control(f"photosync/photos/{identifier}", "PATCH", {"uploadedAt": moment})
         self.photos[identifier].is_late = True
@@ -163,7 +163,7 @@ class PhotoServer:
 
 
 def later(work, *arguments):
-    """Does something while a command runs; wait for it with `join`."""
+    """Runs `work` while a command runs; wait for it with `join`."""
     thread = threading.Thread(target=work, args=arguments, daemon=True)
     thread.start()
     return thread

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Cuts the power of a recorded run of mediactl at every moment, in every way a file system allows, and looks what is left.
+"""Simulates power losses at every point of a recorded run of mediactl, in all ways that a file system allows.
 
     scripts/proof/powerloss.py [--states N] [--seed N] [--runs N] [--only NAME,…] [--jobs N] [--oracle]
 
-Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX name the programs, by default dist/mediactl and the debug build of the
-sandbox. --long is --states 140000 --runs 4. --oracle forgets one sync of the model at a time: states must go bad.
+Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX are the programs (default: dist/mediactl and the debug build of the
+sandbox). --long means --states 140000 --runs 4. --oracle ignores one kind of sync at a time, to cause bad states.
 """
 
 import argparse
@@ -32,15 +32,15 @@ from stage import (
 from tokens import TOKEN_SCENARIOS
 
 SCENARIOS = {scenario.name: scenario for scenario in TOKEN_SCENARIOS + OTHER_SCENARIOS}
-# How the states are shared out.
+# The distribution of the states.
 WEIGHTS = {"upload": 3, "batch": 4, "tus": 3, "delete": 2, "clear": 2, "import": 2}
-# Every moment is tried with these, and then by chance.
+# Tried at every point, followed by random choices.
 PLAIN = [("all", "all"), ("none", "none"), ("all", "none"), ("none", "all")]
 SHOWN_FAILURES = 12
 
 
 class Result:
-    """What a part of a run found."""
+    """The results of a part of a run."""
 
     def __init__(self, name, seed):
         self.name, self.seed = name, seed
@@ -50,7 +50,7 @@ class Result:
 
 
 class Case:
-    """One state: where it came from, what must hold, and its server."""
+    """One state: its origin, the conditions that must hold, and its server."""
 
     def __init__(self, explorer, number, state, key, chance):
         self.explorer, self.number, self.state, self.key, self.chance = explorer, number, state, key, chance
@@ -62,7 +62,7 @@ class Case:
         self.recording.place(self.state)
 
     def run(self, *words, server=None):
-        """Runs a command; a command that cannot use the store, crashes or hangs is a failure."""
+        """Runs a command; failing to use the store, a crash, or a hang is a failure."""
         port = (server or self.explorer.server(self.duties.stage)).port
         run = self.recording.machine.run(
             *words, PROOF_CONNECT=f"{self.recording.front.port}:{port}", PROOF_INODES=str(self.recording.inodes)
@@ -77,7 +77,7 @@ class Case:
 
     @contextlib.contextmanager
     def own_server(self):
-        """A server in the state of the moment, which may be changed."""
+        """A modifiable server in the state of that point."""
         with tempfile.TemporaryDirectory(dir=self.recording.work) as copy:
             data = pathlib.Path(copy) / "data"
             shutil.copytree(self.recording.work / "stages" / str(self.duties.stage), data)
@@ -88,7 +88,7 @@ class Case:
                 server.stop()
 
     def is_token(self, identity, token):
-        """Whether the server gave this token for this file, in the recorded run or to the next command."""
+        """Whether the server issued this token for this file, in the recorded run or to the next command."""
         if self.recording.issued.get(identity, (None,))[0] == token:
             return True
         hashes = token_hashes(self.explorer.server(self.duties.stage).data)
@@ -103,7 +103,7 @@ class Case:
         return b"".join(path.read_bytes() for path in files)
 
     def is_new(self, outcome):
-        """Whether what the next command left has not been seen yet, with this server."""
+        """Whether the result of the next command is new for this server."""
         outcome = self.duties.stage, outcome
         is_new = outcome not in self.explorer.outcomes
         self.explorer.outcomes.add(outcome)
@@ -117,7 +117,7 @@ class Case:
 
 
 class Explorer:
-    """Goes through the states of one recording."""
+    """Explores the states of one recording."""
 
     def __init__(self, name, seed, target, library, forgotten=None):
         self.result, self.target, self.exit_codes = Result(name, seed), target, documented_exit_codes()
@@ -153,7 +153,7 @@ class Explorer:
             self._moment(number, disk, math.ceil(wanted), seen)
 
     def _moment(self, number, disk, wanted, seen):
-        """Some states of one moment: plain ones, then random ones until enough are new."""
+        """Explores some states of one point: systematic ones, then random ones until enough are new."""
         self.result.moments += 1
         found, tried = 0, 0
         choices = [Choice(0, *rules) for rules in PLAIN]
@@ -177,7 +177,7 @@ class Explorer:
         return self.forgotten is not None and self.forgotten(node, event)
 
     def server(self, stage):
-        """The server as it was at that stage; the commands that use it only read."""
+        """The server as of that stage; the commands that use it only read."""
         if stage not in self.servers:
             for number in [number for number in self.servers if number != stage]:
                 self._retire(number)
@@ -215,7 +215,7 @@ class Explorer:
 
 
 def part(arguments):
-    """One recording and its states, in a process of its own."""
+    """One recording and its states, in a separate process."""
     name, seed, target, library = arguments
     with tempfile.TemporaryDirectory(prefix="mediactl-powerloss-", dir=work_directory()) as work:
         explorer = Explorer(name, seed, target, library)
@@ -229,7 +229,7 @@ def part(arguments):
 
 
 def report(results, seconds, seed):
-    """Prints what was found; whether all is well."""
+    """Prints the results; returns whether there were no failures."""
     by_name = collections.defaultdict(list)
     for result in results:
         by_name[result.name].append(result)
@@ -256,14 +256,14 @@ def report(results, seconds, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Cut the power of a recorded run, and look what is left.")
-    parser.add_argument("--states", type=int, default=22_000, help="distinct states at most (default: 22000)")
-    parser.add_argument("--long", action="store_true", help="140,000 states at most, of 4 recordings of each scenario")
-    parser.add_argument("--seed", type=int, default=1, help="repeats a run (default: 1)")
+    parser = argparse.ArgumentParser(description="Simulate power losses in recorded runs, and check the states.")
+    parser.add_argument("--states", type=int, default=22_000, help="maximum number of distinct states (default: 22000)")
+    parser.add_argument("--long", action="store_true", help="up to 140,000 states, with 4 recordings of each scenario")
+    parser.add_argument("--seed", type=int, default=1, help="seed, to repeat a run (default: 1)")
     parser.add_argument("--only", help="scenarios, comma-separated: " + ", ".join(SCENARIOS))
     parser.add_argument("--runs", type=int, default=2, help="recordings of each scenario (default: 2)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: one for each core)")
-    parser.add_argument("--oracle", action="store_true", help="forget the syncs of one kind of file after the other")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parallel processes (default: one per core)")
+    parser.add_argument("--oracle", action="store_true", help="ignore the syncs of one kind of file at a time")
     arguments = parser.parse_args()
     names = arguments.only.split(",") if arguments.only else list(SCENARIOS)
     states, runs = (140_000, 4) if arguments.long else (arguments.states, arguments.runs)

@@ -1,8 +1,8 @@
-/* Records, in order, everything a program changes below PROOF_ROOTS, and what it prints, in the file PROOF_TRACE.
+/* Records, in order, all changes by a program below PROOF_ROOTS, and its output, in the file PROOF_TRACE.
  *
- * Preloaded into the program by powerloss.py. One mutex is held across each call and its record, so that the order of the
- * records is one in which the calls took place, whatever thread made them. Calls that libc makes inside itself are not
- * seen; powerloss.py replays each trace and compares the result with the real directory, so that none is missed.
+ * Preloaded into the program by powerloss.py. One mutex is held across each call and its record, so that the records
+ * are in the order of the calls, whichever threads made them. Calls inside libc itself are not recorded; powerloss.py
+ * replays each trace and compares the result with the real directory, so that no missing call goes undetected.
  */
 #include "recorder.h"
 
@@ -17,7 +17,7 @@ __attribute__((constructor)) static void start(void) {
     const char *path = getenv("PROOF_TRACE"), *list = getenv("PROOF_ROOTS");
     if (!path || !list) return;
     int low = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    /* High, so that the program's own numbers stay what they are. */
+    /* High, so that the program's own descriptor numbers are unchanged. */
     trace = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 900);
     syscall(SYS_close, low);
     char copy[ROOT_COUNT * PATH_MAX];
@@ -62,7 +62,7 @@ static int descriptor_is_below(int fd) {
     return below_roots(path);
 }
 
-/* The inode of a descriptor of a file or directory below the roots, else 0. */
+/* The inode of the file or directory of a descriptor below the roots, otherwise 0. */
 uint64_t proof_inode(int fd, struct stat *status) {
     int saved = errno;
     uint64_t found = 0;
@@ -73,7 +73,7 @@ uint64_t proof_inode(int fd, struct stat *status) {
     return found;
 }
 
-/* The directory of a path, if it is below the roots: its inode and the last name. Else 0. */
+/* The directory of a path below the roots: its inode, and the last name in the path. Otherwise 0. */
 uint64_t proof_locate(int at, const char *path, const char **name) {
     if (trace < 0 || !path) return 0;
     int saved = errno;
@@ -118,7 +118,7 @@ static void record_write(int fd, const struct iovec *parts, int count, int64_t o
     free(bytes);
 }
 
-/* Where a write without an offset goes. */
+/* The offset of a write without an explicit offset. */
 static int64_t position(int fd) {
     struct stat status;
     int saved = errno;
@@ -134,7 +134,7 @@ static int64_t position(int fd) {
 /* Opening */
 
 static int open_any(int at, const char *path, int flags, mode_t mode) {
-    /* libdispatch ends the process when it cannot look at its threads there: docs/proof.md. */
+    /* libdispatch ends the process if it cannot read its thread list there: docs/proof.md. */
     int is_own = path && !strncmp(path, "/proc/", 6);
     if (!is_own && proof_fails(CALL_OPEN)) return -1;
     const char *name;
@@ -210,7 +210,7 @@ ssize_t write(int fd, const void *bytes, size_t count) {
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) { return pwrite(fd, bytes, count, offset); }
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset) { return pwritev(fd, parts, count, offset); }
 
-/* Calls whose bytes this library does not see; powerloss.py refuses a trace that has one below the roots. */
+/* Calls whose bytes cannot be recorded; powerloss.py refuses a trace with such a call below the roots. */
 static void opaque(int fd, const char *what) {
     struct stat status;
     struct header h = {.op = EVENT_OPAQUE};

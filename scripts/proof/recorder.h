@@ -1,4 +1,4 @@
-/* What the two halves of the preloaded library share: recorder.c (what reaches the disk) and faults.c (what fails). */
+/* Shared by the two halves of the preloaded library: recorder.c (disk writes) and faults.c (injected failures). */
 #ifndef PROOF_RECORDER_H
 #define PROOF_RECORDER_H
 
@@ -19,13 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Classes of calls that can be made to fail; faults.c has their names. */
+/* Classes of calls that can be made to fail; faults.c contains their names. */
 enum call_class { CALL_OPEN, CALL_WRITE, CALL_SYNC, CALL_RENAME, CALL_CONNECT, CALL_SEND, CALL_CLASSES };
 
-/* Counts one call of a class. Returns 0, or the errno with which it shall fail. */
+/* Counts one call of a class. Returns 0, or the errno with which it must fail. */
 int proof_fault(enum call_class which);
 
-/* The same, with errno set. */
+/* Like proof_fault, but also sets errno. */
 int proof_fails(enum call_class which);
 
 /* Events of a trace; events.py reads them. */
@@ -34,7 +34,7 @@ enum event {
     EVENT_MKDIR, EVENT_RMDIR, EVENT_SYMLINK, EVENT_OUTPUT, EVENT_TIMES, EVENT_MAP, EVENT_OPAQUE
 };
 
-/* The head of a record; the fields that an event does not need are 0. */
+/* The header of a record; fields not used by an event are 0. */
 struct header {
     uint32_t magic, size;
     uint32_t op, flags;
@@ -44,19 +44,19 @@ struct header {
     uint32_t name1, name2, data, padding;
 };
 
-/* Around each call and its record. */
+/* Called before and after each call and its record. */
 void proof_begin(void);
 void proof_end(void);
 
 void proof_record(struct header h, const char *name1, const char *name2, const void *data, size_t count);
 
-/* The inode of a descriptor of a file or directory below the roots, else 0. */
+/* The inode of the file or directory of a descriptor below the roots, otherwise 0. */
 uint64_t proof_inode(int fd, struct stat *status);
 
-/* The directory of a path, if it is below the roots: its inode and the last name. Else 0. */
+/* The directory of a path below the roots: its inode, and the last name in the path. Otherwise 0. */
 uint64_t proof_locate(int at, const char *path, const char **name);
 
-/* fstatat of the name itself, which leaves errno alone. */
+/* fstatat of the name itself, which preserves errno. */
 int proof_status_at(int at, const char *path, struct stat *status);
 
 #endif

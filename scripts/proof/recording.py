@@ -1,4 +1,4 @@
-"""A recorded run: what it wrote, what it printed, what its server had at each moment, and what follows from that."""
+"""A recorded run: its writes, its output, and the state of its server at each point."""
 
 import collections
 import copy
@@ -10,12 +10,12 @@ from disk import Disk, Remainder, materialize
 from events import Op, read
 from stage import Front, Machine, Sandbox, SetupError, records
 
-# What must hold at a moment: the stage of the server, the records printed so far, and the tokens that a sync has covered.
+# The conditions at a point: the stage of the server, the records printed so far, and the tokens covered by a sync.
 Duties = collections.namedtuple("Duties", "stage printed kept")
 
 
 class Whole:
-    """The choice of a disk of which nothing is missing."""
+    """A choice with no missing parts."""
 
     takes_times = True
 
@@ -30,7 +30,7 @@ class Whole:
 
 
 def token_pairs(value):
-    """The ids and delete tokens in a response, however deep."""
+    """The ids and delete tokens in a response, at any depth."""
     found = []
     if isinstance(value, dict):
         if isinstance(value.get("delete_token"), str):
@@ -45,7 +45,7 @@ def token_pairs(value):
 
 
 class Recording:
-    """A scenario that was run once under the recorder."""
+    """A scenario that was run once with the recorder."""
 
     def __init__(self, scenario, work, library, seed):
         self.scenario, self.work = scenario, pathlib.Path(work)
@@ -57,7 +57,7 @@ class Recording:
             scenario.prepare(self.machine, seed)
             self.roots = [str(root) for root in scenario.roots(self.machine)]
             self.before = len(self.front.times)
-            # The inodes of the start are known to this disk only; later ones it learns from the trace.
+            # Only this disk has the initial inodes; it gets later ones from the trace.
             self.initial = Disk(self.roots)
             self.runs = self._record()
         finally:
@@ -78,7 +78,7 @@ class Recording:
         return runs
 
     def _compare(self):
-        """Nothing was missed: the trace, replayed, gives the directories that are there."""
+        """Checks that nothing was missed: the replayed trace must produce the actual directories."""
         replayed = self.disk()
         for event in self.events:
             replayed.apply(event)
@@ -92,13 +92,13 @@ class Recording:
                 raise SetupError(f"the recorder missed something: {path} is not what the trace makes of it")
 
     def disk(self, ignored=lambda node, event: False):
-        """The disk before the run, with a model that forgets some syncs."""
+        """The disk before the run, in a model that ignores some syncs."""
         disk = copy.deepcopy(self.initial)
         disk.ignored = ignored
         return disk
 
     def _answers(self):
-        """What the server said, by its stage: ids and tokens."""
+        """The server's responses by stage: ids and tokens."""
         self.issued = {}
         for number, (_, _, status, body) in enumerate(self.front.answers, 1):
             try:
@@ -110,7 +110,7 @@ class Recording:
         self.issued |= {identity: (token, 0) for identity, token in self.scenario.known_tokens.items()}
 
     def _tokens_on_disk(self):
-        """From which event on each token is on the disk: the first sync of a file to which it was written."""
+        """The event from which on each token is on the disk: the first sync of a file that contains it."""
         self.kept_at, written = {}, collections.defaultdict(set)
         for identity, (token, stage) in self.issued.items():
             if stage <= self.before and identity in self.scenario.kept_before:
@@ -125,7 +125,7 @@ class Recording:
                     self.kept_at.setdefault(identity, number)
 
     def duties(self):
-        """Of each event, what must hold when the power fails behind it."""
+        """The conditions that must hold for each event if the power fails after it."""
         output, found = b"", []
         for number, event in enumerate(self.events):
             if event.op == Op.OUTPUT:
@@ -137,12 +137,12 @@ class Recording:
         return found
 
     def printed(self, duties):
-        """The records printed at that moment."""
+        """The records printed by that point."""
         output = b"".join(event.data for event in self.events if event.op == Op.OUTPUT)
         return records(output.decode(errors="replace"))[:duties.printed]
 
     def place(self, state):
-        """Makes the disk what a state says, and clears everything else that a run leaves."""
+        """Writes a state to the disk, and removes all other leftovers of a run."""
         materialize(state, self.roots, self.inodes)
         for directory in (self.machine.data, self.machine.out, self.machine.cache):
             if str(directory) not in self.roots:

@@ -12,7 +12,7 @@ from breaking import Break, Breaking, Broken, Http2, frame
 from faultproxy import reset
 from trial import Facts, Trial
 
-# The transport of the upload, the stage whose exchange is broken, and the points that the exchange has.
+# The transport of the upload, the stage whose exchange is broken, and the points of that exchange.
 TARGETS = [
     ("multipart", "upload", POINTS),
     ("tus", "tus-create", ("head", "stored", "headers")),
@@ -48,7 +48,7 @@ def close(how, connection, stream):
 
 
 def send_wrong(kind, flags, payload, is_own, connection, stream):
-    """Sends an invalid frame: the client must end the stream or the connection."""
+    """Sends an invalid frame: the client must close the stream or the connection."""
     connection.send(kind, flags, stream if is_own else 0, payload)
     connection.drain()
 
@@ -145,7 +145,7 @@ def run_row(sandbox, seed, name, version, transport, stage, point, action):
         # The server declares that it has not processed a request that it has processed: it may be sent again.
         trial.is_denied = POINTS.index(point) >= POINTS.index("stored")
         trial.retryable = {"upload", "finalize"}
-    # A TCP reset discards bytes that the client has received and not yet read.
+    # A TCP reset discards bytes that the client has received but not yet read.
     trial.may_lose = action == "reset"
     file = trial.file(200_000)
     run = trial.upload(file, transport=transport)
@@ -156,7 +156,7 @@ def run_row(sandbox, seed, name, version, transport, stage, point, action):
         trial.check(run, file)
         is_whole = action in HARMLESS
         trial.expect(f"exit code {run.code}", not is_whole or run.code == 0)
-        # What the user does next.
+        # The user's next step.
         trial.age_journal()
         trial.command("uploads", "status", "--settle-timeout", "1s")
         again = trial.upload(file, transport=transport)
@@ -168,7 +168,7 @@ def run_row(sandbox, seed, name, version, transport, stage, point, action):
 
 
 def deletion(trial, uploaded, file):
-    """A deletion whose exchange is broken, and the same command again."""
+    """A deletion whose exchange is broken, followed by the same command."""
     number = next((item.number for item in uploaded.items), None)
     if uploaded.code != 0 or number is None:
         trial.unmet.append("the file was not uploaded")

@@ -11,7 +11,7 @@ from trial import Trial
 
 # Requests to stop: the program waits for the response and its token, and exits with 128 + number (docs/exit-codes.md).
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU)
-# These do not stop it: a closed pipe is an error of the write, SIGUSR1 prints the status, SIGWINCH has no effect.
+# These signals do not stop it: a closed pipe is a write error, SIGUSR1 prints the status, SIGWINCH has no effect.
 IGNORED = (signal.SIGPIPE, signal.SIGUSR1, signal.SIGWINCH)
 # The program does not wait; the next command determines the outcome.
 ABRUPT = (signal.SIGQUIT, signal.SIGKILL)
@@ -80,7 +80,7 @@ def expected_codes(numbers, moment):
     else:
         codes = {0} if first in IGNORED else {128 + first}
     if len(numbers) == 2 and first in STOPS:
-        # The first one may have ended the program before the second arrived.
+        # The first signal may have ended the program before the second one arrived.
         codes.add(128 + first)
     if moment == "passed":
         codes.add(0)
@@ -123,7 +123,7 @@ class Unreachable:
         time.sleep(0.02)
 
     def is_waiting(self):
-        """Whether a client is connecting (proc(5), /proc/net/tcp), besides the fillers."""
+        """Whether a client other than the fillers is connecting (proc(5), /proc/net/tcp)."""
         remote, own = f":{self.port:04X}", {f":{filler.getsockname()[1]:04X}" for filler in self.fillers}
         lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
         return any(line[2].endswith(remote) and line[3] == "02" and line[1][-5:] not in own for line in lines)
@@ -167,7 +167,7 @@ def run_row(sandbox, seed, name, transport, stage, moment, numbers, pause):
         trial.expect("the token is not stored", bool(trial.proxy.tokens & set(trial.numbers().values())))
     trial.check(first, file)
 
-    # What the user does next.
+    # The user's next step.
     trial.age_journal()
     trial.took(trial.machine.run("uploads", "status", "--settle-timeout", "1s", limit=60))
     again = trial.upload(file, transport=transport)

@@ -1,4 +1,4 @@
-"""What a recorded run needs: the preloaded library, a sandbox with a copy of its data after each change, a machine."""
+"""The environment of a recorded run: the preloaded library, a sandbox with a copy of its data per change, a machine."""
 
 import contextlib
 import http.client
@@ -26,7 +26,7 @@ class SetupError(Exception):
 
 
 def program(variable, *candidates):
-    """A program from the environment, or the first that is there."""
+    """A program from the environment, or the first existing candidate."""
     named = os.environ.get(variable)
     found = [named] if named else [str(path) for path in candidates if os.access(path, os.X_OK)]
     if not found or not os.access(found[0], os.X_OK):
@@ -52,7 +52,7 @@ def build_library(directory):
 
 
 def work_directory():
-    """Where the states are made: in memory if there is room, as the disk is simulated."""
+    """The directory for the states: in memory if there is enough, since the disk is simulated."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
@@ -63,14 +63,14 @@ def documented_exit_codes():
 
 
 def control(url, path, method="GET", body=None):
-    """A request to a sandbox's control."""
+    """Sends a request to a sandbox's control interface."""
     request = urllib.request.Request(f"{url}/__sandbox/{path}", body and body.encode(), method=method)
     with urllib.request.urlopen(request, timeout=60) as response:
         return response.read()
 
 
 class Sandbox:
-    """The project's sandbox on a data directory of its own. Port 0 takes any free one."""
+    """The project's sandbox with a separate data directory. Port 0 selects any free port."""
 
     def __init__(self, data, *options, port=0):
         self.data = pathlib.Path(data)
@@ -85,7 +85,7 @@ class Sandbox:
         self.port = int(self.url.rsplit(":", 1)[1])
 
     def writes(self):
-        """How many requests that may change something the sandbox has seen."""
+        """The number of requests with possible side effects that the sandbox has received."""
         return sum(request["method"] not in ("GET", "HEAD", "OPTIONS") for request in json.loads(control(self.url, "requests")))
 
     def assets(self):
@@ -104,19 +104,19 @@ def token_hashes(data):
 
 
 def assets(data):
-    """The files of a sandbox: id and SHA-256, one pair a file."""
+    """The files of a sandbox: id and SHA-256, one pair per file."""
     with contextlib.closing(sqlite3.connect(pathlib.Path(data) / "sandbox.sqlite", timeout=30)) as database:
         return [(int(number), digest) for number, digest in database.execute("SELECT id, checksum FROM asset")]
 
 
 class Front:
-    """A server in front of a sandbox: one request that changes something at a time, and a copy of the sandbox's data after
-    each. So every moment of a run has its server. Its address stays, whatever answers behind it later."""
+    """A server in front of a sandbox that passes on one modifying request at a time and copies the sandbox's data after
+    each, so that the server's state is known for every point of a run. Its address is independent of the sandbox."""
 
     def __init__(self, sandbox, copies):
         self.sandbox, self.copies = sandbox, pathlib.Path(copies)
         self.lock = threading.Lock()
-        # When the first, the second … such request was complete, in nanoseconds, and what was answered to it.
+        # The completion times of these requests in nanoseconds, and the responses to them.
         self.times, self.answers = [], []
         self._copy(0)
         front = self
@@ -194,7 +194,7 @@ class Front:
         return response.status, response.getheaders(), answer
 
     def stage(self, moment):
-        """How many of the requests the server had at a moment of the run."""
+        """The number of these requests that the server had received at a point of the run."""
         return sum(time <= moment for time in self.times)
 
     def stop(self):
@@ -213,7 +213,7 @@ class Run:
 
     @property
     def error(self):
-        """The code of the error with which the command failed as a whole."""
+        """The code of the error with which the whole command failed."""
         return (self.last.get("error") or {}).get("code") if self.last.get("type") == "error" else None
 
     def __str__(self):
@@ -222,7 +222,7 @@ class Run:
 
 
 def records(output):
-    """The whole records in the output of --json."""
+    """The complete records in the output of --json."""
     found = []
     for line in output.splitlines(keepends=True):
         try:
@@ -269,7 +269,7 @@ class Machine:
 
 
 def movie(path, number, size):
-    """An ISO base media file (ISO/IEC 14496-12 section 4.3) that no other number makes."""
+    """An ISO base media file (ISO/IEC 14496-12 section 4.3) that is unique for this number."""
     content = bytes([0, 0, 0, 24]) + b"ftypisom" + bytes([0, 0, 2, 0]) + b"isomiso2"
     content += random.Random(number).randbytes(size - len(content))
     pathlib.Path(path).write_bytes(content)

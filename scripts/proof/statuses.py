@@ -6,7 +6,7 @@ import hostile
 from hostile import Rule, status_page
 from trial import Facts, Trial
 
-# All statuses are tried at the stages that decide about a file, STATUSES at the others.
+# All statuses are tested at the stages that decide about a file, STATUSES at the others.
 ALL = (*range(100, 600), 600, 999)
 STATUSES = (
     100, 101, 103,
@@ -38,7 +38,7 @@ def at_upload(trial, stage, status, when):
 
 
 def at_question(trial, stage, status, when):
-    """The response to the upload is lost, and the server is asked."""
+    """The response to the upload is lost, and the server is queried."""
     file = trial.file()
     run = trial.upload(file, "--retries", "0")
     trial.check(run, file)
@@ -46,7 +46,7 @@ def at_question(trial, stage, status, when):
 
 
 def at_head(trial, stage, status, when):
-    """A chunk is interrupted, and tus is asked for its offset."""
+    """A chunk is interrupted, and the offset is queried over tus."""
     return at_upload(trial, stage, status, when)
 
 
@@ -100,7 +100,7 @@ def at_guest(trial, stage, status, when):
     return None
 
 
-# Stage, when, how often, the commands, and the statuses.
+# Stage, time, number of times, commands, and statuses.
 PLANS = [
     ("upload", "before", 1, at_upload, ALL),
     ("upload", "after", 1, at_upload, ALL),
@@ -127,7 +127,7 @@ FORBIDDEN = hostile.respond(
 
 
 def more_rules(stage):
-    """What brings a run to the stage."""
+    """The additional rules that lead to the stage."""
     if stage in ("listing", "media"):
         return [Rule("upload", after=hostile.lose)]
     if stage == "tus-head":
@@ -153,6 +153,6 @@ def run_row(sandbox, seed, name, stage, when, times, plan, status):
     if status in NOTHING_DONE:
         trial.retryable = {"upload", "finalize"}
     if stage == "tus-delete":
-        # The rule for finalize refuses it before the server sees it.
+        # The rule for finalize refuses it before the server receives it.
         trial.retryable = {"finalize"}
     return trial.finish(plan(trial, stage, status, when))

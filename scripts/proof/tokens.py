@@ -1,4 +1,4 @@
-"""Scenarios about delete tokens, and what must be true after a loss of power in them."""
+"""Scenarios with delete tokens, and the conditions that must hold after a power loss in them."""
 
 import collections
 import contextlib
@@ -9,14 +9,14 @@ import sqlite3
 
 from stage import movie
 
-# The file may be on the server, or is there without a token here: said, not forgotten.
+# The file may be on the server, or is there without a token on this machine: reported, not forgotten.
 REPORTED = {"token_lost", "unknown_outcome", "sent", "sending", "finalized", "resumable"}
 SETTLE = ("--settle-timeout", "0.01")
 
 
 def stored_tokens(directory):
-    """Ids and tokens as a database in the directory has them, for states without number: a process less for each. None if
-    no table is one of tokens; mediactl is asked then."""
+    """Ids and tokens from a database in the directory, which saves a process for each of many states. None if no table
+    contains tokens; mediactl is run instead."""
     for path in sorted(pathlib.Path(directory).rglob("*")):
         if not path.is_file() or path.open("rb").read(6) != b"SQLite":
             continue
@@ -32,13 +32,13 @@ def stored_tokens(directory):
 
 
 class TokenScenario:
-    """Uploads, or what is done with their tokens."""
+    """Uploads, and operations with their tokens."""
 
     server_options = ()
     file_count, file_size = 2, 3000
     known_tokens, kept_before = {}, frozenset()
     upload_options = ()
-    # Whether the status of an upload may be determined by requests that change something.
+    # Whether determining the status of an upload may send modifying requests.
     status_changes = False
 
     def prepare(self, machine, seed):
@@ -55,7 +55,7 @@ class TokenScenario:
         pass
 
     def upload_all(self, machine):
-        """Uploads all files; their tokens are known and on the disk."""
+        """Uploads all files; their tokens are then known and on the disk."""
         run = machine.run("upload", *self.files)
         self.kept_before = frozenset(item["file_id"] for item in run.items)
 
@@ -70,7 +70,7 @@ class TokenScenario:
     # After a loss of power
 
     def check(self, case):
-        """Runs the next command on a state, and what follows when its outcome is new."""
+        """Runs the next command on a state, and further commands if its result is new."""
         case.place()
         if case.chance < 0.03:
             self._upload_at_once(case)
@@ -103,7 +103,7 @@ class TokenScenario:
         return {item["file_id"]: item["delete_token"] for item in listed.items}
 
     def _compare(self, case, tokens, reported):
-        """No token under a wrong id, none forgotten, none back that was given up."""
+        """No token may have a wrong id, be forgotten, or reappear after it was discarded."""
         recording, duties = case.recording, case.duties
         for identity, token in tokens.items():
             if not case.is_token(identity, token):
@@ -139,7 +139,7 @@ class TokenScenario:
         return set()
 
     def _go_on(self, case, status):
-        """Uploads everything again and deletes it, with a server of its own."""
+        """Uploads everything again and deletes it, with a separate server."""
         with case.own_server() as server:
             if any(item["resumable"] for item in status.items):
                 case.run("uploads", "resume", "--all", *SETTLE, server=server)
@@ -239,7 +239,7 @@ class Clear(TokenScenario):
     def check(self, case):
         super().check(case)
         if self.gone(case):
-            # What the disk holds after the next command, in whatever file.
+            # The disk content after the next command, in any file.
             tokens = [case.recording.issued[identity][0] for identity in self.kept_before]
             content = case.bytes_on_disk()
             if any(token.encode() in content for token in tokens):
@@ -247,7 +247,7 @@ class Clear(TokenScenario):
 
 
 class Import(TokenScenario):
-    """Tokens of another machine come to one that has some of its own."""
+    """Tokens of another machine are imported into one that has its own tokens."""
 
     name = "import"
     file_count = 6
@@ -268,7 +268,7 @@ class Import(TokenScenario):
     commands = [["uploads", "import", "tokens.jsonl"]]
 
     def given_up(self, case):
-        """A token that is not imported yet is still in the file."""
+        """A token that is not imported yet is still in the export file."""
         has_ended = any(record.get("type") == "summary" for record in case.printed)
         return set() if has_ended else {number for number in self.imported if number not in case.duties.kept}
 

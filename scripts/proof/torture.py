@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Makes each call of mediactl fail that opens, writes, synchronizes, renames, connects or sends, one at a time.
+"""Makes each open, write, sync, rename, connect and send call of mediactl fail, one at a time.
 
     scripts/proof/torture.py [--only upload,delete,download] [--jobs N] [--every N]
 
-Each k-th call fails once, and of those that a full or broken disk concerns also from the k-th on. Then the next command runs
-without faults. Nothing may crash or hang, every exit code is one of docs/exit-codes.md, a printed success is true, and each
-token that the server has issued is in the store or was reported. Environment: as for powerloss.py.
+Each k-th call fails once; calls affected by a full or broken disk also fail from the k-th on. Then the next command
+runs without faults. There must be no crash or hang, every exit code must be one of docs/exit-codes.md, a reported
+success must be true, and each token issued by the server must be in the store or reported. Environment: as for
+powerloss.py.
 """
 
 import argparse
@@ -36,14 +37,14 @@ ONCE = {
     "connect": ("ECONNREFUSED", "ENETUNREACH", "ENOBUFS", "ETIMEDOUT"), "send": ("ECONNRESET", "EPIPE", "ENOBUFS"),
 }
 LASTING = {"open": ("EMFILE",), "write": ("ENOSPC", "EIO"), "sync": ("EIO",), "rename": ("ENOSPC",)}
-# Longer is a hang: one retry waits for seconds.
+# Longer runs count as hung: one retry takes seconds.
 LIMIT_SECONDS = 60
 OPTIONS = ("--retries", "1", "--settle-timeout", "1")
 SERVER_LIFE = 200
 
 
 class Operation:
-    """A command that is tortured, on a machine with a server of its own."""
+    """A tested command, on a machine with a separate server."""
 
     def __init__(self, path, library):
         self.path, self.library = pathlib.Path(path), library
@@ -69,7 +70,7 @@ class Operation:
         return machine
 
     def one(self, fault, counts=None):
-        """Runs the operation with a fault; returns the exit code, and what is wrong."""
+        """Runs the operation with a fault; returns the exit code and the problems."""
         if self.server is None or self.number % SERVER_LIFE == 0:
             self.start_server()
         self.number += 1
@@ -83,7 +84,7 @@ class Operation:
         return run.code, self.problems
 
     def clean(self, run):
-        """The next command, which nothing disturbs."""
+        """Runs the next command, without faults."""
         if run.is_hung or run.code < 0 or run.code == 12 or run.error in ("store_unusable", "internal_error"):
             self.problems.append(f"the next command fails: {run}")
         return run
@@ -150,7 +151,7 @@ class Download(Operation):
     COUNT = 3
 
     def prepare(self):
-        """A machine that is logged in, kept as a copy."""
+        """Creates a machine that is logged in, and keeps a copy of it."""
         self.photos = {}
         for number in range(self.COUNT):
             content = random.Random(self.number * 10 + number).randbytes(1200 + 3000 * number).hex()
@@ -170,7 +171,7 @@ class Download(Operation):
         self.ready = True
 
     def found(self, machine):
-        """The photos in the directory: by name, which one it is, or None."""
+        """The photos in the directory by name: the photo of each file, or None."""
         files = [path for path in machine.out.rglob("*.jpg") if not path.name.startswith(".")]
         return {path.name: self.photos.get(hashlib.sha256(path.read_bytes()).hexdigest()) for path in files}
 
@@ -198,7 +199,7 @@ OPERATIONS = {operation.name: operation for operation in (Upload, Delete, Downlo
 
 
 def part(arguments):
-    """Some faults of one operation, in a process of its own."""
+    """Some faults of one operation, in a separate process."""
     name, library, faults = arguments
     ends, failures = collections.Counter(), []
     with tempfile.TemporaryDirectory(prefix="mediactl-torture-", dir=work_directory()) as work:
@@ -216,7 +217,7 @@ def part(arguments):
 
 
 def count_calls(name, library):
-    """How many calls of each class the operation makes undisturbed, the highest of some runs."""
+    """The number of calls of each class without faults, the maximum of several runs."""
     highest = [0] * len(CLASSES)
     with tempfile.TemporaryDirectory(prefix="mediactl-torture-", dir=work_directory()) as work:
         operation = OPERATIONS[name](work, library)
@@ -245,10 +246,10 @@ def faults_of(counts, every):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Make each call fail that opens, writes, synchronizes, connects or sends.")
+    parser = argparse.ArgumentParser(description="Make each open, write, sync, connect and send call fail.")
     parser.add_argument("--only", help="operations, comma-separated: " + ", ".join(OPERATIONS))
-    parser.add_argument("--every", type=int, default=1, help="only each N-th fault")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: one for each core)")
+    parser.add_argument("--every", type=int, default=1, help="run only every Nth fault")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parallel processes (default: one per core)")
     arguments = parser.parse_args()
     mediactl(), sandbox_program()
     names = arguments.only.split(",") if arguments.only else list(OPERATIONS)

@@ -1,4 +1,4 @@
-"""One row of an attack table: what was done, what mediactl claims, and what is true."""
+"""One row of an attack table: the actions, the results reported by mediactl, and the facts."""
 
 import contextlib
 import os
@@ -18,9 +18,9 @@ EXIT_CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13}
 PASSWORD = "canary-pass word/#42"
 LOGIN = ("uploader", PASSWORD)
 HUNG = "killed: it did not end"
-# Seconds that mediactl waits by default after a lost response, and a few more.
+# Seconds that mediactl waits by default after a lost response, plus a margin.
 SETTLE_SECONDS = 340
-# What a program prints that ends in a trap.
+# The output of a crashed program.
 CRASH = re.compile(r"Fatal error|Illegal instruction|fatalError|Assertion failed|AddressSanitizer")
 
 
@@ -63,7 +63,7 @@ class Server:
 
 
 class Facts(Truth):
-    """What the sandbox has, by its database."""
+    """The contents of the sandbox, from its database."""
 
     def __init__(self, sandbox):
         self.stored = sandbox.rows()
@@ -71,23 +71,23 @@ class Facts(Truth):
 
 
 class Trial:
-    """A machine behind a hostile server, with a file and an event of its own."""
+    """A machine behind a hostile server, with a separate file and event."""
 
     def __init__(self, name, sandbox, seed, *rules, front=hostile.Hostile, options=()):
         self.name, self.sandbox = name, sandbox
         self.maker = Maker(seed)
         self.proxy = front(sandbox.url, *rules)
-        # Options of every command that talks to the server.
+        # Options of every command that connects to the server.
         self.options = options
         self.machine = Machine(self.proxy.url, LOGIN)
         self.event = self.maker.event(name[:40].replace(",", ""))
         self.runs, self.wrong, self.unmet, self.claims = [], [], [], []
-        # Whether the server denies, with a status that means a refusal, what it has done.
+        # Whether the server responds with a refusal although it has processed the request.
         self.is_denied = False
-        # Stages whose responses mean that nothing was processed, so that a retry needs no question.
+        # Stages whose responses mean that nothing was processed, so that a retry requires no query.
         self.retryable = set()
         self.removed = set()
-        # Whether the program may have ended before it read a response that was sent completely.
+        # Whether the program may have exited before it read a completely sent response.
         self.may_lose = False
 
     def file(self, size=3000):
@@ -97,7 +97,7 @@ class Trial:
         return self.took(self.machine.finish(self.start_upload(file, *options, transport=transport), limit))
 
     def start_upload(self, file, *options, transport="multipart"):
-        """An upload that is running."""
+        """A running upload."""
         options = ("--retries", "1", "--settle-timeout", "1s", *self.options, *options)
         return self.machine.start(*self.machine.upload_arguments([file], self.event, *options, transport=transport))
 
@@ -124,7 +124,7 @@ class Trial:
             self.unmet.append(what)
 
     def check(self, run, file):
-        """Compares the claims of an upload with the server."""
+        """Verifies the reported results of an upload on the server."""
         truth = Facts(self.sandbox)
         self.wrong += false_claims(run, [file], self.event, truth)
         if run.code == 0 and not truth.has(file, self.event):
@@ -177,7 +177,7 @@ class Trial:
                 self.wrong.append(f"the token is lost, and the journal says {', '.join(sorted(states)) or 'nothing'}")
 
     def age_journal(self):
-        """Sets the times of the journal back, since the server has finished and mediactl need not wait for it."""
+        """Sets the times in the journal back, since the server has finished and mediactl need not wait for it."""
         database = pathlib.Path(self.machine.path, "data/tokens.sqlite")
         if database.exists():
             with contextlib.closing(sqlite3.connect(database, timeout=30)) as connection, connection:

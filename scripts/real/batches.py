@@ -7,7 +7,7 @@ from client import PRESENT, Machine, Maker, Truth, false_claims
 
 
 class Tally:
-    """The results of the batches of one release."""
+    """The results of the batches for one release."""
 
     def __init__(self, release):
         self.release = release
@@ -16,7 +16,7 @@ class Tally:
 
 
 class Batches:
-    """Batches into a growing set of events, with files that were used before among new ones."""
+    """Batches that upload new and previously used files to a growing set of events."""
 
     def __init__(self, server, seed):
         self.server, self.seed = server, seed
@@ -28,7 +28,7 @@ class Batches:
     def files(self, machine, count):
         made = []
         for _ in range(count):
-            # Every seventh file repeats bytes: of this batch or of an earlier one.
+            # Every seventh file has the bytes of another one, of this batch or an earlier one.
             if self.contents and self.random.random() < 0.15:
                 made.append(self.maker.file(machine, content=self.random.choice(self.contents)))
             else:
@@ -44,7 +44,7 @@ class Batches:
         return self.events[-1]
 
     def run(self, number):
-        """One batch; the claims that are false."""
+        """Runs one batch; returns the false claims."""
         event, machines, started = self.event(), [], []
         unfinished = self.server.tus.counted() if self.server.tus else set()
         for _ in range(2 if self.random.random() < 0.3 else 1):

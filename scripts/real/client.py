@@ -1,4 +1,4 @@
-"""Runs mediactl and compares what it claims with what the server has."""
+"""Runs mediactl and compares its reported results with the server."""
 
 import collections
 import hashlib
@@ -19,7 +19,7 @@ PRESENT = {"done", "linked", "duplicate", "token_lost", "finalized"}
 ABSENT = {"failed", "cancelled", "canceled", "resumable", "pending", "not_started", "planned", "sending"}
 # The server has the bytes, the event does not.
 ELSEWHERE = {"refused_duplicate"}
-# Nothing is claimed.
+# No claim is made.
 UNKNOWN = {"unknown_outcome", "sent"}
 
 
@@ -32,7 +32,7 @@ def mediactl():
 
 
 class Item:
-    """What mediactl claims about one file."""
+    """The reported result for one file."""
 
     def __init__(self, record):
         self.path = pathlib.Path(record["path"]).name
@@ -42,7 +42,7 @@ class Item:
         self.exit_code = record.get("exit_code")
         self.bytes_sent = record.get("bytes_sent") or 0
         self.record = record
-        # The state is that of the journal, and the error says that the server may have the file.
+        # The state is that of the journal; by the error, the server may have the file.
         self.is_unchanged = (record.get("error") or {}).get("code") == "not_resumable"
 
 
@@ -56,7 +56,7 @@ class Run:
             try:
                 self.records.append(json.loads(line))
             except ValueError:
-                # A killed program leaves a line unfinished.
+                # A killed program leaves an incomplete line.
                 continue
         self.items = [Item(record) for record in self.records if record.get("type") == "item" and "path" in record]
 
@@ -133,7 +133,7 @@ class File:
 
 
 class Maker:
-    """Fresh names and bytes, so that a run needs no empty server."""
+    """Generates new names and bytes, so that a run does not require an empty server."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -158,7 +158,7 @@ class Maker:
         return File(path)
 
     def large(self, machine, size, suffix=".mp4"):
-        """A file without two equal blocks, so that a spliced copy has another digest."""
+        """A file without repeated blocks, so that a spliced copy has a different digest."""
         self.count += 1
         path = machine.path / f"proof-{self.tag}-{self.count}{suffix}"
         block = self.random.randbytes(1 << 16)
@@ -172,14 +172,14 @@ class Maker:
 
 
 class Truth:
-    """What the server has at one moment, by its listing and by its rows."""
+    """The server's content at one time, by its listing and by its rows."""
 
     def __init__(self, server):
         self.listed, self.stored = server.listing(), server.rows()
         self.keys = {row.key for row in self.stored}
 
     def disagreement(self, events):
-        """The first event for which listing and rows differ; nil when they agree."""
+        """The first event for which listing and rows differ; None if they agree."""
         for event in events:
             listed = {row.key for row in self.listed if (row.date, folded(row.org)) == place(event)}
             stored = {row.key for row in self.stored if (row.date, folded(row.org)) == place(event)}
@@ -210,7 +210,7 @@ def place(event):
 
 
 def false_claims(run, files, event, truth):
-    """The claims of a run that the server contradicts, in words."""
+    """The claims of a run that the server contradicts, as text."""
     by_name = {file.name: file for file in files}
     wrong = []
     for item in run.items:

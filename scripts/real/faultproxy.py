@@ -1,4 +1,4 @@
-"""An HTTP proxy on loopback that breaks selected exchanges: the server works, the connection fails."""
+"""An HTTP proxy on loopback that breaks selected exchanges: the server processes them, but the connection fails."""
 
 import re
 import socket
@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.parse
 
-# The effect on an exchange, and what the server has received.
+# The effect on an exchange, and the data received by the server.
 ACTIONS = {
     "refuse": "reset before the server sees anything",
     "reset-body": "reset in the middle of the request body",
@@ -19,7 +19,7 @@ ACTIONS = {
     "stopped": "503 in place of the application",
 }
 
-# How a connection ends in the middle of a request body.
+# The ways in which a connection ends in the middle of a request body.
 CUTS = {
     "fin": "closed",
     "rst": "reset",
@@ -37,7 +37,7 @@ def page(status, reason):
 
 
 class Peer:
-    """A socket that is read by lines and by counts."""
+    """A socket that is read by lines and by byte counts."""
 
     def __init__(self, connection):
         self.connection, self.held = connection, b""
@@ -55,7 +55,7 @@ class Peer:
         return head + b"\r\n\r\n"
 
     def exactly(self, count):
-        """Pieces of the next bytes; ends early when the other side closes."""
+        """Yields the next bytes in pieces; ends early if the other side closes."""
         while count > 0 and (self.held or self.fill()):
             piece, self.held = self.held[:count], self.held[count:]
             count -= len(piece)
@@ -103,13 +103,13 @@ class FaultProxy:
             self.pattern, self.action, self.left, self.struck = re.compile(pattern.encode()), action, times, 0
 
     def arm_cut(self, pattern, position, kind):
-        """Breaks the connection once, after this many body bytes of all matching requests together."""
+        """Breaks the connection once, after this many body bytes in all matching requests together."""
         with self.lock:
             self.cut, self.passed, self.struck = (re.compile(pattern.encode()), position, kind), 0, 0
 
     def watch(self, pattern, moment, call, number=1, after=0):
-        """Calls a function in one of the next exchanges that match, selected by its number: at its "request", in its "body"
-        after this many bytes, at its "response", or once that has "passed"."""
+        """Calls a function in one of the next matching exchanges, selected by its number: at its "request", in its
+        "body" after this many bytes, at its "response", or after it has "passed"."""
         with self.lock:
             self.watchers.append([re.compile(pattern.encode()), moment, call, number, after])
 
@@ -118,7 +118,7 @@ class FaultProxy:
             self.left, self.cut, self.watchers = 0, None, []
 
     def watchers_of(self, line):
-        """The watchers whose turn is this exchange, by their moment."""
+        """The watchers of this exchange, by their moment."""
         with self.lock:
             found = {}
             for watcher in self.watchers:
@@ -133,7 +133,7 @@ class FaultProxy:
             return self.cut if self.cut and self.cut[0].search(line) else None
 
     def share_before_cut(self, cut, count):
-        """How many of the next bytes are passed; all unless the cut falls within them."""
+        """The number of the next bytes to pass; all of them unless the cut is within them."""
         with self.lock:
             left = cut[1] - self.passed
             if self.cut is not cut or count < left:
@@ -171,7 +171,7 @@ class FaultProxy:
                 pass
 
     def exchange(self, client, head):
-        """One request, with its own connection to the server. False closes the client's connection."""
+        """One request, with a separate connection to the server. False closes the client's connection."""
         line = head.split(b"\r\n")[0]
         action, cut, watchers = self.chosen(line), self.cut_of(line), self.watchers_of(line)
         call(watchers, "request")
@@ -206,7 +206,7 @@ class FaultProxy:
                 if "body" in watchers and sent >= watchers["body"][4]:
                     call(watchers, "body")
             if sent < length and not chunked:
-                # The client is gone; the server sees it.
+                # The client has disconnected, which the server detects.
                 return False
             return self.respond(client, server, action, watchers)
 
@@ -252,14 +252,14 @@ class FaultProxy:
 
 
 def closing(response):
-    """The start of a response, which announces that the connection ends after it."""
+    """The start of a response, with a header announcing that the connection will be closed."""
     if not response or field(response.split(b"\r\n\r\n")[0], b"connection"):
         return response
     return response.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
 
 
 def call(watchers, moment):
-    """Runs the function of a watcher at its moment, once."""
+    """Calls the function of a watcher at its moment, once."""
     if watcher := watchers.pop(moment, None):
         watcher[2]()
 

@@ -1,4 +1,4 @@
-"""Scenarios of servers whose tus runs in PHP (release d4): cut connections, killed processes, and spoiled uploads."""
+"""Scenarios of servers with tus in PHP (release d4): broken connections, killed processes, and corrupted uploads."""
 
 import signal
 import time
@@ -26,7 +26,7 @@ def settled(stage, event):
         time.sleep(1)
 
 
-# Cuts
+# Broken connections
 
 
 def cut(way, transport, pattern, position, kind, *options):
@@ -52,7 +52,7 @@ for cut_kind in CUTS:
 
 # Kills
 
-# Where the process is killed: pattern of the request, moment, number of the exchange, bytes of its body.
+# The points at which the process is killed: pattern of the request, moment, number of the exchange, bytes of its body.
 MOMENTS = {
     "before the creation": (POST, "request", 1, 0),
     "after a creation without its response": (POST, "response", 1, 0),
@@ -97,7 +97,7 @@ def killed(moment, recovery):
 
 
 def report(stage, result, file, event):
-    """A resumed upload has the label that mediactl reports."""
+    """A resumed upload must have the label that mediactl reports."""
     stored = {row.label for row in Truth(stage.server).rows(file, event)}
     for item in result.items:
         if item.state == "done" and item.record.get("label") not in stored:
@@ -167,7 +167,7 @@ def killed_at_random(number):
             stage.check(machine.kill(process), [file], event)
         words = chance.choice(list(RECOVERIES.values()))
         result = machine.run(*words) if words else None
-        # A process killed early has left nothing to resume.
+        # A process killed early has nothing to resume.
         if result and result.items:
             stage.check(result, [file], event)
             report(stage, result, file, event)
@@ -235,7 +235,7 @@ def without_creation(action, most):
         stage.none_stored(machine.upload([file], event, *FAST), [file], event, 6, 7)
         created = len(stage.server.tus.uploads()) - before
         stage.claim(f"{created} created")
-        # Each takes a place for 24 hours.
+        # Each upload takes a place for 24 hours.
         if created > most:
             stage.row.unmet.append(f"{created} uploads created, at most {most} wanted")
         stage.proxy.disarm()
@@ -247,11 +247,11 @@ without_creation("gateway", 2)
 without_creation("stopped", 0)
 
 
-# Uploads that another client has spoiled
+# Uploads that another client has corrupted
 
 
 def spoiled(name, size, sent, *options):
-    """Another client sends chunks while mediactl is interrupted: offset, length and place in the file of each, in MiB."""
+    """Another client sends chunks while mediactl is interrupted: offset, length and file position of each, in MiB."""
 
     @scenario(f"interrupted, then spoiled by another client: {name}", releases=D4, needs=("tus",))
     def run(stage):
@@ -271,7 +271,7 @@ def spoiled(name, size, sent, *options):
         result = machine.upload([file], event)
         truth = stage.check(result, [file], event)
         stage.expect_code(result, 0)
-        # What the other client has completed is in the event as well.
+        # The file completed by the other client is in the event as well.
         stage.expect("rows of the file", len(truth.rows(file, event)), 1)
         remove(stage, event)
 

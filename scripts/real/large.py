@@ -1,4 +1,4 @@
-"""Scenarios of servers whose tus runs in PHP (release d4): large files, five places, names, details, guests."""
+"""Scenarios of servers with tus in PHP (release d4): large files, five places, names, details, guests."""
 
 import base64
 import threading
@@ -20,7 +20,7 @@ LIMIT_SECONDS = 600
 
 
 class Places:
-    """Watches how many of the server's five places are taken, until it is left."""
+    """Monitors the number of occupied places on the server (of five), for the duration of a `with`."""
 
     def __init__(self, server):
         self.server, self.most, self.seen, self.ended = server, 0, 0, threading.Event()
@@ -42,7 +42,7 @@ class Places:
 
 
 def foreign(stage, count):
-    """Creates uploads as another client that never continues them; how many the server accepted."""
+    """Creates uploads as another client that never resumes them; returns the number that the server accepted."""
     fields = {"filename": "other.mp4", "filetype": "video/mp4", "org_name": "Other", "event_date": "2026-06-15"}
     encoded = ",".join(f"{name} {base64.b64encode(value.encode()).decode()}" for name, value in fields.items())
     headers = {"Tus-Resumable": "1.0.0", "Upload-Length": "1000", "Upload-Metadata": encoded}
@@ -50,7 +50,7 @@ def foreign(stage, count):
 
 
 def remove(stage, event):
-    """Deletes the files of an event as an administrator: they are large."""
+    """Deletes the files of an event as an administrator, since they are large."""
     for row in Truth(stage.server).stored:
         if (row.date, row.org) == event:
             stage.server.delete_as_admin(row.number)
@@ -173,7 +173,7 @@ def discarded(stage):
 
 
 def wait_for_place(stage, count=1, seconds=20):
-    """Until the server has unfinished uploads."""
+    """Waits until the server has unfinished uploads."""
     end = time.monotonic() + seconds
     while len(stage.server.tus.counted()) < count and time.monotonic() < end:
         time.sleep(0.05)
@@ -250,7 +250,7 @@ def other_label(stage):
     content = stage.maker.content(3000)
     for label in ("first", "second"):
         file = stage.maker.file(machine, content=content)
-        # The server keeps the label of the first upload (gighive-d4 contract 6).
+        # The server keeps the label of the first upload (gighive-d4 contract section 6).
         stage.stored_once(machine.upload([file], event, "--label", f"{label} {stage.maker.tag}"), [file], event)
 
 

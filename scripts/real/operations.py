@@ -1,4 +1,4 @@
-"""Scenarios of operators and guests, and of servers of which a part is stopped."""
+"""Scenarios of operators and guests, and of servers with a stopped component."""
 
 import shutil
 
@@ -6,7 +6,7 @@ from client import Truth
 from servers import RELEASES
 from stage import scenario
 
-# What an operator does
+# Operator tasks
 
 
 def deletion_by_filter(name, *filters):
@@ -97,7 +97,7 @@ def smoke(role, codes):
     @scenario(f"smoke as {role}")
     def run(stage):
         machine = stage.machine(role)
-        # The event that smoke uses.
+        # The event used by smoke.
         event = "2000-01-01", "mediactl smoke test"
         before = Truth(stage.server).count(event)
         result = machine.run("smoke")
@@ -142,11 +142,11 @@ def guests(name, transport):
 guests("a guest with an event link", "auto")
 
 
-# A part of the server is stopped
+# Stopped components of the server
 
 
 def stopped(name, part, transport, codes, *recovery):
-    # Where tus runs in PHP, there is no other program to stop.
+    # If tus runs in PHP, there is no separate program to stop.
     @scenario(name, releases=[release for release in RELEASES if part != "tus" or release != "d4"])
     def run(stage):
         machine, event = stage.machine(transport=transport), stage.event("stopped")
@@ -169,12 +169,12 @@ stopped("tus stopped, then the same command", "tus", "tus", (6, 7))
 
 
 def can_run(name, function, server):
-    """Whether a server provides what a scenario needs."""
+    """Whether a server provides the requirements of a scenario."""
     if server.release not in function.releases or any(getattr(server, need) is None for need in function.needs):
         return False
     return server.can_stop or not stops_server(name)
 
 
 def stops_server(name):
-    """Whether other scenarios must not run meanwhile."""
+    """Whether other scenarios must not run at the same time."""
     return " stopped" in name

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares what mediactl claims with what GigHive servers have, scenario by scenario.
+"""Compares the results reported by mediactl with GigHive servers, scenario by scenario.
 
     scripts/real/run.py [--release d1] [--only TEXT] [--batches N] [--seed N] [--write docs/proof.md]
 
@@ -77,13 +77,13 @@ def locked(path, operation=fcntl.LOCK_SH):
 
 
 def run_release(server, chosen, arguments, seed):
-    """The rows of the scenarios that can run beside others, and the tally of the batches."""
+    """The rows of the scenarios that can run in parallel with others, and the tally of the batches."""
     rows = [run_scenario(server, *one, arguments, seed) for one in chosen if not stops_server(one[0])]
     return [row for row in rows if row], run_batches(server, arguments, seed)
 
 
 def run_alone(servers, chosen, arguments, seed):
-    """The rows of the scenarios that stop a part of a server, one after the other: servers may share that part."""
+    """The rows of the scenarios that stop a component of the server, one at a time: servers may share a component."""
     rows = [
         run_scenario(server, *one, arguments, seed, fcntl.LOCK_EX)
         for server in servers for one in chosen if stops_server(one[0])
@@ -92,7 +92,7 @@ def run_alone(servers, chosen, arguments, seed):
 
 
 def run_scenario(server, name, function, arguments, seed, operation=fcntl.LOCK_SH):
-    """The row of a scenario; None where the server does not provide what it needs."""
+    """The row of a scenario; None if the server does not provide its requirements."""
     if needs_plain_http(name) and not server.url.startswith("http://"):
         return None
     if name == NEEDS_VIEWER and "viewer" not in server.accounts or not can_run(name, function, server):
@@ -103,7 +103,7 @@ def run_scenario(server, name, function, arguments, seed, operation=fcntl.LOCK_S
             function(stage)
             row = stage.finish()
         except (SetupError, OSError, KeyError, IndexError, subprocess.CalledProcessError) as error:
-            # A server that fails the harness proves nothing either way.
+            # A server that makes the harness fail proves nothing.
             stage.row.unmet.append(f"not finished: {error}")
             stage.close()
             row = stage.row
@@ -129,7 +129,7 @@ def version():
 
 
 def totals(rows, tallies):
-    """The table of the releases: their scenarios by result, and their random batches."""
+    """The table of the releases: scenarios by result, and random batches."""
     lines = [
         "| release | scenarios | ok | false claim | unmet | random batches | files | claimed | stored | batches with a false claim |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -162,7 +162,7 @@ def write_rows(path, rows):
 
 
 def write(path, text):
-    """Puts the section between its marks; the rest of the file stays."""
+    """Writes the section between its marks; the rest of the file is kept."""
     file = pathlib.Path(path)
     old = file.read_text()
     if START not in old or END not in old:

@@ -84,7 +84,7 @@ def twice(stage):
     file = stage.maker.file(machine)
     truth = stage.all_stored(machine.upload([file], event), [file], event)
     stage.all_stored(machine.upload([file], event), [file], event)
-    # The token of the first upload still works.
+    # The token of the first upload must still work.
     deletion = machine.run("uploads", "delete", *truth.numbers(file), "--yes")
     stage.claim(f"delete: exit {deletion.code}")
     stage.expect("files after the deletion", Truth(stage.server).count(event), 0)
@@ -112,7 +112,7 @@ def second_event(name, same_machine):
             shutil.copy(file.path, machine.path)
         result = machine.upload([file], two)
         truth = stage.check(result, [file], two)
-        # The others link the bytes to the event, D2 refuses them and leaves it empty (gighive contract 3).
+        # The others link the bytes to the event; D2 refuses them and leaves it empty (gighive contract section 3).
         stage.expect("files in the second event", truth.count(two), 0 if stage.server.release == "d2" else 1)
         stage.expect("files in the first event", truth.count(one), 1)
         stage.expect_code(result, 10 if stage.server.release == "d2" else 0)
@@ -155,7 +155,7 @@ def spellings(stage):
     machine, (date, org) = stage.machine(), stage.event("Spelling")
     files = stage.maker.files(machine, 2)
     stage.all_stored(machine.upload(files[:1], (date, org)), files[:1], (date, org))
-    # The database takes both for one (gighive contract T27).
+    # The database treats both as one (gighive contract T27).
     other = (date, org.upper().replace(" ", "  "))
     run = machine.upload(files[1:], other)
     stage.check(run, files[1:], other)
@@ -167,7 +167,7 @@ def one_label(stage):
     machine, one, two = stage.machine(), stage.event("one"), stage.event("two")
     files = stage.maker.files(machine, 2)
     label = ["--label", f"shared {stage.maker.tag}"]
-    # The older releases list both files in both events; what counts is that each is in its own.
+    # The older releases list both files in both events; each must be listed in its own event.
     for file, event in zip(files, (one, two)):
         run = machine.upload([file], event, *label)
         stage.check(run, [file], event)
@@ -264,7 +264,7 @@ def growing(stage):
         more.write(b"more")
     run, truth = machine.finish(process), Truth(stage.server)
     stage.claim(f"{run.states()}, exit {run.code}")
-    # An error about the source makes no claim about the bytes that were sent; a success does.
+    # An error about the source makes no claim about the sent bytes; a success does.
     succeeded = run.code == 0 or any(item.state in PRESENT for item in run.items)
     if succeeded and not truth.has(file, event):
         stage.row.wrong.append("success, but the bytes of the start are not in the event")
@@ -335,7 +335,7 @@ def admin(stage):
     stage.expect("files after the deletion", left, 0)
 
 
-# Broken connections, at every step and in every way
+# Connections broken at every step in every way
 
 STEPS = {
     "the upload": (r"^POST /api/(uploads|media-files)", "multipart"),
@@ -367,7 +367,7 @@ def broken_deletion(action):
         stage.claim(f"delete: exit {result.code}")
         left = Truth(stage.server).count(event)
         kept = machine.uploads()
-        # Exit code 6 states that the outcome is unknown.
+        # Exit code 6 means that the outcome is unknown.
         if result.code != 6 and (result.code == 0) != (left == 0):
             stage.row.wrong.append(f"exit {result.code}, {left} files are left")
         if left and not kept:

@@ -1,4 +1,4 @@
-"""The servers of a run, real ones from the environment or sandboxes, and the files stored on them."""
+"""The servers of a run, real ones from the environment or sandboxes, and their stored files."""
 
 import base64
 import contextlib
@@ -24,7 +24,7 @@ class SetupError(Exception):
 
 
 def folded(name):
-    """Equal for names that the servers take for the same organization: without case, accents and extra blanks.
+    """Equal for names that the servers treat as the same organization, ignoring case, accents and extra blanks.
 
     D2 stores plain dashes and no apostrophes as well.
     """
@@ -45,14 +45,14 @@ class Row:
 
 
 class TusUpload:
-    """One upload of a server whose tus runs in PHP, as its database has it."""
+    """One upload in the database of a server with tus in PHP."""
 
     def __init__(self, number, user, status, length, is_counted):
         self.number, self.user, self.status, self.length, self.is_counted = number, user, status, length, is_counted
 
 
 class TusState:
-    """The uploads of a server whose tus runs in PHP, and a way to make unfinished ones older than their 24 hours."""
+    """The uploads of a server with tus in PHP, and a function that makes unfinished ones older than 24 hours."""
 
     def __init__(self, uploads, expire):
         self.uploads, self.expire = uploads, expire
@@ -63,11 +63,11 @@ class TusState:
 
 
 class Server:
-    """A running server. Its listing is read over HTTP, its rows by a command that the operator provides."""
+    """A running server. Its listing is read over HTTP, its rows with a command specified by the operator."""
 
     def __init__(self, release, url, accounts, rows, guest_link=None, control=None, tus=None, files=None):
         self.release, self.url, self.accounts, self._rows = release, url.rstrip("/"), accounts, rows
-        # A function of an event that returns a link to it; a function of a part and "stop" or "start".
+        # A function of an event that returns a link to it; a function of a component and "stop" or "start".
         self.guest_link, self._control = guest_link, control
         # A TusState; a function that returns the names of the stored media files.
         self.tus, self.files = tus, files
@@ -83,7 +83,7 @@ class Server:
 
     @contextlib.contextmanager
     def stopped(self, part):
-        """Stops php, db or tus meanwhile."""
+        """Stops php, db or tus for the duration of a `with`."""
         self._control(part, "stop")
         try:
             yield
@@ -91,7 +91,7 @@ class Server:
             self._control(part, "start")
 
     def request(self, path, role="user", body=None):
-        """Status and body of a response; errors of HTTP are responses."""
+        """Status and body of a response; HTTP errors are also responses."""
         headers = {} if body is None else {"Content-Type": "application/json"}
         status, _, answer = self.exchange("GET" if body is None else "POST", path, role, headers, body)
         return status, answer
@@ -111,7 +111,7 @@ class Server:
         """All rows of the server's listing."""
         rows, page, pages = [], 1, 1
         while page <= pages:
-            # The changing query keeps caches out of the way.
+            # The changing query string prevents caching.
             status, body = self.request(f"/db/database.php?format=json&page={page}&t={time.time_ns()}")
             if status != 200:
                 raise SetupError(f"{self.release}: the listing responds with {status}")
@@ -135,7 +135,7 @@ class Server:
 
 
 def rows_of_command(command):
-    """Rows that a shell command prints: date, organization, id, SHA-256 and label, separated by tabs."""
+    """Rows printed by a shell command: date, organization, id, SHA-256 and label, separated by tabs."""
 
     def rows():
         printed = subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout
@@ -151,8 +151,8 @@ def rows_of_command(command):
 
 
 def tus_of_commands(uploads, expire):
-    """The state of tus: a command that prints ID, user, status, length and 1 or 0 for whether the upload takes a place,
-    separated by tabs, and one that is run with the IDs of uploads that shall no longer take one."""
+    """The state of tus: a command that prints ID, user, status, length and 1 or 0 (whether the upload takes a place),
+    separated by tabs, and a command that is run with the IDs of uploads that must no longer take one."""
 
     def read():
         printed = subprocess.run(uploads, shell=True, check=True, capture_output=True, text=True).stdout
@@ -170,7 +170,7 @@ def tus_of_commands(uploads, expire):
 
 
 def files_of_command(command):
-    """A function that returns the names a shell command prints, one per line, without their directories."""
+    """A function that returns the names printed by a shell command, one per line, without their directories."""
     return command and (lambda: [pathlib.Path(line).name for line in subprocess.run(
         command, shell=True, check=True, capture_output=True, text=True,
     ).stdout.splitlines()])
@@ -185,8 +185,8 @@ def link_of_command(command):
 
 
 def control_of_command(command):
-    """A function that runs a shell command with the part, and stop or start, after it."""
-    # Its output is discarded: what it starts may keep it open.
+    """A function that runs a shell command, followed by the component, and stop or start."""
+    # Its output is discarded, since a process that it starts may keep it open.
     return command and (lambda part, action: subprocess.run(
         f"{command} {part} {action}", shell=True, check=True, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -279,7 +279,7 @@ class Sandbox:
             for number in numbers:
                 database.execute("UPDATE block_upload SET created_at = created_at - 90000 WHERE id = ?", (number,))
 
-    # What a server responds with while a part of it is stopped.
+    # The server's response while a component is stopped.
     STOPPED = {
         "php": ["php:status=503"],
         "tus": ["tus:status=503"],
@@ -298,7 +298,7 @@ class Sandbox:
         return f"{self.server.url}/upload/{token}"
 
     def request(self, path, method, body=None):
-        """A request to the sandbox's control."""
+        """Sends a request to the sandbox's control interface."""
         data = body.encode() if body else None
         request = urllib.request.Request(f"{self.server.url}/__sandbox/{path}", data, method=method)
         with urllib.request.urlopen(request, timeout=60) as response:

@@ -41,13 +41,13 @@ class Stage:
         return event
 
     def faulty(self, pattern, action, times=1):
-        """A machine behind a connection that breaks."""
+        """A machine with a connection that breaks."""
         machine = self.behind_proxy()
         self.proxy.arm(pattern, action, times)
         return machine
 
     def behind_proxy(self, **options):
-        """A machine whose connections the scenario can watch and break."""
+        """A machine whose connections the scenario can monitor and break."""
         self.proxy = FaultProxy(self.server.url)
         return self.machine(url=self.proxy.url, **options)
 
@@ -55,7 +55,7 @@ class Stage:
         self.row.claims.append(text)
 
     def expect(self, what, actual, wanted):
-        """A fact of the server, or a code of the contract, that must hold; not a claim."""
+        """Checks a fact about the server, or a code of the contract; not a claim."""
         if actual != wanted:
             self.row.unmet.append(f"{what}: {actual}, not {wanted}")
 
@@ -64,7 +64,7 @@ class Stage:
             self.row.unmet.append(f"exit code {run.code}, not {' or '.join(map(str, codes))}")
 
     def check(self, run, files, event, truth=None):
-        """Compares the claims of an upload with the server."""
+        """Verifies the claims of an upload on the server."""
         truth = truth or Truth(self.server)
         self.claim(f"{run.states()}, exit {run.code}")
         self.row.wrong += false_claims(run, files, event, truth)
@@ -76,7 +76,7 @@ class Stage:
         return truth
 
     def all_stored(self, run, files, event, *codes):
-        """Every file is in the event, and every one is claimed."""
+        """Checks that every file is in the event, and is claimed to be."""
         truth = self.check(run, files, event)
         self.expect("files in the event", truth.count(event), len({file.digest for file in files}))
         self.expect_code(run, *(codes or (0,)))
@@ -89,7 +89,7 @@ class Stage:
         return truth
 
     def stored_once(self, run, files, event, *codes):
-        """As `all_stored`, and each file has one row, with the label that mediactl reports."""
+        """Like `all_stored`; each file must also have one row, with the label that mediactl reports."""
         truth = self.all_stored(run, files, event, *codes)
         for file in files:
             self.expect(f"rows of {file.path.stat().st_size} bytes", len(truth.rows(file, event)), 1)
@@ -103,7 +103,7 @@ class Stage:
 
     def finish(self):
         if self.server.tus:
-            # The next scenario finds the places as this one did.
+            # The next scenario must find the places in their original state.
             self.server.tus.expire(self.server.tus.counted() - self.unfinished)
         truth = Truth(self.server)
         counts = [truth.count(event) for event in self.events]
@@ -144,7 +144,7 @@ SCENARIOS = []
 
 
 def scenario(name, releases=RELEASES, needs=()):
-    """Adds a function to the table, for these releases, and servers that have these attributes."""
+    """Adds a function to the table, for these releases, and for servers with these attributes."""
 
     def add(function):
         function.releases, function.needs = releases, needs

@@ -50,7 +50,7 @@ public struct SandboxCommand: AsyncParsableCommand {
     @Flag(help: "Allow an address that other machines can reach.")
     var allowRemote = false
 
-    /// Made by the parser.
+    /// Used by the parser.
     public init() {}
 
     /// Checks the address.
@@ -73,14 +73,14 @@ public struct SandboxCommand: AsyncParsableCommand {
     public func run() async throws {
         guard let (host, port) = address else { return }
         try await SandboxServer(command: self).run(host, port) { port in
-            // IPv6 addresses wear brackets in a URL.
+            // IPv6 addresses are in brackets in a URL.
             print("listening on http://\(host.contains(":") ? "[\(host)]" : host):\(port)")
-            // Standard output is fully buffered when it is a pipe.
+            // Standard output is fully buffered if it is a pipe.
             fflush(nil)
         }
     }
 
-    /// The users that there are by default, unless they are specified otherwise.
+    /// The default users, unless others are specified.
     var accounts: [Account] {
         let named = Set(users.map(\.name))
         return Account.defaults.filter { !named.contains($0.name) } + users
@@ -95,7 +95,7 @@ public struct SandboxCommand: AsyncParsableCommand {
     }
 }
 
-/// The four eras of the GigHive wire, oldest first (gighive contract 0, gighive-d4 contract 9).
+/// The four dialects of the GigHive protocol, oldest first (gighive contract 0, gighive-d4 contract 9).
 enum Dialect: String, Sendable, CaseIterable, Comparable, ExpressibleByArgument {
     case d1, d2, d3
     /// D3 with tus in PHP.
@@ -103,10 +103,10 @@ enum Dialect: String, Sendable, CaseIterable, Comparable, ExpressibleByArgument 
 
     static func < (left: Dialect, right: Dialect) -> Bool { left.rawValue < right.rawValue }
 
-    /// D3 and D4 speak of assets, the others of files.
+    /// D3 and D4 use the term assets, the others files.
     private var noun: String { self >= .d3 ? "asset" : "file" }
 
-    /// `file_id` or `asset_id`: how delete requests and results name an id.
+    /// `file_id` or `asset_id`: the key of an id in delete requests and results.
     var idKey: String { noun + "_id" }
     /// `file_ids` or `asset_ids`: an administrator's list.
     var idListKey: String { noun + "_ids" }

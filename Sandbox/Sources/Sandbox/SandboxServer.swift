@@ -10,8 +10,8 @@ import UnixSignals
 struct SandboxServer {
     let command: SandboxCommand
 
-    /// Returns after SIGTERM or SIGINT; requests in progress get a second to finish. `onReady` is called once with the port when
-    /// connections are accepted.
+    /// Returns after SIGTERM or SIGINT; requests in progress get a second to finish. `onReady` is called once with
+    /// the port when connections are accepted.
     func run(_ host: String, _ port: Int, onReady: @escaping @Sendable (_ port: Int) -> Void) async throws {
         let site = try Site(command)
         let logger = Logger(label: "mediactl-sandbox") { _ in SwiftLogNoOpLogHandler() }

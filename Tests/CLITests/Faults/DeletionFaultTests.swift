@@ -202,7 +202,7 @@ import Testing
     }
 
     /// Two rows for one ID: the server's checksum selects the row, not the time.
-    @Test func rowThatMatchesTheServerIsTaken() async throws {
+    @Test func rowThatMatchesTheServerIsUsed() async throws {
         let scene = try await Scene()
         try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
         let report = try await scene.stage.delete(["1", "--yes"])

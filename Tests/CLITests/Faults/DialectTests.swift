@@ -46,7 +46,7 @@ import Testing
 
     /// An uploader cannot delete by the listing.
     @Test(arguments: dialects)
-    func anUploaderIsNoAdmin(_ dialect: String) async throws {
+    func anUploaderCannotDeleteByTheListing(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         let stage = try FaultStage(sandbox.baseURL)
         try await stage.upload().expectSuccess("done")

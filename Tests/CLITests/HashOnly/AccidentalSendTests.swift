@@ -63,7 +63,7 @@ import Testing
 
     // Nothing is sent before the prompt is confirmed, and the default is no.
     @Test(arguments: [("yes\n", 0, 1), ("no\n", 2, 0), ("\n", 2, 0)] as [(String, Int32, Int)])
-    func aTerminalIsAsked(response: String, exitCode: Int32, submissions: Int) async throws {
+    func aTerminalPromptsAboutDepth(response: String, exitCode: Int32, submissions: Int) async throws {
         let stage = try await HashOnlyStage.registered()
         let child = try stage.runner.start(["hash-only", stage.photo], streams: .terminal(columns: 200))
         try await child.wait(for: "Submit 1 capture without a depth map? [y/N] ")

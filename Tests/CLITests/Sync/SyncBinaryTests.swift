@@ -8,7 +8,7 @@ import Testing
 
     // MARK: Pull, status, list
 
-    @Test func pullListsEverythingAndThenWhatIsNew() async throws {
+    @Test func pullListsEverythingAndThenNewPhotos() async throws {
         let stage = try await SyncStage.loggedIn()
         try await stage.sandbox.addPhotos(#"{"count":1200,\#(Self.alice)}"#)
         let first = try await stage.json("sync", "--progress-events")
@@ -322,7 +322,7 @@ import Testing
         ["sync"], ["sync", "status"], ["sync", "push", "."], ["sync", "verify"], ["claim-legacy", "--list"],
         ["claim-legacy", "--all", "--yes"], ["logout"],
     ])
-    func nothingIsBegunThatCannotBeReported(command: [String]) async throws {
+    func nothingIsStartedWithoutAWorkingOutput(command: [String]) async throws {
         let stage = try await SyncStage.loggedIn()
         let before = try await stage.sandbox.requests().count
         let result = try await stage.runner.run(command, through: ["sh", "-c", #"exec "$@" >&-"#, "sh"])

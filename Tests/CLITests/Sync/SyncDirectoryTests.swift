@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [("yes\n", 0, 2), ("no\n", 1, 0)] as [(String, Int32, Int)])
-    func aTerminalIsAsked(response: String, exitCode: Int32, uploads: Int) async throws {
+    func aTerminalPromptsBeforeTheFirstSync(response: String, exitCode: Int32, uploads: Int) async throws {
         let (stage, directory) = try await stage()
         let child = try stage.runner.start(["sync", directory], streams: .terminal(columns: 100))
         // Before the sync, claiming the legacy photo is offered.

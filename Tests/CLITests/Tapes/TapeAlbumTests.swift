@@ -218,7 +218,7 @@ import Testing
     }
 
     // An address that was removed or mistyped: the tape gets another album there, and that is reported once.
-    @Test func albumsElsewhereAreNoted() async throws {
+    @Test func albumsElsewhereAreReported() async throws {
         let stage = try await TapeStage.withTape("T")
         _ = try await stage.run("add", "T", try stage.original("a.jpg"))
         let elsewhere = ["MEDIACTL_ALBUMS_FOLDER_ROOT": stage.runner.home.file("albums")]

@@ -121,7 +121,7 @@ import Testing
         #expect(first.items.first?["album_id"] as? String != second.items.first?["album_id"] as? String)
     }
 
-    @Test func anotherTapeOfTheSameTitleIsNoted() async throws {
+    @Test func anotherTapeOfTheSameTitleIsReported() async throws {
         let stage = try TapeStage()
         let first = try await stage.json("create", "T")
         #expect(first.result.errors.isEmpty)

@@ -132,7 +132,7 @@ import Testing
         #expect(try await stage.run("remove", "T", "#3", "--yes").exitCode == 0)
     }
 
-    // The frame rate and the sound of fixtures/media/clip.mp4: ffprobe says 15/1, 3 s, and aac.
+    // The frame rate and the sound of fixtures/media/clip.mp4, according to ffprobe: 15/1, 3 s, and aac.
     @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
     func timelinesHaveFramesAndSound() async throws {
         let (stage, _) = try await twoTapes()

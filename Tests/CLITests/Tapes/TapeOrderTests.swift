@@ -217,7 +217,7 @@ import Testing
         #expect(items.compactMap { $0["finding"] as? String } == ["playlist_foreign"])
     }
 
-    @Test("a rendering that was killed leaves nothing after a repair") func renderLeftovers() async throws {
+    @Test("a repair removes the files of a killed rendering") func renderLeftovers() async throws {
         let stage = try await stage(["a.jpg"])
         let name = ".mediactl-render-\(UUID().uuidString.lowercased())"
         try FileManager.default.createDirectory(

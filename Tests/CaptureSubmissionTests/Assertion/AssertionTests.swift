@@ -22,14 +22,14 @@ struct AssertionTests {
         Assertion(base64: Data(cbor).base64EncodedString())
     }
 
-    @Test("a map of two, the authenticator data first")
+    @Test("an assertion is a map of two, the authenticator data first")
     func written() {
         let cbor = [0xa2] + Self.dataEntry + Self.signatureEntry
         #expect(Self.sample.base64 == Data(cbor).base64EncodedString())
         #expect(Self.sample.counter == 0x0102_0304)
     }
 
-    /// Maps that a server would read.
+    /// Maps that a server would accept.
     private static let readable: [(name: String, cbor: [UInt8])] = [
         ("as written", [0xa2] + dataEntry + signatureEntry),
         ("the other way round", [0xa2] + signatureEntry + dataEntry),
@@ -38,12 +38,12 @@ struct AssertionTests {
         ("a tagged value", [0xa3] + text("t") + [0xc1, 0x1a, 1, 2, 3, 4] + dataEntry + signatureEntry),
     ]
 
-    @Test("a map is read in any order and with further keys", arguments: readable.indices)
+    @Test("a map is parsed in any order and with further keys", arguments: readable.indices)
     func tolerance(_ index: Int) {
         #expect(Self.read(Self.readable[index].cbor) == Self.sample)
     }
 
-    /// What is no assertion, or would cost whoever believes it.
+    /// Values that are not assertions, or that are expensive to parse.
     private static let unreadable: [(name: String, cbor: [UInt8])] = [
         ("nothing", []),
         ("no map", [0x82] + dataEntry + signatureEntry),
@@ -63,12 +63,12 @@ struct AssertionTests {
         ("nesting", [0xa3] + text("x") + [UInt8](repeating: 0x81, count: 3000) + [0] + dataEntry + signatureEntry),
     ]
 
-    @Test("what is no assertion is refused", arguments: unreadable.indices)
+    @Test("invalid assertions are rejected", arguments: unreadable.indices)
     func refused(_ index: Int) {
         #expect(Self.read(Self.unreadable[index].cbor) == nil)
     }
 
-    @Test("no cut of an assertion, and no changed byte, breaks the reader")
+    @Test("no truncation of an assertion, and no changed byte, crashes the parser")
     func hostile() {
         let cbor = [0xa2] + Self.dataEntry + Self.signatureEntry
         for length in cbor.indices { #expect(Self.read(Array(cbor.prefix(length))) == nil) }
@@ -90,14 +90,14 @@ struct AssertionTests {
         ("bits that stand for nothing", "\(good.dropLast(2))J="),
     ]
 
-    @Test("base64 is the standard alphabet, padded, in one piece (trap 19)", arguments: spoiled.indices)
+    @Test("base64 has the standard alphabet, is padded, and in one piece (trap 19)", arguments: spoiled.indices)
     func base64(_ index: Int) {
         #expect(Self.spoiled[index].text != Self.good)
         #expect(Assertion(base64: Self.good) == Self.sample)
         #expect(Assertion(base64: Self.spoiled[index].text) == nil)
     }
 
-    @Test("a placeholder has the length of an assertion, is base64, and is none")
+    @Test("a placeholder has the length of an assertion, is base64, and is not an assertion")
     func placeholder() {
         #expect(Assertion.placeholder.utf8.count == Self.sample.base64.utf8.count)
         #expect(Data(base64Encoded: Assertion.placeholder)?.count == 134)
@@ -109,7 +109,7 @@ struct AssertionTests {
 
     private static let digest = SHA256Digest(hex: SamplePayload.hash)
 
-    @Test("an assertion names relying party and counter, and holds for its key, digest and relying party only")
+    @Test("an assertion contains relying party and counter, and is valid for its key, digest and relying party only")
     func signing() async throws {
         let signer = try KeySigner()
         let digest = try #require(Self.digest)
@@ -133,7 +133,7 @@ struct AssertionTests {
         #expect(!raised.isValid(for: digest, rpID: "mediactl-1", key: signer.publicKey), "the counter is signed")
     }
 
-    @Test("a signer that signs with another key, or gives something else, is found out before anything is sent")
+    @Test("a signer that uses another key, or returns something else, is detected before anything is sent")
     func wrongSigner() async throws {
         let digest = try #require(Self.digest)
         let publicKey = try KeySigner().publicKey

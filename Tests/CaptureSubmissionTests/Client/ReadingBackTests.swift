@@ -5,13 +5,13 @@ import Testing
 
 @testable import CaptureSubmission
 
-@Suite("Asking for a capture", .prompt)
+@Suite("Queries for a capture", .prompt)
 struct ReadingBackTests {
     private typealias Response = CaptureServer.Response
 
     private static let id = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
 
-    /// Contract 6.2, as a server writes it.
+    /// Contract 6.2, in the form sent by a server.
     private static let capture = """
         {"capture_id":"\(id)","device_id":"d","confidence_level":"low","status":"complete","evidence":{"a":[1]},
         "captured_at":"2026-11-22T02:16:05+00:00","uploaded_at":"2026-11-22T02:16:05.123456789Z",
@@ -35,7 +35,7 @@ struct ReadingBackTests {
         try #require(SHA256Digest(hex: SamplePayload.hash))
     }
 
-    @Test("by id, with the device's header fields")
+    @Test("a query by id sends the device's header fields")
     func byID() async throws {
         let server = try CaptureServer(.data(200, Self.capture))
         let headers = [HTTPHeader("X-Device-Id", "d")]
@@ -44,14 +44,14 @@ struct ReadingBackTests {
         #expect(server.requests.first?.value(of: "x-device-id") == "d")
     }
 
-    @Test("by hash")
+    @Test("a query by hash")
     func byHash() async throws {
         let server = try CaptureServer(.data(200, Self.capture))
         #expect(try await server.client().capture(byHash: Self.hash(), headers: []) == Self.expected)
         #expect(server.requests.map(\.line) == ["GET /base/api/v1/captures/by-hash/\(SamplePayload.hash)"])
     }
 
-    @Test("no capture of a hash is an answer; no such route is none")
+    @Test("a response without a capture for the hash is valid; a missing route is not")
     func noHash() async throws {
         let unknown = try CaptureServer(.refusal(404, "HASH_NOT_FOUND"))
         #expect(try await unknown.client().capture(byHash: Self.hash(), headers: []) == nil)
@@ -61,7 +61,7 @@ struct ReadingBackTests {
         }
     }
 
-    @Test("an answer about another capture is none")
+    @Test("a response about another capture is invalid")
     func another() async throws {
         let server = try CaptureServer(.data(200, Self.capture))
         let client = try server.client()
@@ -73,7 +73,7 @@ struct ReadingBackTests {
         #expect(server.requests.count == 2)
     }
 
-    @Test("what is no id does not get into an address")
+    @Test("an invalid id is not used in an address")
     func noID() async throws {
         let server = try CaptureServer(.data(200, Self.capture))
         let client = try server.client()
@@ -81,7 +81,7 @@ struct ReadingBackTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("values of another type or meaning are absent")
+    @Test("values of another type or meaning are omitted")
     func odd() async throws {
         let server = try CaptureServer(
             .data(
@@ -95,7 +95,7 @@ struct ReadingBackTests {
     }
 
     @Test(
-        "refusals (contract 6.2); a signed question goes out once, whatever comes",
+        "refusals (contract 6.2); a signed query is sent once, regardless of the response",
         arguments: [
             (Response.refusal(404, "CAPTURE_NOT_FOUND"), OutcomeCode.captureNotFound, false),
             (.refusal(403, "FORBIDDEN"), .forbidden, false),
@@ -118,7 +118,7 @@ struct ReadingBackTests {
         #expect(server.requests.count == 1, "its counter is good for one request")
     }
 
-    @Test("a lost answer is worth another question, under a new counter")
+    @Test("after a lost response the query is repeated with a new counter")
     func lost() async throws {
         let server = try CaptureServer { $0.close() }
         let client = try server.client()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CaptureSubmission
 
-@Suite("Registering a device", .prompt)
+@Suite("Registration of a device", .prompt)
 struct RegistrationTests {
     private typealias Response = CaptureServer.Response
 
@@ -33,14 +33,14 @@ struct RegistrationTests {
         #expect(server.requests.map(\.line) == ["GET /base/api/v1/devices/challenge"])
     }
 
-    @Test("anything else is none", arguments: ["null", #"{"challenge":"AA=="}"#, #"{"challenge":7}"#, "{}"])
+    @Test("any other challenge is invalid", arguments: ["null", #"{"challenge":"AA=="}"#, #"{"challenge":7}"#, "{}"])
     func noChallenge(_ data: String) async throws {
         let server = try CaptureServer(.data(200, data))
         await expectFailure(.unexpectedResponse) { _ = try await server.client().challenge() }
         #expect(server.requests.count == 1)
     }
 
-    @Test("a key of its own: linux, no LiDAR, and a signature over the challenge (contract 3.4)")
+    @Test("a software key: linux, no LiDAR, and a signature over the challenge (contract 3.4)")
     func own() async throws {
         let server = try CaptureServer(
             .data(201, #"{"device_id":"\#(Self.id)","attestation_level":"software","has_lidar":false}"#)
@@ -64,7 +64,7 @@ struct RegistrationTests {
         #expect(signer.publicKey.isValid(Array(signature), of: Array(0..<32)))
     }
 
-    @Test("a TPM's evidence goes out as it is")
+    @Test("a TPM's evidence is sent unchanged")
     func tpm() async throws {
         let server = try CaptureServer(.data(201, #"{"device_id":"\#(Self.id)","attestation_level":"tpm2"}"#))
         let evidence = TPM2Evidence(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CaptureSubmission
 
-@Suite("Submitting a hash-only capture", .prompt)
+@Suite("Submission of a hash-only capture", .prompt)
 struct SubmissionTests {
     private typealias Response = CaptureServer.Response
     private typealias Code = OutcomeCode
@@ -51,7 +51,7 @@ struct SubmissionTests {
 
     // MARK: Sent
 
-    @Test("the body goes out as it is, with the device's header fields and the request's id")
+    @Test("the body is sent unchanged, with the device's header fields and the request's id")
     func sent() async throws {
         let server = try CaptureServer(.data(202, #"{"capture_id":"\#(Self.id)"}"#))
         let client = try server.client()
@@ -89,7 +89,7 @@ struct SubmissionTests {
     // MARK: Taken
 
     @Test(
-        "202: the id must be a UUID, the address one of http or https",
+        "202: the id must be a UUID, and the address must use http or https",
         arguments: [
             ("https://v.example/\(id)", "https://v.example/\(id)"), ("HTTP://h:1/x?y#z", "HTTP://h:1/x?y#z"),
             ("javascript:alert(1)", nil), ("https://", nil), ("https://user@h/x", nil), ("https://h/\\u001b[2J", nil),
@@ -103,7 +103,7 @@ struct SubmissionTests {
         #expect(response == .accepted(captureID: Self.id, verificationURL: shown))
     }
 
-    @Test("a wrong content type does not hide an id")
+    @Test("a wrong content type does not prevent reading the id")
     func wrongType() async throws {
         var response = Response.data(202, #"{"capture_id":"\#(Self.id)","verification_url":null}"#)
         for type in ["text/html", nil, "application/octet-stream"] {
@@ -113,7 +113,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "a success that tells no id leaves the outcome unknown",
+        "a success without an id leaves the outcome unknown",
         arguments: [
             Response(status: 202, body: "<html>", type: "text/html"), .data(202, "{}"), .data(202, "null"),
             .data(202, #"{"capture_id":"../../x"}"#), .data(202, #"{"capture_id":7}"#),
@@ -128,7 +128,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "409: the id of the earlier capture, wherever it stands",
+        "409: the id of the earlier capture is read from any of its places",
         arguments: [
             (#"{"error":{"code":"DUPLICATE_CAPTURE","details":{"capture_id":"\#(id)"}}}"#, id),
             (#"{"error":{"code":"DUPLICATE_CAPTURE","capture_id":"\#(id)"}}"#, id),
@@ -143,7 +143,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "only an address that can be opened is kept",
+        "only a valid address is stored",
         arguments: [
             ("https://a.test/verify/1", true), ("http://a.test", true), ("javascript://a.test/%0aalert(1)", false),
             ("file://a.test/etc", false), ("https://user@a.test/", false), ("https:///x", false),
@@ -156,7 +156,7 @@ struct SubmissionTests {
 
     // MARK: Refused (contract 1.3)
 
-    @Test("a failure before the whole body was out made nothing")
+    @Test("a failure before the whole body was sent stored nothing")
     func earlyFailure() {
         for (isComplete, code) in [(true, Code.unknownOutcome), (false, .serverError)] {
             let refusal = CaptureRefusal(HTTPResponseHead(status: 500, headers: []), body: [])
@@ -165,7 +165,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "every refusal has its code, and only what may pass is worth repeating",
+        "every refusal has its code, and only temporary ones are retryable",
         arguments: [
             (Response.refusal(400, "VALIDATION_ERROR"), Code.badRequest, false),
             (Response(status: 400, body: "expected value", type: "text/plain; charset=utf-8"), .badRequest, false),
@@ -210,7 +210,7 @@ struct SubmissionTests {
         #expect(server.requests.count == 1, "a capture is never sent twice by itself")
     }
 
-    @Test("a wrong clock is told with the server's own (trap 24)")
+    @Test("clock skew is reported with the server's time (trap 24)")
     func clock() async throws {
         let date = "Sun, 22 Nov 2026 02:16:05 GMT"
         let error = await expectFailure(.clockWrong) {
@@ -220,7 +220,7 @@ struct SubmissionTests {
         #expect(error?.serverCode == "TIMESTAMP_EXPIRED")
     }
 
-    @Test("a redirect is told, and not followed")
+    @Test("a redirect is reported, and not followed")
     func redirect() async throws {
         let server = try CaptureServer(
             Response(status: 307, body: "", type: nil, headers: ["Location: http://127.0.0.1:1/elsewhere"])
@@ -231,7 +231,7 @@ struct SubmissionTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("a server's text is cut, and a code that is none is not shown")
+    @Test("a server's text is truncated, and an invalid code is not shown")
     func serverText() async throws {
         let long = String(repeating: "x", count: 100_000)
         let body = #"{"error":{"code":"evil\u001b[2J","message":"\#(long)"}}"#
@@ -248,8 +248,8 @@ struct SubmissionTests {
 
     // MARK: No answer
 
-    @Test("a server that is not there has not seen the request")
-    func nobody() async throws {
+    @Test("an unreachable server has not received the request")
+    func unreachableServer() async throws {
         let server = try ScriptedServer { _, _ in }
         server.stopListening()
         let client = try CaptureServer.client(of: server.address)
@@ -258,7 +258,7 @@ struct SubmissionTests {
         #expect(error?.underlying is TransportError)
     }
 
-    /// Ends of an exchange after the whole request was read.
+    /// Failures of an exchange after the whole request was read.
     private static let ends: [(name: String, act: @Sendable (ScriptedServer.Connection) throws -> Void)] = [
         ("closed", { $0.close() }),
         ("reset", { $0.reset() }),
@@ -299,7 +299,7 @@ struct SubmissionTests {
         ),
     ]
 
-    @Test("an answer lost after the body leaves the outcome unknown", arguments: ends.indices)
+    @Test("a response lost after the body leaves the outcome unknown", arguments: ends.indices)
     func lostResponse(_ index: Int) async throws {
         let server = try CaptureServer(Self.ends[index].act)
         let client = try server.client()
@@ -308,7 +308,7 @@ struct SubmissionTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("half a refusal is a refusal")
+    @Test("a truncated refusal is a refusal")
     func lostRefusal() async throws {
         let server = try CaptureServer { connection in
             try connection.write("HTTP/1.1 401 No\r\nContent-Length: 100\r\n\r\n{\"error\":")
@@ -318,7 +318,7 @@ struct SubmissionTests {
         await expectFailure(.unauthorized) { _ = try await Self.submit(to: client) }
     }
 
-    @Test("breaking off after the body leaves the outcome unknown too", .timeLimit(.minutes(1)))
+    @Test("abandoning after the body leaves the outcome unknown as well", .timeLimit(.minutes(1)))
     func abandoned() async throws {
         let control = TransferControl()
         let server = try CaptureServer { connection in
@@ -329,7 +329,7 @@ struct SubmissionTests {
         await expectFailure(.unknownOutcome) { _ = try await Self.submit(to: client, control: control) }
     }
 
-    @Test("stopped before anything was sent is cancelled")
+    @Test("a request stopped before anything was sent is canceled")
     func stopped() async throws {
         let server = try CaptureServer(.data(202, "{}"))
         let client = try server.client()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The body of a hash-only capture")
 struct HashOnlyBodyTests {
-    @Test("mediactl-1 signs everything but the assertion, video members too, as RFC 8785")
+    @Test("mediactl-1 signs everything but the assertion, including video members, as RFC 8785")
     func canonical() throws {
         let expected = [
             #"{"capture_mode":"hash_only","captured_at":"2025-12-01T10:00:00Z","depth_analysis":{"algorithm_version":"1.0","#,
@@ -29,7 +29,7 @@ struct HashOnlyBodyTests {
         )
     }
 
-    @Test("the reference's body is the signed bytes, then video members and assertion")
+    @Test("the reference's body consists of the signed bytes, then video members and assertion")
     func reference() throws {
         let payload = try SamplePayload.video()
         let signed = String(decoding: try payload.signedBytes(for: .reference), as: UTF8.self)
@@ -44,7 +44,7 @@ struct HashOnlyBodyTests {
         #expect(body == "\(signed.dropLast())\(rest)")
     }
 
-    @Test("an unavailable analysis says so on mediactl-1, and nothing of it on the reference (M4)")
+    @Test("an unavailable analysis is stated in mediactl-1, and omitted in the reference (M4)")
     func unavailable() throws {
         let payload = try SamplePayload.photo { $0.depthAnalysis = .unavailable }
         let text = { String(decoding: try payload.signedBytes(for: $0), as: UTF8.self) }
@@ -52,7 +52,7 @@ struct HashOnlyBodyTests {
         #expect(try !text(.reference).contains("status"))
     }
 
-    @Test("a place goes to mediactl-1 only (M5)")
+    @Test("a place is sent in mediactl-1 only (M5)")
     func place() async throws {
         let payload = try SamplePayload.telling(CaptureMetadata(location: .place(city: "Zürich", country: "CH")))
         #expect(
@@ -62,7 +62,7 @@ struct HashOnlyBodyTests {
         await expectFailure(.internalError) { _ = try payload.signedBytes(for: .reference) }
     }
 
-    @Test("coordinates have at most 15 digits where a server reads no more exactly (contract 2.1)")
+    @Test("coordinates have at most 15 digits if the server reads no more exactly (contract 2.1)")
     func coordinates() throws {
         let third = CaptureMetadata.Location.coordinates(latitude: 1.0 / 3, longitude: -200.0 / 3)
         let payload = try SamplePayload.telling(CaptureMetadata(location: third))
@@ -71,7 +71,7 @@ struct HashOnlyBodyTests {
         #expect(try text(.reference).contains(#"{"latitude":0.333333333333333,"longitude":-66.6666666666667}"#))
     }
 
-    /// Changes that make a payload unfit to be sent.
+    /// Changes that make a payload invalid.
     private static let unfit: [(name: String, change: @Sendable (inout HashOnlyPayload) -> Void)] = [
         ("NaN", { $0.depthAnalysis.depthVariance = .nan }),
         ("infinity", { $0.depthAnalysis.maxDepth = .infinity }),
@@ -87,14 +87,14 @@ struct HashOnlyBodyTests {
         ("a photo with video members", { $0.mediaType = .photo }),
     ]
 
-    @Test("what no server could verify is never signed", arguments: unfit.indices, CaptureProfile.allCases)
+    @Test("a payload that no server could verify is never signed", arguments: unfit.indices, CaptureProfile.allCases)
     func refused(_ index: Int, _ profile: CaptureProfile) async throws {
         let payload = try SamplePayload.video(Self.unfit[index].change)
-        // The reference does not sign the members of a video, and still must not get them.
+        // The reference does not sign the members of a video, and they still must be valid.
         await expectFailure(.internalError) { _ = try payload.body(for: profile, assertion: Assertion.placeholder) }
     }
 
-    @Test("a video needs its members")
+    @Test("a video requires its members")
     func videoWithoutMembers() async throws {
         let payload = try SamplePayload.photo { $0.mediaType = .video }
         await expectFailure(.videoMembersMissing) { _ = try payload.signedBytes(for: .mediactl1) }
@@ -102,7 +102,7 @@ struct HashOnlyBodyTests {
 
     // MARK: Size
 
-    @Test("10,239 bytes are a body, 10,240 are not; the parts add up", arguments: CaptureProfile.allCases)
+    @Test("10,239 bytes are accepted, 10,240 are not; the parts add up", arguments: CaptureProfile.allCases)
     func limit(_ profile: CaptureProfile) async throws {
         let payload = { (length: Int) in
             try SamplePayload.telling(CaptureMetadata(deviceModel: String(repeating: "m", count: length)))
@@ -164,7 +164,7 @@ struct HashOnlyBodyTests {
     }
 
     @Test(
-        "what differs from a body that would be built now is none",
+        "a body that differs from a newly built one is invalid",
         arguments: [
             ("{", "{ "), ("}", "}\n"), ("0.5", "0.50"), (#""metadata":{}"#, #""metadata":{"x":1}"#),
             (#""media_hash":"efa1"#, #""media_hash":"EFA1"#), ("hash_only", "full"),

@@ -37,7 +37,7 @@ struct NumberSpellingTests {
         #expect(Double(reference) == number)
     }
 
-    @Test("coordinates of more than 15 digits are rounded to what the reference server reads exactly")
+    @Test("texts are escaped as little as possible")
     func coordinates() {
         #expect(DecimalDigits.rounded(47.376886111111114) == 47.3768861111111)
         #expect(DecimalDigits.rounded(-0.123456789012345678) == -0.123456789012346)
@@ -52,7 +52,7 @@ struct NumberSpellingTests {
     }
 
     @Test(
-        "canonical members are in the order of UTF-16 code units, which is not that of scalars (RFC 8785 section 3.2.3)"
+        "canonical members are in the order of UTF-16 code units, which differs from that of scalars (RFC 8785 section 3.2.3)"
     )
     func order() {
         let names = ["\u{20ac}", "\r", "\u{fb33}", "1", "\u{1f600}", "\u{80}", "\u{f6}"]

@@ -3,9 +3,9 @@ import MediaTransport
 import Synchronization
 import TestSupport
 
-/// A server that gives one answer and remembers what it was asked.
+/// A server that returns one response and records its requests.
 final class CaptureServer: Sendable {
-    /// A request as it came.
+    /// A received request.
     struct Request: Sendable {
         var head: String
         var body: [UInt8]
@@ -23,7 +23,7 @@ final class CaptureServer: Sendable {
         }
     }
 
-    /// What is answered.
+    /// A response.
     struct Response: Sendable {
         var status: Int
         var body: String
@@ -51,7 +51,7 @@ final class CaptureServer: Sendable {
     private let server: ScriptedServer
     private let log: Log
 
-    /// Gives this answer to every request.
+    /// Returns this response to every request.
     convenience init(_ response: Response) throws {
         try self.init { connection in
             let type = response.type.map { "Content-Type: \($0)\r\n" } ?? ""
@@ -63,7 +63,7 @@ final class CaptureServer: Sendable {
         }
     }
 
-    /// Does this once a request has been read.
+    /// Performs this action once a request has been read.
     init(_ act: @escaping @Sendable (ScriptedServer.Connection) throws -> Void) throws {
         let log = Log()
         server = try ScriptedServer { connection, _ in
@@ -76,10 +76,10 @@ final class CaptureServer: Sendable {
         self.log = log
     }
 
-    /// What has been asked so far.
+    /// The requests so far.
     var requests: [Request] { log.all }
 
-    /// A client of it, below a path, that waits for nothing between two tries.
+    /// A client of it, below a path, without delays between attempts.
     func client(timeouts: TransferTimeouts = TransferTimeouts()) throws -> CaptureClient {
         try Self.client(of: server.address + "/base", timeouts: timeouts)
     }

@@ -1,7 +1,7 @@
 import CaptureSubmission
 import Testing
 
-/// Expects an error by its code, as `#expect(throws:)` does by its type.
+/// Expects an error by its code, like `#expect(throws:)` by its type.
 @discardableResult
 func expectFailure(
     _ code: OutcomeCode,

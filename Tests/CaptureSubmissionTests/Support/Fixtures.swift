@@ -10,7 +10,7 @@ enum Fixtures {
     }
 }
 
-/// One entry of `hash-only-canonical`: a body, and what the reference server's own code signs of it.
+/// One entry of `hash-only-canonical`: a body, and the bytes that the reference server's own code signs of it.
 struct SigningVector: Decodable, Sendable, CustomStringConvertible {
     let name: String
     let request_body: String
@@ -20,7 +20,7 @@ struct SigningVector: Decodable, Sendable, CustomStringConvertible {
 
     var description: String { name }
 
-    /// All of them; none when they cannot be read, which a test of its own notices.
+    /// All of them; none if they cannot be read, which a separate test detects.
     static let all: [SigningVector] = {
         struct File: Decodable { let vectors: [SigningVector] }
         let bytes = try? Fixtures.bytes("hash-only-canonical/vectors.json")

@@ -4,7 +4,7 @@ import MediaCrypto
 /// A key in memory.
 struct KeySigner: CaptureSigner {
     let key: SigningKey
-    /// What it says that its public half is.
+    /// Its claimed public key.
     let publicKey: VerifyingKey
 
     init() throws {
@@ -12,7 +12,7 @@ struct KeySigner: CaptureSigner {
         publicKey = key.publicKey
     }
 
-    /// A signer whose signatures are not of the key that it names.
+    /// A signer whose signatures do not match its public key.
     init(pretending other: VerifyingKey) throws {
         key = try SigningKey.generate()
         publicKey = other
@@ -27,7 +27,7 @@ struct KeySigner: CaptureSigner {
     }
 }
 
-/// Gives what it was told to give.
+/// Returns a fixed value.
 struct CannedSigner: CaptureSigner {
     let publicKey: VerifyingKey
     let signature: [UInt8]

@@ -3,7 +3,7 @@ import MediaCrypto
 
 @testable import CaptureSubmission
 
-/// Payloads to work on.
+/// Payloads for tests.
 enum SamplePayload {
     /// The hash of the contract's worked example.
     static let hash = "efa1f375d76194fa51a3556a97e641e61685f914d446979da50a551a4333ffd7"
@@ -53,7 +53,7 @@ enum SamplePayload {
         }
     }
 
-    /// Says so much of the place, the time and the device.
+    /// Discloses this much of the place, the time and the device.
     static func telling(_ metadata: CaptureMetadata) throws -> HashOnlyPayload {
         try photo { payload in
             payload.metadata = metadata
@@ -63,7 +63,8 @@ enum SamplePayload {
 
     struct Unusable: Error {}
 
-    /// A body of contract 1.2 as a payload, by Foundation's parser; nil when it has what no payload can say.
+    /// A body of contract 1.2 as a payload, parsed by Foundation; nil if it has values that a payload cannot
+    /// represent.
     static func reading(_ body: String) -> HashOnlyPayload? {
         guard let top = try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any],
             let depth = top["depth_analysis"] as? [String: Any], let flags = top["metadata_flags"] as? [String: Any],

@@ -4,7 +4,7 @@ import Foundation
 struct ConsoleSession {
     struct Step {
         let command: String
-        /// Lines to be seen, in order. `…` stands for any text inside a line, and alone on a line for any lines.
+        /// Expected lines, in order. `…` stands for any text inside a line, and alone on a line for any lines.
         var expectedLines: [String] = []
     }
 
@@ -25,15 +25,15 @@ struct ConsoleSession {
         self.steps = steps
     }
 
-    /// A shell script that runs the steps in one shell. Before each step's output stands a line with `mark` alone.
+    /// A shell script that runs the steps in one shell. A line that consists of `mark` precedes each step's output.
     func script(mark: String) -> String {
-        // `$?` must still be that of the step before.
+        // `$?` must still be that of the previous step.
         let lines = steps.map { "status=$?; echo '\(mark)'; (exit $status)\n\($0.command)" }
         return "exec 2>&1\n" + lines.joined(separator: "\n") + "\nexit 0\n"
     }
 
-    /// Whether output has the expected lines. Runs of blanks count as one: tables are as wide as their longest entry.
-    /// What differs from run to run counts as equal when it has the same form.
+    /// Whether output has the expected lines. Runs of spaces count as one: tables are as wide as their longest
+    /// entry. Values that differ between runs count as equal if they have the same form.
     static func matches(_ output: String, _ expectedLines: [String]) -> Bool {
         let lines = output.split(separator: "\n", omittingEmptySubsequences: true).map { normalized(String($0)) }
         return matches(lines[...], expectedLines.map(normalized).filter { !$0.isEmpty }[...])
@@ -68,7 +68,7 @@ struct ConsoleSession {
         }
     }
 
-    /// What is different in each run: ids, checksums, upload numbers, times, days, ages and sizes.
+    /// Values that differ in each run: ids, checksums, upload numbers, times, days, ages and sizes.
     private static let volatileForms: [(pattern: String, name: String)] = [
         ("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>"), ("[0-9a-f]{64}", "<sha-256>"),
         ("u-[a-z2-7]{16}", "<upload>"),

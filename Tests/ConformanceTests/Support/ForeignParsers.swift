@@ -3,7 +3,7 @@ import MediaTransport
 import TestSupport
 import Testing
 
-/// Keeps the foreign parsers running while a suite does.
+/// Keeps the third-party parsers running during a suite.
 struct ForeignParsers: SuiteTrait, TestScoping {
     @TaskLocal static var current: ParserServers?
 
@@ -24,7 +24,7 @@ extension Trait where Self == ForeignParsers {
     static var foreignParsers: ForeignParsers { ForeignParsers() }
 }
 
-/// A parser that is not ours.
+/// A third-party parser.
 enum Parser: String, CaseIterable, Sendable {
     case php
     case werkzeug
@@ -44,12 +44,12 @@ final class ParserServers: Sendable {
         )
     }
 
-    /// Where a parser listens.
+    /// The address at which a parser listens.
     func server(of parser: Parser) -> String {
         parser == .php ? php.address : python.address
     }
 
-    /// Sends a form with our own client and says what the parser made of it.
+    /// Sends a form with our client and returns the parser's result.
     func parse(_ form: SampleForm, with parser: Parser) async throws -> ParsedForm {
         let directory = try TemporaryDirectory()
         let body = try form.body(contentAt: directory.file("content"))
@@ -69,7 +69,7 @@ final class ParserServers: Sendable {
         return parsed
     }
 
-    /// Sends a form with `curl -F` and says what the parser made of it.
+    /// Sends a form with `curl -F` and returns the parser's result.
     func parseFromCurl(_ form: SampleForm, with parser: Parser) async throws -> ParsedForm {
         let directory = try TemporaryDirectory()
         try Data(form.content).write(to: URL(filePath: directory.file("content")))

@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A program that is not ours, or our own binary, run as a child process.
+/// A third-party program, or the built binary, run as a child process.
 enum ForeignProgram {
-    /// What kept a program from being of use to a test.
+    /// The reason why a program cannot be used by a test.
     struct Failure: Error, CustomStringConvertible {
         let description: String
 
@@ -14,15 +14,15 @@ enum ForeignProgram {
         }
     }
 
-    /// The directory of the scripts beside these tests.
+    /// The directory of the scripts next to these tests.
     static let scripts = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "scripts").path
 
-    /// The interpreter that has the parsers (`scripts/setup.sh test` makes it).
+    /// The interpreter with the parsers (`scripts/setup.sh test` installs it).
     static let python = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: ".build/venv/bin/python").path
 
-    /// Finds a program in `PATH`, and where Debian keeps servers.
+    /// Finds a program in `PATH`, and in Debian's directories of servers.
     static func path(of name: String) throws -> String {
         let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         for directory in directories + ["/usr/sbin", "/sbin"] where access("\(directory)/\(name)", X_OK) == 0 {
@@ -56,8 +56,8 @@ final class ForeignServer: Sendable {
     let port: Int
     private let process: ChildProcess
 
-    /// Starts a server that is told its port, and waits until it accepts connections. Another program may take the port
-    /// before the server does; it is then started with another one.
+    /// Starts a server that gets its port as an argument, and waits until it accepts connections. If another program
+    /// takes the port first, the server is started with another one.
     init(_ path: String, arguments: (Int) throws -> [String]) async throws {
         for _ in 1..<5 {
             if let started = try? await Self.start(path, arguments) {
@@ -75,7 +75,7 @@ final class ForeignServer: Sendable {
         let port = try freePort()
         let process = try ChildProcess(path, try arguments(port))
         let deadline = ContinuousClock.now + .seconds(120)
-        // It does not say when it listens, so all that can be done is to ask.
+        // It does not report when it listens, so it has to be polled.
         while !accepts(port: port) {
             guard process.isRunning, ContinuousClock.now < deadline else { throw failure(process) }
             try await Task.sleep(for: .milliseconds(20))
@@ -84,7 +84,7 @@ final class ForeignServer: Sendable {
         return (process, port)
     }
 
-    /// Starts a server that chooses its port and says it right after `mark`.
+    /// Starts a server that chooses its port and prints it right after `mark`.
     init(
         announcing path: String,
         _ arguments: [String],
@@ -92,7 +92,7 @@ final class ForeignServer: Sendable {
         mark: String = "127.0.0.1:"
     ) async throws {
         process = try ChildProcess(path, arguments, environment: ForeignProgram.surroundings(environment))
-        // The mark, the port and what ends it come in one write.
+        // The mark, the port and its terminator arrive in one write.
         try await process.wait(for: mark)
         let said = process.result.output + process.result.errors
         let number = said.components(separatedBy: mark).dropFirst().first?.prefix { $0.isNumber }
@@ -106,7 +106,7 @@ final class ForeignServer: Sendable {
         ForeignProgram.Failure("did not start: \(process.result.output)\(process.result.errors)")
     }
 
-    /// A port that nobody uses at the moment.
+    /// A port that is not in use at the moment.
     static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -124,7 +124,8 @@ final class ForeignServer: Sendable {
         var (peer, own) = (loopback(port: port), loopback(port: 0))
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isConnected = withSocketAddress(&peer) { connect(descriptor, $0, length) == 0 }
-        // Where nobody listens, the kernel may choose the port asked for as ours, and connect the socket with itself.
+        // If no process listens, the kernel may choose the requested port as the local one, and connect the socket
+        // to itself.
         return isConnected && withSocketAddress(&own) { getsockname(descriptor, $0, &length) == 0 }
             && own.sin_port != peer.sin_port
     }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The built `mediactl` in a home of its own.
+/// The built `mediactl` with a separate home directory.
 struct Mediactl {
     let directory: TemporaryDirectory
     private let environment: [String: String]
@@ -16,7 +16,7 @@ struct Mediactl {
         ]) { $1 }.merging(extra) { $1 }
     }
 
-    /// Writes a file of that name into the home.
+    /// Writes a file of this name to the home directory.
     func file(_ name: String, _ content: Data) throws -> String {
         let path = directory.file(name)
         try content.write(to: URL(filePath: path))

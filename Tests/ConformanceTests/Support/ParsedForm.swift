@@ -2,7 +2,8 @@ import Foundation
 import MediaTransport
 import Testing
 
-/// What a foreign parser made of a multipart body: the answer of `scripts/dump.php` and `scripts/multipart_parsers.py`.
+/// A multipart body as a third-party parser reads it: the output of `scripts/dump.php` and
+/// `scripts/multipart_parsers.py`.
 struct ParsedForm: Decodable, Equatable {
     struct File: Decodable, Equatable {
         let field: String
@@ -35,7 +36,7 @@ struct ParsedForm: Decodable, Equatable {
     }
 }
 
-/// A form to be sent, by us and by `curl -F`.
+/// A form to be sent by mediactl and by `curl -F`.
 struct SampleForm: Sendable {
     var fields: [(name: String, value: String)] = [(name: "label", value: "First dance")]
     var fileField = "file"
@@ -44,7 +45,7 @@ struct SampleForm: Sendable {
     var content: [UInt8] = Array("not really a video".utf8)
     var boundary = MultipartForm.randomBoundary()
 
-    /// Lays the body out over a file with `content` at `path`.
+    /// Builds the body for a file with `content` at `path`.
     func body(contentAt path: String) throws -> MultipartForm {
         try Data(content).write(to: URL(filePath: path))
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -61,7 +62,7 @@ struct SampleForm: Sendable {
         )
     }
 
-    /// The arguments that make curl send the same.
+    /// The arguments with which curl sends the same form.
     func curlArguments(contentAt path: String) -> [String] {
         let quoted = fileName.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         return fields.flatMap { ["--form-string", "\($0.name)=\($0.value)"] }

@@ -2,7 +2,7 @@ import CaptureSubmission
 import Foundation
 import MediaCrypto
 
-/// Payloads by chance, the same in every run.
+/// Random payloads, the same in every run.
 struct RandomPayloads {
     private var random: SplitMix
 
@@ -10,7 +10,7 @@ struct RandomPayloads {
         random = SplitMix(state: seed)
     }
 
-    /// One more.
+    /// The next one.
     mutating func next() throws -> HashOnlyPayload {
         let metadata = CaptureMetadata(
             location: location(),
@@ -72,7 +72,7 @@ struct RandomPayloads {
         }
     }
 
-    /// Thresholds of the spellings (trap 8), depths as they are, and any bits.
+    /// Thresholds of the spellings (trap 8), depths, and random bits.
     private mutating func depth() -> Double {
         let odd: [Double] = [0, -0.0, 5, 0.8, 1e-5, 1e-6, 9.5e-6, 1e15, 1e16, 1e17, 1e20, 1e21, 1e22, 1e-45, 3.4e38]
         switch Int.random(in: 0..<3, using: &random) {
@@ -97,7 +97,7 @@ struct RandomPayloads {
         return digest
     }
 
-    /// Control characters, what is escaped, what is not, and characters of two, three and four bytes.
+    /// Control characters, escaped and unescaped ones, and characters of two, three and four bytes.
     private mutating func text() -> String {
         let scalars = (0..<Int.random(in: 0...16, using: &random)).map { _ -> Unicode.Scalar in
             let ranges: [ClosedRange<UInt32>] = [

@@ -2,11 +2,12 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// nginx with TLS in front of another server, as sites run it.
+/// nginx with TLS in front of another server, in a usual configuration.
 ///
-/// - `/…`: passed on, bodies up to `largestBody`, buffered first or not; the answer names the protocol in `X-Protocol`.
-/// - `/private/…`: asks for `uploader` / `secret` by itself, then as above.
-/// - `/small/…`: refuses bodies above 1 MiB.
+/// - `/…`: passed on, bodies up to `largestBody`, buffered first or not; the response contains the protocol in
+///   `X-Protocol`.
+/// - `/private/…`: requires `uploader` / `secret`, then as above.
+/// - `/small/…`: rejects bodies above 1 MiB.
 final class ReverseProxy {
     /// The authority that signed the server's certificate (PEM).
     let authority: String
@@ -17,8 +18,8 @@ final class ReverseProxy {
 
     /// - Parameters:
     ///   - backend: The server's address.
-    ///   - largestBody: Larger ones are refused by the length they announce.
-    ///   - isBuffering: Bodies are taken whole before the backend gets a byte; else passed on as they come.
+    ///   - largestBody: Larger ones are rejected by the length they announce.
+    ///   - isBuffering: Bodies are read completely before the backend gets a byte; otherwise passed on as they arrive.
     /// - Throws: When nginx cannot be started.
     init(before backend: String, largestBody: String = "1g", isBuffering: Bool = true) async throws {
         let directory = try TemporaryDirectory()

@@ -8,7 +8,7 @@ import Tus
 
 /// tuspyserver with its own directory, and contents to send to it.
 final class TusBench: Sendable {
-    /// The largest upload that the server was told to take.
+    /// The maximum upload size set on the server.
     static let largestUpload = 64 << 20
 
     let server: ForeignServer
@@ -23,7 +23,7 @@ final class TusBench: Sendable {
         )
     }
 
-    /// What the server has stored under an id.
+    /// The file that the server has stored for an ID.
     func stored(_ id: String) throws -> Data {
         try Data(contentsOf: URL(filePath: directory.file("files/\(id)")))
     }
@@ -33,7 +33,7 @@ final class TusBench: Sendable {
         try TusSource(path: directory.file("source-\(UUID().uuidString)"), byteCount: byteCount)
     }
 
-    /// Talks to the server, or to something before it, with a client of its own.
+    /// Uses a separate client for the server, or for a proxy before it.
     func withClient<Result>(
         at address: String? = nil,
         configuration: HTTPClientConfiguration = HTTPClientConfiguration(),
@@ -52,9 +52,9 @@ final class TusBench: Sendable {
     }
 }
 
-/// A file to be sent, and the proofs that are kept while it is.
+/// A file to be uploaded, and the digests that are stored during the upload.
 final class TusSource: Sendable {
-    /// tuspyserver answers HEAD with 400 unless it knows both.
+    /// tuspyserver responds 400 to HEAD unless both are known.
     static let metadata = [TusMetadata("filename", "clip.mp4"), TusMetadata("filetype", "video/mp4")]
 
     let path: String
@@ -88,7 +88,7 @@ final class TusSource: Sendable {
         )
     }
 
-    /// Changes one byte and nothing else.
+    /// Changes only one byte.
     func flipByte(at offset: Int) throws {
         let file = try #require(FileHandle(forUpdatingAtPath: path))
         try file.seek(toOffset: UInt64(offset))
@@ -96,14 +96,14 @@ final class TusSource: Sendable {
         try file.close()
     }
 
-    /// What `sha256sum` says.
+    /// The output of `sha256sum`.
     func sha256() async throws -> String {
         let result = try await ForeignProgram.run(try ForeignProgram.path(of: "sha256sum"), [path])
         return String(result.output.prefix(64))
     }
 }
 
-/// Runs out at once, so that tests do not wait; chunks of one size.
+/// Delays are zero, so that tests do not wait; chunks of one size.
 func quickOptions(chunk: Int, minimum: Int = 64 << 10, isNew: Bool = false) -> TusSendOptions {
     TusSendOptions(
         chunkBytes: Int64(chunk),

@@ -2,16 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The frozen files that 0.1.0 has left, and how to run a program on them.
+/// The frozen files of 0.1.0, and how to run a program on them.
 enum Guarded {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
     static let fixtures = root.appending(path: "fixtures/guard-0.1.0").path
-    /// The address of the server that the fixtures were made with, and the home directory.
+    /// The server address with which the fixtures were created, and the home directory.
     static let address = "127.0.0.1:48080"
     static let home = "/home/ann"
 
-    /// A runner of the built program, or of the one in `MEDIACTL_GUARD_BINARY`: the release that a recording is made with.
+    /// A runner of the built program, or of the one in `MEDIACTL_GUARD_BINARY`: the release used for a recording.
     static func runner() throws -> BinaryRunner {
         var runner = try BinaryRunner()
         runner.executable = ProcessInfo.processInfo.environment["MEDIACTL_GUARD_BINARY"] ?? runner.executable
@@ -19,9 +19,9 @@ enum Guarded {
         return runner
     }
 
-    /// A machine as 0.1.0 left it: stores, vault and privacy settings, all of a server on another port.
+    /// A machine as 0.1.0 left it: stores, vault and privacy settings, all for a server on another port.
     static func machine(port: Int, withStores: Bool = true) throws -> BinaryRunner {
-        // The address lies inside of databases, where only text of the same length can take its place.
+        // The address is inside of databases, where only text of the same length can replace it.
         try #require(String(port).count == 5)
         var runner = try runner()
         runner.environment.merge([
@@ -33,7 +33,7 @@ enum Guarded {
         return runner
     }
 
-    /// Copies a file into a directory; addresses and home become those of the test.
+    /// Copies a file to a directory; addresses and home directory are replaced by those of the test.
     static func place(_ name: String, in runner: BinaryRunner, port: Int) throws -> String {
         let target = runner.home.file(name)
         let text = try String(contentsOfFile: fixtures + "/" + name, encoding: .utf8)
@@ -69,7 +69,7 @@ enum Guarded {
 }
 
 extension ChildResult {
-    /// The records of a run with `--json` that are of a type.
+    /// The records of one type of a run with `--json`.
     func records(_ type: String = "item") throws -> [[String: Any]] {
         try lines.map { try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
             .filter { $0["type"] as? String == type }

@@ -1,15 +1,15 @@
-/// Commands that are run one after the other on one machine against one server; the requests of each are compared with what
-/// 0.1.0 sent.
+/// Commands that are run one after the other on one machine with one server; the requests of each are compared with
+/// those of 0.1.0.
 struct RequestScript: Sendable {
     /// One command.
     struct Step: Sendable {
-        /// As typed, words separated by blanks; `{name}` is what an earlier step kept.
+        /// As typed, words separated by spaces; `{name}` is a value that an earlier step kept.
         var line: String
-        /// Faults of the server, as `--fault` takes them, for this step only.
+        /// Faults of the server, as for `--fault`, for this step only.
         var faults: [String] = []
         /// Environment variables of this step.
         var environment: [String: String] = [:]
-        /// The key of the first record that is kept under its own name.
+        /// The key whose value in the first record is kept under the key's name.
         var kept: String?
     }
 

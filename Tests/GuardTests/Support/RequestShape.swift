@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// The stable parts of a request: method, path, the names of the header fields in order with the values that
-/// mean something, and the parts or keys of the body. What a run makes anew is masked.
+/// The stable parts of a request: method, path, the names of the header fields in order with relevant values, and
+/// the parts or keys of the body. Values that differ in each run are masked.
 struct RequestShape {
     let lines: [String]
 
@@ -35,7 +35,7 @@ struct RequestShape {
     private static func masked(_ text: String) -> String {
         var text = text.replacing(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/, with: "UUID")
         text = text.replacing(/[0-9a-f]{32,64}/, with: "HEX")
-        // Each library of the stand-in for Immich has a name of its own.
+        // Each library of the Immich stand-in has its own name.
         text = text.replacing(/^\/w[0-9a-f]{8}\//, with: "/")
         return text.replacing(/[0-9]{6,}/, with: "N")
     }
@@ -69,7 +69,7 @@ struct RequestShape {
     }
 
     private static func parts(of bytes: [UInt8], _ boundary: String) -> [String] {
-        // A part's head is text, whatever its content is.
+        // A part's head is text, regardless of its content.
         String(decoding: bytes, as: UTF8.self).components(separatedBy: "--" + boundary).compactMap { part in
             guard let end = part.range(of: "\r\n\r\n") else { return nil }
             let head = part[..<end.lowerBound].split(separator: "\r\n").map(String.init)

@@ -16,16 +16,16 @@ struct CaptureBench: Sendable {
     let library: LibraryStore
     let session: CaptureSession
 
-    /// What every photo of a bench holds: nobody else sends this.
+    /// The content of every photo of a bench, which no other test uploads.
     static let marker = Array("THESE-BYTES-MUST-NOT-LEAVE-THE-MACHINE/".utf8)
 
-    /// A machine at a sandbox of its own.
+    /// A machine with its own sandbox.
     init(_ arguments: [String] = [], profile: CaptureProfile = .mediactl1) async throws {
         let sandbox = try await SandboxProcess.start(arguments: arguments + ["--capture-profile", profile.rawValue])
         try self.init(sandbox: sandbox, address: sandbox.baseURL, profile: profile)
     }
 
-    /// A machine at any server; `machine` for another one on the same data.
+    /// A machine with any server; `machine` for another one with the same data.
     init(
         sandbox: SandboxProcess? = nil,
         address: String,
@@ -56,7 +56,7 @@ struct CaptureBench: Sendable {
                 library: library,
                 vaultKey: .file,
                 programVersion: "1.0",
-                // Whole milliseconds, so that a record that was read again equals the one that was kept.
+                // Whole milliseconds, so that a stored record equals the original.
                 now: { Date(timeIntervalSince1970: (Date().timeIntervalSince1970 * 1000).rounded(.down) / 1000) }
             )
         )
@@ -71,7 +71,7 @@ struct CaptureBench: Sendable {
         try await DeviceEnrolment(session).register(plan)
     }
 
-    /// A machine whose key is enrolled at a sandbox of the profile `reference`.
+    /// A machine whose key is enrolled with its own sandbox of the profile `reference`.
     static func atReference(_ arguments: [String] = []) async throws -> CaptureBench {
         let machine = try TemporaryDirectory()
         let directory = try DataDirectory.open(machine.path + "/data")
@@ -101,7 +101,7 @@ struct CaptureBench: Sendable {
 
     // MARK: Media
 
-    /// A JPEG, as far as its first bytes tell.
+    /// A file with the first bytes of a JPEG.
     func photo(_ name: String = "photo.jpg", byteCount: Int = 20_000) throws -> [UInt8] {
         var bytes: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + Array(name.utf8)
         while bytes.count < byteCount { bytes += Self.marker }
@@ -125,7 +125,7 @@ struct CaptureBench: Sendable {
         return try write("depth.bin", bytes)
     }
 
-    /// A request for a photo, nothing of which is told but its model and its second.
+    /// A request for a photo that discloses only its model and its second.
     func request(_ path: [UInt8], depth: CaptureRequest.Depth = .declined) -> CaptureRequest {
         CaptureRequest(
             .file(path),
@@ -139,7 +139,7 @@ struct CaptureBench: Sendable {
 
     // MARK: The server
 
-    /// Bodies that came to the routes of captures; a registration is none.
+    /// Requests to the routes of captures, without registrations.
     func received() async throws -> [SandboxProcess.ReceivedBody] {
         try await sandbox?.captureBodies().filter { $0.path.hasPrefix("/api/v1/captures") } ?? []
     }
@@ -151,7 +151,7 @@ struct CaptureBench: Sendable {
         try await sandbox?.requests().filter { $0.path == "/api/v1/captures/hash-only" }.count ?? 0
     }
 
-    /// The counter that was taken last.
+    /// The last counter that was used.
     func lastCounter() async throws -> UInt32 {
         let counter = try await session.lock(try session.device().deviceID)
         defer { counter.release() }

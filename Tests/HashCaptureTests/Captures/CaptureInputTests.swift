@@ -7,7 +7,7 @@ import Testing
 
 @testable import HashCapture
 
-/// What is refused before anything is written.
+/// Errors that are detected before anything is written.
 @Suite struct CaptureInputTests {
     private static let chain = VideoMembers(
         hashChain: VideoMembers.HashChain(
@@ -21,7 +21,7 @@ import Testing
 
     private static let movie: [UInt8] = [0, 0, 0, 24] + Array("ftypisom".utf8) + [UInt8](repeating: 0, count: 100)
 
-    @Test func aVideoNeedsItsMembersAndAPhotoHasNone() async throws {
+    @Test func aVideoRequiresItsMembersAndAPhotoHasNone() async throws {
         let bench = try CaptureBench(address: "http://127.0.0.1:9")
         var request = bench.request(try bench.write("a.mp4", Self.movie))
         #expect(await code(bench, request) == .videoMembersMissing)
@@ -34,7 +34,7 @@ import Testing
         #expect(await code(bench, request) == .unknownMediaType)
     }
 
-    @Test func keyframesOfAVideoAreAnalysedTogether() async throws {
+    @Test func keyframesOfAVideoAreAnalyzedTogether() async throws {
         let bench = try CaptureBench(address: "http://127.0.0.1:9")
         let (map, layout) = (try bench.depthFile(), CaptureBench.depthLayout)
         var request = bench.request(
@@ -51,7 +51,7 @@ import Testing
         #expect(await code(bench, request) == .depthMapInvalid)
     }
 
-    @Test func theTypeIsTheFiles() async throws {
+    @Test func theTypeIsThatOfTheFile() async throws {
         let bench = try CaptureBench(address: "http://127.0.0.1:9")
         var request = try bench.request()
         request.mediaType = .video
@@ -66,7 +66,7 @@ import Testing
     @Test(arguments: [
         ("missing.jpg", OutcomeCode.fileNotFound), ("empty.jpg", .emptyFile), ("", .notRegularFile),
     ])
-    func aFileThatCannotBeReadSaysSo(_ name: String, _ expected: OutcomeCode) async throws {
+    func aFileThatCannotBeReadIsReported(_ name: String, _ expected: OutcomeCode) async throws {
         let bench = try CaptureBench(address: "http://127.0.0.1:9")
         _ = try bench.write("empty.jpg", [])
         #expect(await code(bench, bench.request(Array(bench.machine.file(name).utf8))) == expected)
@@ -79,16 +79,16 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: bench.directory.path + "/captures"))
     }
 
-    @Test func aPlaceIsOneThing() {
+    @Test func placeOptionsAreExclusive() {
         let file = CaptureFacts(latitude: 52.5, longitude: 13.4, deviceModel: "Camera")
         #expect(CaptureFacts().completed(by: file) == file)
-        // Whoever names a city must not find the coordinates of the file beside it.
+        // With a specified city, the file's coordinates must not be submitted.
         let told = CaptureFacts(city: "Paris", country: "FR").completed(by: file)
         #expect(told == CaptureFacts(city: "Paris", country: "FR", deviceModel: "Camera"))
         #expect(CaptureFacts(deviceModel: "Box").completed(by: file).deviceModel == "Box")
     }
 
-    @Test func aTimeThatMayNotBeToldIsTheDayOfTheSubmission() throws {
+    @Test func aTimeThatMustNotBeDisclosedIsTheDayOfTheSubmission() throws {
         var settings = PrivacySettings()
         settings.timestamp = .none
         let payload = HashOnlyPayload(
@@ -107,7 +107,7 @@ import Testing
         #expect(exact.restamped(at: now) == exact)
     }
 
-    @Test func theKeptAnalysisCanBeReadAgain() throws {
+    @Test func theStoredAnalysisCanBeReadBack() throws {
         let analysis = DepthAnalysis(
             status: .completed,
             depthVariance: 0.800000011920929,

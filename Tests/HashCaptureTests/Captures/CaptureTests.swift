@@ -8,9 +8,9 @@ import Testing
 
 @testable import HashCapture
 
-/// Captures against the sandbox, as a user makes them.
+/// Captures against the sandbox, as a user submits them.
 @Suite struct CaptureTests {
-    @Test func aCaptureIsProvenAndItsMediaStays() async throws {
+    @Test func aCaptureIsVerifiedAndItsMediaStaysLocal() async throws {
         let bench = try await CaptureBench()
         let device = try await bench.register()
         #expect(device.level == "software")
@@ -32,7 +32,7 @@ import Testing
             remote.id == record.serverCaptureID && remote.mediaHash == record.mediaHash && remote.mode == "hash_only"
         )
         #expect(Array(remote.body) == record.body)
-        // Nothing of the media is in anything that has left.
+        // No part of the media is in any sent request.
         let received = try await bench.received()
         #expect(received.count == 1)
         for body in received { #expect(body.body.firstRange(of: CaptureBench.marker) == nil) }
@@ -67,7 +67,7 @@ import Testing
         )
     }
 
-    @Test func aPreviewIsWhatIsSentAndTouchesNothing() async throws {
+    @Test func aPreviewIsIdenticalToTheRequestAndChangesNothing() async throws {
         let bench = try await CaptureBench()
         let request = try bench.request()
         let before = try FileManager.default.subpathsOfDirectory(atPath: bench.machine.path)
@@ -111,7 +111,7 @@ import Testing
         let requests = try (0..<6).map { try bench.request("\($0).jpg") }
         let outcomes = try await withThrowingTaskGroup(of: CaptureOutcome.self) { group in
             for (number, request) in requests.enumerated() {
-                // Another session on the same data, as another process would have.
+                // Another session with the same data, as in another process.
                 let session =
                     try number.isMultiple(of: 2)
                     ? bench.session
@@ -125,14 +125,14 @@ import Testing
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        // A server refuses whatever comes in another order.
+        // The server rejects counters in any other order.
         #expect(outcomes.allSatisfy { $0.record.state == .accepted })
         #expect(Set(outcomes.compactMap(\.record.counter)) == [2, 4, 6, 8, 10, 12])
         #expect(try await bench.submissions() == 6)
     }
 
     @Test(arguments: [600, -600])
-    func aClockThatIsWrongCostsOneMoreTry(_ seconds: Int64) async throws {
+    func aClockSkewCausesOneRetry(_ seconds: Int64) async throws {
         let bench = try await CaptureBench(["--capture-clock=\(seconds)"])
         try await bench.register()
         let outcome = try await bench.session.capture(try bench.request())
@@ -148,7 +148,7 @@ import Testing
     }
 
     // Hash-only contract, new rule 4.
-    @Test func aPhotoNeedsAChoiceAboutDepth() async throws {
+    @Test func aPhotoRequiresAChoiceAboutDepth() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let digest = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
@@ -172,7 +172,7 @@ import Testing
         #expect(try await bench.session.capture(clip).record.state == .accepted)
     }
 
-    @Test func whatDiffersFromAnEarlierSubmissionIsReported() async throws {
+    @Test func differencesFromAnEarlierSubmissionAreReported() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let first = try bench.request()
@@ -189,7 +189,7 @@ import Testing
         #expect(try await bench.submissions() == 1)
     }
 
-    @Test func aTimeThatNobodyKnowsDiffersFromNoOther() async throws {
+    @Test func anUnknownTimeIsNotADifference() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         var request = try bench.request()
@@ -198,7 +198,7 @@ import Testing
         #expect(try await bench.session.capture(request).notices.isEmpty)
     }
 
-    @Test("a depth map of a flat scene is noticed; another one, and none, are not") func flatScene() async throws {
+    @Test("a depth map of a flat scene is reported; another one, or none, is not") func flatScene() async throws {
         let bench = try await CaptureBench()
         let photo = try bench.photo()
         func map(_ name: String, _ sample: (Int) -> Float) throws -> CaptureRequest.Depth {
@@ -216,7 +216,7 @@ import Testing
         #expect(try await !preview(.declined).notices.contains(.sceneNotReal))
     }
 
-    @Test func theReferenceServerNeedsAWordAboutDepth() async throws {
+    @Test func theReferenceServerRequiresAnExplicitDepthChoice() async throws {
         let bench = try await CaptureBench.atReference()
         var request = try bench.request()
         request.depth = .unspecified

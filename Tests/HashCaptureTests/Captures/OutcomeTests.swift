@@ -7,9 +7,10 @@ import Testing
 
 @testable import HashCapture
 
-/// How records go through what can happen on the way to a server.
+/// The states of records for each failure of a submission.
 @Suite struct OutcomeTests {
-    /// What strikes one submission, where the record is then, how often it counts as sent, and what comes of a retry.
+    /// A failure during one submission, the resulting state, how many submissions it counts as, and the result of a
+    /// retry.
     struct Trouble: Sendable, CustomTestStringConvertible {
         var fault: String
         var state: CaptureRecord.State
@@ -21,13 +22,13 @@ import Testing
     @Test(arguments: [
         Trouble(fault: "capture:status=503,times=1", state: .queued, code: .serverError, submissions: 0),
         Trouble(fault: "capture:status=429,times=1", state: .queued, code: .rateLimited, submissions: 0),
-        // The server says by hash that it has nothing.
+        // The query by hash reports no capture.
         Trouble(fault: "capture:status=500,times=1", state: .queued, code: .unknownOutcome, submissions: 0),
-        // The answer was lost, and by hash it is there.
+        // The response was lost, and the query by hash finds the capture.
         Trouble(fault: "capture:drop-answer,times=1", state: .accepted, code: nil, submissions: 1),
         Trouble(fault: "capture:status-after=500,times=1", state: .accepted, code: nil, submissions: 1),
         Trouble(fault: "capture:truncate=3,times=1", state: .accepted, code: nil, submissions: 1),
-        // Lost before the work: the server may still be at it, for all that this side knows.
+        // Lost before the server processed it: as far as the client knows, the server may still be processing.
         Trouble(
             fault: "capture:reset,after=body,times=1",
             state: .unknownOutcome,
@@ -36,7 +37,7 @@ import Testing
         ),
         Trouble(fault: "capture:status=502,times=1", state: .unknownOutcome, code: .unknownOutcome, submissions: 1),
     ])
-    func troubleLeavesAnHonestStateAndARetryEndsIt(_ trouble: Trouble) async throws {
+    func failuresLeaveACorrectStateThatARetryResolves(_ trouble: Trouble) async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         try await bench.sandbox?.addFaults(trouble.fault)
@@ -57,7 +58,7 @@ import Testing
         try await bench.sandbox?.addFaults("capture:drop-answer,times=1", "capture-read:status=503")
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .unknownOutcome && outcome.error?.code == .unknownOutcome)
-        // Sending the file again is no way around the question.
+        // Submitting the file again does not bypass the query.
         let again = try await bench.session.capture(try bench.request())
         #expect(again.isKnown && again.error?.code == .unknownOutcome)
         #expect(try await bench.session.retry(outcome.record.id).record.state == .unknownOutcome)
@@ -72,7 +73,7 @@ import Testing
         let bench = try await CaptureBench()
         try await bench.register()
         let first = try await bench.session.capture(try bench.request())
-        // As after a crash of this machine whose last step did not reach the disk.
+        // As after a crash of this machine before its last step was synced.
         var record = first.record
         (record.state, record.serverCaptureID) = (.queued, nil)
         try bench.library.keep(record)
@@ -82,8 +83,8 @@ import Testing
         #expect(try await bench.submissions() == 2)
     }
 
-    /// By its hash a server knows one capture: what was accepted meanwhile is not sent under another id.
-    @Test func aTwinOfAnAcceptedRecordIsNotSent() async throws {
+    /// A server has one capture per hash: a file that was accepted in the meantime is not submitted with another ID.
+    @Test func aDuplicateOfAnAcceptedRecordIsNotSent() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let first = try await bench.session.capture(try bench.request()).record
@@ -97,8 +98,8 @@ import Testing
         #expect(try await bench.submissions() == 1)
     }
 
-    /// Where no time may be told, the day is that of the submission, and not of an earlier try.
-    @Test func anOldTryIsSentWithTheDayOfItsSubmission() async throws {
+    /// If no time may be disclosed, the day is that of the submission, not of an earlier attempt.
+    @Test func anOldAttemptIsSentWithTheDayOfItsSubmission() async throws {
         let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
         try await bench.register()
         var request = try bench.request()
@@ -113,7 +114,7 @@ import Testing
         #expect(!body.contains("2020-01-01") && body.contains("T00:00:00Z"))
     }
 
-    @Test func aRecordOfAnotherServerIsLeftAlone() async throws {
+    @Test func aRecordOfAnotherServerIsUnchanged() async throws {
         let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
         try await bench.register()
         var record = try await bench.session.capture(try bench.request()).record
@@ -137,13 +138,13 @@ import Testing
         #expect(try await bench.submissions() == 2)
     }
 
-    @Test func theReferenceServerGetsOneDeliberateResend() async throws {
+    @Test func theReferenceServerGetsOneExplicitResend() async throws {
         let bench = try await CaptureBench.atReference(["--fault", "capture:drop-answer,times=1"])
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .unknownOutcome && outcome.record.submissions == 1)
         #expect(try await bench.session.retry(outcome.record.id).error?.code == .unknownOutcome)
         #expect(try await bench.submissions() == 1)
-        // It is there, so that this can only add a 500 (contract 1.3).
+        // It is stored, so this can only result in a 500 (contract 1.3).
         let resent = try await bench.session.retry(outcome.record.id, .resend)
         #expect(resent.record.state == .unknownOutcome && resent.record.submissions == 2)
         #expect(resent.record.counter == 4)
@@ -152,9 +153,9 @@ import Testing
         #expect(try await bench.submissions() == 2)
     }
 
-    /// A resend that fails on its way tells nothing about the first submission: no ordinary retry sends after that.
+    /// A failed resend proves nothing about the first submission: no ordinary retry sends after that.
     @Test(arguments: ["capture:status=503,times=1", "signing", "key"])
-    func aResendThatIsNotTakenLeavesTheOutcomeUnknown(_ trouble: String) async throws {
+    func aRejectedResendLeavesTheOutcomeUnknown(_ trouble: String) async throws {
         let bench = try await CaptureBench.atReference(["--fault", "capture:drop-answer,times=1"])
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .unknownOutcome)
@@ -177,8 +178,8 @@ import Testing
         #expect(try await bench.session.retry(outcome.record.id, .resend).record.submissions == 2)
     }
 
-    /// The question, too, is asked once more by the server's clock.
-    @Test func anUnknownOutcomeIsFoundOutWithAWrongClock() async throws {
+    /// The query is also retried once with the server's clock.
+    @Test func anUnknownOutcomeIsResolvedDespiteClockSkew() async throws {
         let bench = try await CaptureBench(["--capture-clock=-900"])
         try await bench.register()
         var record = try await bench.session.capture(try bench.request()).record
@@ -190,7 +191,7 @@ import Testing
         #expect(retried.record.httpStatus == 200)
     }
 
-    @Test func aRefusedCaptureIsNotSentAgain() async throws {
+    @Test func aRejectedCaptureIsNotSentAgain() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         try await bench.sandbox?.addFaults("capture:status=400,times=1")
@@ -201,10 +202,10 @@ import Testing
         #expect(try await bench.submissions() == 1)
     }
 
-    @Test func aCounterThatAnotherCopyOfTheKeyHasUsedIsNotSkipped() async throws {
+    @Test func aCounterUsedByAnotherCopyOfTheKeyIsNotSkipped() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
-        // The copy, on a machine that counts for itself.
+        // The copy, on a machine with a separate counter.
         let copy = try TemporaryDirectory()
         try FileManager.default.copyItem(atPath: bench.machine.file("data"), toPath: copy.file("data"))
         let other = try CaptureBench(
@@ -235,15 +236,15 @@ import Testing
         #expect(try await bench.session.retry(first.record.id).record.signingFailures == 3)
         device.keySource = source
         try bench.library.keep(device)
-        // Three are allowed, whatever became of the key.
+        // Three are allowed, regardless of the key's state.
         let refused = try await bench.session.retry(first.record.id)
         #expect(refused.record.signingFailures == 3 && refused.error?.code == .signingFailed)
         #expect(try await bench.submissions() == 0)
         #expect(try await bench.session.retry(first.record.id, .resend).record.state == .accepted)
     }
 
-    /// One session, one question for the key, however many captures there are.
-    @Test func aProgramIsAskedForTheVaultsKeyOnce() async throws {
+    /// One session queries the program once, regardless of the number of captures.
+    @Test func theKeyProgramOfTheVaultRunsOnce() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let log = bench.machine.file("log")

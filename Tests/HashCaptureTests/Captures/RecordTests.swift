@@ -8,13 +8,13 @@ import Testing
 @testable import CaptureSubmission
 @testable import HashCapture
 
-/// What is done with records that others have left, or have changed.
+/// Records that another process left or changed.
 @Suite struct RecordTests {
-    /// The places that a capture passes; the others are those of a registration.
+    /// The failpoints of a capture; the others belong to a registration.
     private static let places = CaptureFailpoint.allCases.filter { ![.keyWritten, .deviceRegistered].contains($0) }
 
     @Test(arguments: places)
-    func aDeadCaptureIsFinishedByTheNextOne(_ point: CaptureFailpoint) async throws {
+    func aCaptureOfAKilledProcessIsFinishedByTheNextOne(_ point: CaptureFailpoint) async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let path = try bench.photo()
@@ -35,7 +35,7 @@ import Testing
         #expect(wasThere == ([.ofResponse, .settled].contains(point) ? 1 : 0))
         try await bench.session.adopt()
         let left = try bench.library.captures()
-        // Before its record is kept a capture was never reported to anybody.
+        // Before its record is stored, a capture has not been reported.
         #expect(left.count == (point == .mediaInDraft ? 0 : 1))
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/captures")
@@ -51,7 +51,7 @@ import Testing
         #expect(record.state == .accepted)
         #expect(try await bench.remotes().map(\.id) == [record.serverCaptureID])
         #expect(try await bench.session.verify(file: path, isOffline: false).isGood)
-        // Sent twice by nobody.
+        // Not submitted twice.
         #expect(try await bench.submissions() == 1)
     }
 
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func aSubmissionWithALivingOwnerIsLeftAlone() async throws {
+    @Test func aSubmissionOfARunningProcessIsUnchanged() async throws {
         let bench = try await CaptureBench()
         let device = try await bench.register()
         var record = try await bench.session.capture(try bench.request()).record
@@ -78,7 +78,7 @@ import Testing
         #expect(try bench.library.capture(record.id)?.state == .unknownOutcome)
     }
 
-    @Test func aRecordWithoutAModeIsLocalOnlyUntilTheUserSaysOtherwise() async throws {
+    @Test func aRecordWithoutAModeIsLocalOnlyUntilTheUserDecides() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let id = UUID().uuidString.lowercased()
@@ -102,13 +102,13 @@ import Testing
         #expect(outcome.record.state == .accepted && outcome.record.mode == .hashOnly)
         let body = try #require(outcome.record.body.flatMap(HashOnlyBody.init(bytes:)))
         let payload = try HashOnlyPayload.reading(body, profile: .mediactl1).payload
-        // Nothing was known of what may be told, so nothing is.
+        // The disclosure settings are unknown, so nothing is sent.
         #expect(payload.metadata == CaptureMetadata() && payload.flags.timestampLevel == .none)
         #expect(payload.depthAnalysis == .unavailable && payload.capturedAt.hasSuffix("T00:00:00Z"))
     }
 
-    /// Nobody knows what such a record stands for: it does not stand in the way of a proof.
-    @Test func aRecordWithoutAModeProvesNothing() async throws {
+    /// Its meaning is unknown: such a record does not prevent a submission.
+    @Test func aRecordWithoutAModeIsNoEvidence() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let path = try bench.photo()
@@ -128,14 +128,14 @@ import Testing
         #expect(outcome.record.state == .accepted && outcome.record.id != old.id && !outcome.isKnown)
     }
 
-    /// What a server says of a hash-only capture, and whether that is one of this media without the media.
+    /// The server's data of a hash-only capture, and whether it matches this media without the media.
     @Test(
         arguments: [
             ("hash_only", "aa", false, true), ("hash_only", "bb", false, false), ("hash_only", nil, false, false),
             ("hash_only", "aa", true, false), ("full", "aa", false, false),
         ] as [(String, String?, Bool, Bool)]
     )
-    func whatTheServerSaysIsHeldAgainstTheRecord(
+    func theServersDataIsComparedWithTheRecord(
         _ mode: String,
         _ hash: String?,
         _ isStored: Bool,
@@ -156,7 +156,7 @@ import Testing
         #expect((CaptureSession.compare(remote, record, digest) == .passed) == isGood)
     }
 
-    @Test func aPayloadThatWasTamperedWithIsNotSentAndNotVerified() async throws {
+    @Test func aTamperedPayloadIsNotSentAndNotVerified() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let path = try bench.photo()
@@ -180,11 +180,11 @@ import Testing
         #expect(try await bench.submissions() == 1)
     }
 
-    /// What was changed, and which checks see it.
+    /// The change, and the checks that detect it.
     @Test(arguments: [
         ("counter", CaptureVerification.Check.counter), ("hash", .bodyHash), ("blob", .vault), ("server", .server),
     ])
-    func eachCheckSeesWhatItIsFor(_ change: String, _ check: CaptureVerification.Check) async throws {
+    func eachCheckDetectsItsKindOfChange(_ change: String, _ check: CaptureVerification.Check) async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let path = try bench.photo()
@@ -193,7 +193,7 @@ import Testing
         switch change {
         case "counter": record.counter = 9
         case "hash":
-            // The record of another file whose hash somebody has written into this one.
+            // The record of another file, modified to contain the hash of this one.
             file = try bench.photo("other.jpg", byteCount: 500)
             let other = try await bench.session.preview(bench.request(file)).payload.mediaHash
             record.mediaHash = other.hex
@@ -221,20 +221,20 @@ import Testing
         #expect(empty?.code == .captureUnknown)
     }
 
-    @Test func whatWasLeftQueuedGoesOnWhenTheSameIsAskedForAgain() async throws {
+    @Test func aQueuedCaptureIsResumedByTheSameCommand() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         try await bench.sandbox?.addFaults("capture:status=503,times=1")
         let first = try await bench.session.capture(try bench.request())
         #expect(first.record.state == .queued)
-        // Another settings' payload is another capture: what was asked for now must not be said in the words of then.
+        // A payload with other settings is another capture: the new request must not be sent with the old values.
         var quieter = try bench.request()
         quieter.settings.deviceInfo = .none
         try await bench.sandbox?.addFaults("capture:status=503,times=1")
         #expect(try await bench.session.capture(quieter).record.id != first.record.id)
         let second = try await bench.session.capture(try bench.request())
         #expect(second.record.id == first.record.id && second.record.state == .accepted)
-        // The other one is the same media, and is there.
+        // The other one has the same media, and is stored.
         let records = try bench.library.captures()
         #expect(records.count == 2)
         let other = try #require(records.first { $0.id != first.record.id })

@@ -40,12 +40,12 @@ import Testing
     }
 }
 
-/// The proof that what sends a hash-only capture cannot reach its media.
+/// A check that the code which sends a hash-only capture cannot access its media.
 @Suite struct SubmissionImportTests {
-    /// No store, no files, no vault: what is not imported cannot be called. The same holds for the values and the text that
-    /// it shares with all modules.
+    /// No store, no files, no vault: a module that is not imported cannot be called. The same holds for the values
+    /// and the text that it shares with all modules.
     @Test(arguments: [("CaptureSubmission", 11), ("MediaCore", 5)])
-    func whatLeavesKnowsNeitherFilesNorStore(_ module: String, _ leastCount: Int) throws {
+    func theSendingModuleImportsNeitherFilesNorStore(_ module: String, _ leastCount: Int) throws {
         let allowed = [
             "Foundation", "Glibc", "MediaCore", "MediaCrypto", "MediaTransport", "Outcomes", "Synchronization",
         ]
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// The sender has these members, and no other.
-    @Test func theSenderHoldsNoWayToTheMedia() throws {
+    @Test func theSenderHasNoAccessToTheMedia() throws {
         let types = try #require(
             try? String(
                 contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -102,7 +102,7 @@ import Testing
             (Array("#!/bin/sh".utf8), nil),
         ] as [([UInt8], CaptureMediaType?)]
     )
-    func firstBytesTellPhotoFromVideo(_ prefix: [UInt8], _ type: CaptureMediaType?) {
+    func firstBytesDistinguishPhotosFromVideos(_ prefix: [UInt8], _ type: CaptureMediaType?) {
         #expect(CaptureMediaType.sniffed(prefix) == type)
     }
 }

@@ -2,14 +2,14 @@ import CaptureSubmission
 import HashCapture
 import Testing
 
-/// Rules of section 5 that no vector pins down, by hand calculation.
+/// Rules of section 5 that are not covered by a vector, calculated by hand.
 @Suite("depth analysis")
 struct DepthAnalyzerTests {
     static func analysis(_ width: Int, _ height: Int, _ samples: [Float]) throws -> DepthAnalysis {
         DepthAnalyzer.analyze(try #require(DepthMap(width: width, height: height, samples: samples)))
     }
 
-    @Test("the range is compared in binary32: 0.1 and 20 belong to it, their neighbours do not")
+    @Test("the range is compared in binary32: 0.1 and 20 are in it, the adjacent values are not")
     func range() throws {
         var samples = [Float](repeating: 0, count: 9)
         (samples[0], samples[8]) = (0.1, 20)
@@ -24,7 +24,7 @@ struct DepthAnalyzerTests {
     }
 
     @Test(
-        "a neighbour may be too far to be valid, but must be farther than 0.1 and finite",
+        "an adjacent sample may be too far to be valid, but must be farther than 0.1 and finite",
         arguments: [
             (Float(25), true), (.infinity, false), (.nan, false), (0.1, false), (Float(0.1).nextUp, true),
         ]
@@ -38,9 +38,9 @@ struct DepthAnalyzerTests {
         #expect((analysis.edgeCoherence > 0) == isEdge)
     }
 
-    @Test("a gradient of exactly 0.1 is no edge", arguments: [(Float(1.2), false), (Float(1.2).nextUp, true)])
+    @Test("a gradient of exactly 0.1 is not an edge", arguments: [(Float(1.2), false), (Float(1.2).nextUp, true)])
     func gradient(right: Float, isEdge: Bool) throws {
-        // In binary64 the widened 1.2 lies above 1.2, so the left sample is moved up as much.
+        // In binary64 the widened 1.2 is greater than 1.2, so the left sample is increased by the same amount.
         let left = Float(1.0000001)
         let samples: [Float] = [0, 0, 0, left, 1.1, right, 0, 0, 0]
         let slope = (Double(right) - Double(left)) / 2
@@ -49,12 +49,12 @@ struct DepthAnalyzerTests {
         #expect((try Self.analysis(3, 3, samples).edgeCoherence > 0) == isEdge)
     }
 
-    @Test("nothing below 3×3, whatever the samples", arguments: [(2, 5), (5, 2), (1, 1), (2, 2)])
+    @Test("maps below 3×3 are refused, regardless of their samples", arguments: [(2, 5), (5, 2), (1, 1), (2, 2)])
     func tooSmall(width: Int, height: Int) throws {
         #expect(try Self.analysis(width, height, [Float](repeating: 2, count: width * height)) == .unavailable)
     }
 
-    @Test("equal samples have no deviation and no layer, though a third has no end in binary")
+    @Test("equal samples have no deviation and no layer, although a third is not finite in binary")
     func flat() throws {
         let analysis = try Self.analysis(7, 3, [Float](repeating: 1.0 / 3, count: 21))
 
@@ -64,7 +64,7 @@ struct DepthAnalyzerTests {
     }
 
     @Test(
-        "a map's number of samples must be its size",
+        "a map's number of samples must match its size",
         arguments: [
             (3, 3, 8), (3, 3, 10), (0, 0, 0), (-3, -3, 9), (.max, 2, 0), (1 << 62, 4, 0),
         ]
@@ -94,12 +94,12 @@ struct DepthAnalyzerTests {
         )
     }
 
-    @Test("no keyframes, no analysis")
+    @Test("without keyframes there is no analysis")
     func noKeyframes() {
         #expect(DepthAnalyzer.analyze(keyframes: []) == nil)
     }
 
-    @Test("real keyframes that differ too much are no real scene; stability may be negative")
+    @Test("real keyframes that differ too much are not a real scene; stability may be negative")
     func unstable() throws {
         let analysis = try #require(DepthAnalyzer.analyze(keyframes: [0, 0, 0, 0, 0, 3].map { Self.keyframe($0) }))
 
@@ -110,7 +110,7 @@ struct DepthAnalyzerTests {
         #expect(!analysis.isLikelyRealScene)
     }
 
-    @Test("one keyframe that is not real is enough")
+    @Test("one keyframe that is not real is sufficient")
     func oneNotReal() throws {
         var other = Self.keyframe(1)
         other.isLikelyRealScene = false
@@ -119,7 +119,7 @@ struct DepthAnalyzerTests {
         #expect(!(try #require(DepthAnalyzer.analyze(keyframes: [Self.keyframe(1), other])).isLikelyRealScene))
     }
 
-    @Test("a video's own analysis: means, the lower median, extremes of the completed, the temporal verdict")
+    @Test("a video's own analysis: means, the lower median, extremes of the completed keyframes, the temporal result")
     func summary() throws {
         let keyframes = [
             Self.keyframe(1, layers: 9, depths: 0.5...3), .unavailable, Self.keyframe(2, layers: 4, depths: 0.7...8),
@@ -139,7 +139,7 @@ struct DepthAnalyzerTests {
         #expect(!summary.isLikelyRealScene)
     }
 
-    @Test("without a completed keyframe there is nothing to say")
+    @Test("without a completed keyframe there is no result")
     func nothingCompleted() throws {
         let keyframes = [DepthAnalysis.unavailable, .unavailable]
         let temporal = try #require(DepthAnalyzer.analyze(keyframes: keyframes))

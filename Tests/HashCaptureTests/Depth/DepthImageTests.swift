@@ -3,24 +3,24 @@ import HashCapture
 import TestSupport
 import Testing
 
-/// Depth in PNG. ffmpeg and zlib wrote the files.
+/// Depth maps in PNG, written by ffmpeg and zlib.
 @Suite("depth map images")
 struct DepthImageTests {
     static let names = ["ffmpeg.png", "gamma.png", "interlaced.png"]
 
     #if ImageLibraries
-        @Test("units times the scale, whatever gamma and passes the image has", arguments: names)
+        @Test("samples are units times the scale, regardless of the image's gamma and passes", arguments: names)
         func samples(name: String) throws {
             for layout in [DepthMapFile.Layout(scale: 0.001), .init(width: 5, height: 4, scale: 0.001)] {
                 let map = try DepthMapFileTests.read(name, layout)
 
                 #expect((map.width, map.height) == (5, 4))
-                // 500, 625, … millimetres.
+                // 500, 625, … millimeters.
                 #expect(map.samples == DepthMapFileTests.scene.map { Float(Double($0 * 1000) * 0.001) })
             }
         }
 
-        @Test("a scale is needed, and it must be one", arguments: [nil, 0, -0.001, .nan, .infinity] as [Double?])
+        @Test("a valid scale is required", arguments: [nil, 0, -0.001, .nan, .infinity] as [Double?])
         func scale(scale: Double?) {
             let error = #expect(throws: CaptureError.self) {
                 try DepthMapFileTests.read("ffmpeg.png", .init(scale: scale))
@@ -30,7 +30,7 @@ struct DepthImageTests {
             #expect(error?.detail.contains("scale") == true)
         }
 
-        @Test("other images", arguments: ["ffmpeg-grey8.png", "ffmpeg-rgb48.png"])
+        @Test("other images are refused", arguments: ["ffmpeg-grey8.png", "ffmpeg-rgb48.png"])
         func others(name: String) {
             let error = #expect(throws: CaptureError.self) { try DepthMapFileTests.read(name, .init(scale: 1)) }
 
@@ -38,7 +38,7 @@ struct DepthImageTests {
             #expect(error?.detail.contains("16-bit") == true)
         }
 
-        @Test("a size that contradicts the image")
+        @Test("a size that contradicts the image is refused")
         func contradiction() {
             let error = #expect(throws: CaptureError.self) {
                 try DepthMapFileTests.read("ffmpeg.png", .init(width: 4, height: 5, scale: 1))
@@ -47,7 +47,7 @@ struct DepthImageTests {
             #expect(error?.detail == "the file has 5x4, expected 4x5")
         }
 
-        @Test("bytes after the end")
+        @Test("bytes after the end are refused")
         func trailing() throws {
             let detail = DepthMapFileTests.complaint(try DepthMapFileTests.bytes("ffmpeg.png") + [0], .init(scale: 1))
 
@@ -55,7 +55,7 @@ struct DepthImageTests {
         }
 
         @Test(
-            "a small image that claims a large size costs no memory",
+            "a small image that claims a large size uses no memory",
             arguments: [
                 (1_000_000_000, 1_000_000_000, "cannot be read"), (0x7FFF_FFFF, 1, "cannot be read"),
                 (100_000, 100_000, "samples are supported"), (10_000, 10_000, "cannot contain 10000x10000"),
@@ -74,11 +74,11 @@ struct DepthImageTests {
             #expect(!detail.contains("CRC"))
         }
 
-        @Test("a small image that claims a long chunk costs no memory", .measuresMemory)
+        @Test("a small image that claims a long chunk uses no memory", .measuresMemory)
         func longChunk() async {
             await #expect(processExitsWith: .success) {
                 var image = try DepthMapFileTests.bytes("ffmpeg.png")
-                // After signature and header; the length that follows is of text, which no depth needs.
+                // After signature and header; the length that follows is of a text chunk, which is not needed.
                 image.replaceSubrange(33..., with: Self.bigEndian(0x7800_000D) + Array("tEXt".utf8))
                 let before = try ProcessMemory.bytes("VmPeak")
 
@@ -99,7 +99,7 @@ struct DepthImageTests {
             }
         }
     #else
-        @Test("a build without libpng says so", arguments: names)
+        @Test("a build without libpng is reported", arguments: names)
         func missing(name: String) {
             let error = #expect(throws: CaptureError.self) { try DepthMapFileTests.read(name, .init(scale: 0.001)) }
 

@@ -4,7 +4,7 @@ import HashCapture
 import TestSupport
 import Testing
 
-/// Damaged files end in a map or in an error of ours, never in a crash.
+/// Damaged files result in a map or in a reported error, never in a crash.
 @Suite("damaged depth map files")
 struct DepthMapDamageTests {
     #if ImageLibraries
@@ -14,7 +14,7 @@ struct DepthMapDamageTests {
     #endif
     static let names = ["littlef4.npy", "fortran.npy", "little.pfm"] + images
 
-    @Test("cut off anywhere", arguments: names)
+    @Test("files truncated at any byte", arguments: names)
     func truncated(name: String) throws {
         let damaged = try DamagedFile(DepthMapFileTests.bytes(name))
         for count in (0..<damaged.whole.count).reversed() {
@@ -23,14 +23,14 @@ struct DepthMapDamageTests {
         }
     }
 
-    @Test("bits and bytes changed", arguments: names)
+    @Test("files with changed bits and bytes", arguments: names)
     func changed(name: String) throws {
         let damaged = try DamagedFile(DepthMapFileTests.bytes(name))
         var chance = DepthPropertyTests.Chance(seed: 4)
         for (position, byte) in damaged.whole.enumerated() {
             for flip in [0x01, 0x80, UInt8.random(in: 1...255, using: &chance)] {
                 try damaged.put(byte ^ flip, at: position)
-                // A sample may have changed; the size may not have without the length.
+                // A sample may have changed; the size must not change without the length.
                 guard let map = try? damaged.read() else { continue }
                 #expect(map.samples.count == 20)
                 _ = DepthAnalyzer.analyze(map)

@@ -4,7 +4,7 @@ import HashCapture
 import TestSupport
 import Testing
 
-/// Files of four formats. `fixtures/depth-files/make.py` wrote them with numpy, ffmpeg and zlib.
+/// Files of four formats, written by `fixtures/depth-files/make.py` with numpy, ffmpeg and zlib.
 @Suite("depth map files")
 struct DepthMapFileTests {
     static let directory = DepthVectors.fixtures + "/depth-files/"
@@ -31,7 +31,7 @@ struct DepthMapFileTests {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: directory + name)))
     }
 
-    /// What the error for some bytes says; empty when there is none.
+    /// The error message for some bytes; empty if there is none.
     static func complaint(_ bytes: [UInt8], _ layout: DepthMapFile.Layout = .init()) -> String {
         let error = #expect(throws: CaptureError.self) { try read(bytes, layout) }
         #expect(error?.code == .depthMapInvalid)
@@ -55,7 +55,7 @@ struct DepthMapFileTests {
         }
     }
 
-    @Test("a raw map, with the size that the caller says")
+    @Test("a raw map with the specified size")
     func raw() throws {
         #expect(try Self.read("raw.f32", .init(width: 5, height: 4)).samples == Self.scene)
         let turned = try Self.read("raw.f32", .init(width: 4, height: 5))
@@ -63,19 +63,19 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "a raw map without its size is not guessed",
+        "a raw map without a specified size is refused",
         arguments: [
             DepthMapFile.Layout(), .init(width: 256), .init(height: 192),
         ]
     )
     func noSize(layout: DepthMapFile.Layout) {
-        // A length for which others assume 256×192.
+        // A length for which other programs assume 256×192.
         let detail = Self.complaint([UInt8](repeating: 63, count: 196_608), layout)
 
         #expect(detail.contains("requires --depth-size"))
     }
 
-    @Test("a raw map of another length says both", arguments: [79, 81, 84, 4])
+    @Test("for a raw map of another length, the error contains both lengths", arguments: [79, 81, 84, 4])
     func rawLength(count: Int) {
         let detail = Self.complaint([UInt8](repeating: 63, count: count), .init(width: 5, height: 4))
 
@@ -83,7 +83,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "a size that contradicts the file",
+        "a size that contradicts the file is refused",
         arguments: ["littlef4.npy", "little.pfm"],
         [
             DepthMapFile.Layout(width: 4, height: 5), .init(width: 6), .init(height: 3),
@@ -96,14 +96,14 @@ struct DepthMapFileTests {
         #expect(error?.detail.hasPrefix("the file has 5x4, expected ") == true)
     }
 
-    @Test("a scale is for PNG alone", arguments: ["littlef4.npy", "little.pfm", "raw.f32"])
+    @Test("a scale is accepted for PNG only", arguments: ["littlef4.npy", "little.pfm", "raw.f32"])
     func needlessScale(name: String) {
         let error = #expect(throws: CaptureError.self) { try Self.read(name, .init(width: 5, height: 4, scale: 1)) }
 
         #expect(error?.detail.contains("scale") == true)
     }
 
-    @Test("one byte less or more", arguments: ["littlef4.npy", "bigf8.npy", "little.pfm"])
+    @Test("a file with one byte less or more is refused", arguments: ["littlef4.npy", "bigf8.npy", "little.pfm"])
     func exactLength(name: String) throws {
         let whole = try Self.bytes(name)
 
@@ -112,7 +112,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "sizes beyond every camera cost no memory",
+        "unrealistic sizes use no memory",
         arguments: [
             "1000000000 1000000000", "4294967296 4294967296", "9223372036854775807 2", "100000001 1", "10000 10001",
         ]
@@ -125,13 +125,13 @@ struct DepthMapFileTests {
         #expect(Self.complaint(Self.numPy(header)).contains("samples are supported"))
     }
 
-    @Test("the largest size that is read is asked for its bytes")
+    @Test("for the largest supported size, the bytes are required")
     func limit() {
         #expect(Self.complaint(Array("Pf\n10000 10000\n-1.0\n".utf8)).contains("expected 400000020"))
     }
 
     @Test(
-        "PFM headers that are none",
+        "invalid PFM headers are refused",
         arguments: [
             ("PF\n5 4\n-1\n", "a color PFM"), ("Pf\n5\n", "no end"), ("Pf\n5 4\n-1", "no end"), ("Pf 0 4 -1 ", "0x4"),
             ("Pf\n-5 -4\n-1\n", "-5x-4"), ("Pf\nfive 4\n-1\n", "three numbers"), ("Pf\n5 4\n0\n", "scale"),
@@ -145,7 +145,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "arrays that are no map",
+        "arrays that are not a map are refused",
         arguments: [
             ("integers.npy", "type"), ("flat.npy", "shape"), ("structured.npy", "invalid NPY header"),
         ]
@@ -155,7 +155,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "NPY headers that are none",
+        "invalid NPY headers are refused",
         arguments: [
             "", "{", "{}", "}{", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 5)",
             "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (4, 5)}",
@@ -177,7 +177,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "an NPY header that claims more than there is",
+        "an NPY header that claims more data than the file has is refused",
         arguments: [
             [1, 0, 0xFF, 0xFF], [2, 0, 0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 1, 0], [4, 0, 1, 0], [1], [],
         ] as [[UInt8]]
@@ -187,7 +187,7 @@ struct DepthMapFileTests {
     }
 
     @Test(
-        "files that cannot be read",
+        "files that cannot be read are reported",
         arguments: [
             ("/nowhere/map.npy", OutcomeCode.fileNotFound), ("/dev/null", .notRegularFile),
             ("/", .notRegularFile),

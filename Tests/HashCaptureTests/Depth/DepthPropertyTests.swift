@@ -2,7 +2,7 @@ import CaptureSubmission
 import HashCapture
 import Testing
 
-/// The quick analysis against the plain one, on maps made by chance from a fixed seed.
+/// The optimized analysis against the plain one, with random maps from a fixed seed.
 @Suite("depth analysis against the contract's text")
 struct DepthPropertyTests {
     enum Kind: CaseIterable {
@@ -12,17 +12,17 @@ struct DepthPropertyTests {
         case decimetres
         /// Multiples of 0.01 m.
         case centimetres
-        /// Slopes whose gradients lie around the edge limit.
+        /// Slopes whose gradients are near the edge limit.
         case ramp
-        /// Gradients of 0.1 everywhere, so that rounding alone decides which are edges.
+        /// Gradients of 0.1 everywhere, so that only rounding decides which are edges.
         case edgeLimit
-        /// Samples at and beside the limits of the range.
+        /// Samples at and next to the limits of the range.
         case limits
-        /// Very few values, a unit in the last place apart.
+        /// Very few values, one unit in the last place apart.
         case narrow
     }
 
-    @Test("they agree", arguments: Kind.allCases)
+    @Test("both implementations agree", arguments: Kind.allCases)
     func agreement(kind: Kind) throws {
         var chance = Chance(seed: 20_261_122)
         for _ in 0..<80 {
@@ -42,7 +42,7 @@ struct DepthPropertyTests {
         }
     }
 
-    /// SplitMix64, and maps out of it.
+    /// SplitMix64, and random maps from it.
     struct Chance: RandomNumberGenerator {
         private var state: UInt64
 

@@ -3,7 +3,7 @@ import Foundation
 import HashCapture
 import Testing
 
-/// `fixtures/depth`: maps, and what the reference algorithm said about them when it was run.
+/// `fixtures/depth`: maps, and the output of the reference algorithm for them.
 struct DepthVectors: Decodable {
     struct Expected: Decodable {
         var status: String
@@ -65,7 +65,7 @@ struct DepthVectors: Decodable {
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures").path
     static let directory = fixtures + "/depth/"
 
-    /// Empty when the file cannot be read; `DepthVectorTests` counts.
+    /// Empty if the file cannot be read; `DepthVectorTests` checks the count.
     static let all: DepthVectors = {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

@@ -2,7 +2,7 @@ import CaptureSubmission
 import Foundation
 import HashCapture
 
-/// Contract section 5 written down as it stands, step by step, one pass for each. `DepthAnalyzer` must agree.
+/// Contract section 5 implemented literally, step by step, with one pass for each. `DepthAnalyzer` must agree.
 enum PlainDepthAnalysis {
     static func analyze(_ map: DepthMap) -> DepthAnalysis {
         // 1.

@@ -9,7 +9,7 @@ import Testing
 @testable import HashCapture
 
 @Suite struct DeviceEnrolmentTests {
-    @Test func aNewKeyIsClosedToOthersAndKept() async throws {
+    @Test func aNewKeyIsPrivateAndStored() async throws {
         let bench = try await CaptureBench()
         let device = try await bench.register()
         let name = try #require(device.keySource.fileName)
@@ -31,13 +31,13 @@ import Testing
         plan.replacesEarlier = true
         let second = try await bench.register(plan)
         #expect(second.keySource != device.keySource && second.deviceID != device.deviceID)
-        // Nothing has the earlier key any more.
+        // No file contains the earlier key.
         #expect(!FileManager.default.fileExists(atPath: path))
         let keys = try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/capture-keys")
         #expect(keys == [try #require(second.keySource.fileName)])
     }
 
-    @Test func aReplacedKeyOfAnotherRegistrationStays() async throws {
+    @Test func aReplacedKeyOfAnotherRegistrationIsKept() async throws {
         let bench = try await CaptureBench()
         var device = try await bench.register()
         let name = try #require(device.keySource.fileName)
@@ -49,7 +49,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: bench.directory.path + "/capture-keys/" + name))
     }
 
-    @Test func aReplacedKeyOfTheUserStays() async throws {
+    @Test func aReplacedKeyOfTheUserIsKept() async throws {
         let bench = try await CaptureBench()
         let path = bench.machine.file("mine.pem")
         try Data(try SigningKey.generate().pem()).write(to: URL(fileURLWithPath: path))
@@ -63,7 +63,8 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    /// The server refuses, before and after it has the key: no new key is left, and an earlier one stays.
+    /// The server rejects the registration, before and after it has the key: no new key is left, and an earlier one
+    /// is kept.
     @Test(arguments: ["challenge:status=429,times=1", "register:status=403,times=1"])
     func theKeyOfAFailedRegistrationIsRemoved(_ fault: String) async throws {
         let bench = try await CaptureBench(["--fault", fault])
@@ -83,19 +84,19 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func theKeyIsOnTheDiskBeforeTheServerHearsOfIt() async throws {
+    @Test func theKeyIsSyncedBeforeItIsSent() async throws {
         let bench = try await CaptureBench(["--fault", "register:drop-answer,times=1"])
         await #expect(throws: CaptureError.self) { try await bench.register() }
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/capture-keys").count == 1)
         #expect(try bench.library.captureDevice(for: bench.session.client.server.description) == nil)
-        // A key whose registration is uncertain is not used again.
+        // A key whose registration is uncertain is not reused.
         let device = try await bench.register()
         let name = try #require(device.keySource.fileName)
         #expect(name.hasSuffix("-2.pem"))
         #expect(try await bench.session.capture(try bench.request()).record.state == .accepted)
     }
 
-    @Test func aKeyThatOthersMayReadIsNotUsed() async throws {
+    @Test func aKeyReadableByOthersIsNotUsed() async throws {
         let bench = try await CaptureBench()
         let device = try await bench.register()
         let name = try #require(device.keySource.fileName)
@@ -105,7 +106,7 @@ import Testing
         #expect(outcome.error?.code == .keyUnusable && outcome.record.state == .pending)
     }
 
-    @Test func anotherKeyThanTheRegisteredOneIsNotUsed() async throws {
+    @Test func aKeyThatDiffersFromTheRegisteredOneIsNotUsed() async throws {
         let bench = try await CaptureBench()
         var device = try await bench.register()
         device.keySource = .file(try DeviceKey(bench.directory).make(for: "https://other.test").name)
@@ -115,11 +116,11 @@ import Testing
         #expect(try await bench.submissions() == 0)
     }
 
-    @Test func nobodyOnLinuxIsEnrolledAtTheReferenceServer() async throws {
+    @Test func noLinuxDeviceIsEnrolledWithTheReferenceServer() async throws {
         let bench = try await CaptureBench(profile: .reference)
         let error = await #expect(throws: CaptureError.self) { try await bench.register() }
         #expect(error?.code == .enrolmentImpossible)
-        // Not even a key is made, and nothing is sent.
+        // No key is created, and nothing is sent.
         #expect(!FileManager.default.fileExists(atPath: bench.directory.path + "/capture-keys"))
         #expect(try await bench.sandbox?.requests().isEmpty == true)
         let kept = await #expect(throws: CaptureError.self) {
@@ -128,9 +129,9 @@ import Testing
         #expect(kept?.code == .keyUnusable)
     }
 
-    /// Levels that a server may claim, and that nothing here has proven.
+    /// Levels that a server may report without attestation.
     @Test(arguments: ["secure_enclave", "tee", "strongbox", "tpm2", "unverified", "enrolled_elsewhere", ""])
-    func aLevelBetterThanWhatWasProvenIsRefused(_ level: String) async throws {
+    func aLevelAboveTheAttestedOneIsRefused(_ level: String) async throws {
         let server = try ScriptedServer { connection, _ in
             while true {
                 let (head, _) = try connection.readRequest()
@@ -155,8 +156,9 @@ import Testing
         #expect(try bench.library.captureDevice(for: server.address) == nil)
     }
 
-    /// A certification is no proof, and no server may take it for one; a key in a file is in no TPM.
-    @Test func evidenceWithoutActivationIsNoProof() async throws {
+    /// A certification without activation is not an attestation, and a server must not accept it as one; a key in a
+    /// file is not in a TPM.
+    @Test func evidenceWithoutActivationIsNotAttestation() async throws {
         let evidence = TPM2Evidence(
             keyPublicArea: [1],
             attestationKeyPublicArea: [2],
@@ -195,9 +197,9 @@ import Testing
 }
 
 @Suite struct ProgramSignerTests {
-    /// A machine whose key is reached by OpenSSL's own program: digest in, DER out, as base64.
+    /// A machine that uses the openssl program to sign: digest as input, DER as output, in base64.
     @Test(arguments: ["base64 -w0", "basenc --base16 -w0"])
-    func aProgramSigns(_ encoding: String) async throws {
+    func aProgramCreatesSignatures(_ encoding: String) async throws {
         let bench = try await CaptureBench()
         let key = bench.machine.file("key.pem")
         let generate = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out \(key)"
@@ -224,20 +226,20 @@ import Testing
     @Test(arguments: [
         ["/bin/echo", "AAAA"], ["/bin/false"], ["/nowhere/signer"], ["/bin/echo", String(repeating: "11", count: 64)],
     ])
-    func whatIsNoSignatureOfTheKeyIsNotUsed(_ program: [String]) async throws {
+    func anInvalidSignatureIsNotUsed(_ program: [String]) async throws {
         let signer = ProgramSigner(program, publicKey: try SigningKey.generate().publicKey)
         let error = await #expect(throws: CaptureError.self) { try await signer.sign([1, 2, 3]) }
         #expect(error?.code == .signingFailed)
     }
 
-    @Test func aProgramThatHangsIsEnded() async throws {
+    @Test func aProgramThatHangsIsTerminated() async throws {
         let key = try SigningKey.generate().publicKey
         let signer = ProgramSigner(["/bin/sleep", "600"], publicKey: key, timeLimit: .milliseconds(20))
         let error = await #expect(throws: CaptureError.self) { try await signer.sign([1, 2, 3]) }
         #expect(error?.code == .signingFailed && error?.detail.contains("did not finish within") == true)
     }
 
-    @Test func aStopEndsAProgram() async throws {
+    @Test func aStopTerminatesAProgram() async throws {
         let control = TransferControl()
         let key = try SigningKey.generate()
         let signer = StoppableSigner(ProgramSigner(["/bin/sleep", "600"], publicKey: key.publicKey), control)
@@ -245,15 +247,15 @@ import Testing
         control.stop()
         let error = await #expect(throws: CaptureError.self) { try await work.value }
         #expect(error?.code == .cancelled)
-        // Nothing more is signed then.
+        // No further signatures are created.
         let late = await #expect(throws: CaptureError.self) {
             try await StoppableSigner(KeySigner(key, provider: nil), control).sign([1])
         }
         #expect(late?.code == .cancelled)
     }
 
-    /// The forms that `openssl pkey -pubout` writes, and the bare point.
-    @Test func publicKeysAreReadInEveryForm() async throws {
+    /// The forms printed by `openssl pkey -pubout`, and the bare point.
+    @Test func publicKeysAreParsedInEveryForm() async throws {
         let folder = try TemporaryDirectory()
         let key = try SigningKey.generate()
         try Data(try key.pem()).write(to: URL(fileURLWithPath: folder.file("key.pem")))
@@ -273,10 +275,10 @@ import Testing
         #expect(VerifyingKey.reading([]) == nil)
     }
 
-    /// The forms in which a program may print: DER and r‖s, in hexadecimal of either case and in base64.
-    @Test func everyFormIsRead() throws {
+    /// The forms that a program may print: DER and r‖s, in hexadecimal of either case and in base64.
+    @Test func everySignatureFormIsParsed() throws {
         let raw = [UInt8](1...64)
-        // SEQUENCE { INTEGER r, INTEGER s }: both begin below 0x80, so that nothing is padded.
+        // SEQUENCE { INTEGER r, INTEGER s }: both start below 0x80, so that nothing is padded.
         let der: [UInt8] = [0x30, 0x44, 0x02, 0x20] + raw[..<32] + [0x02, 0x20] + raw[32...]
         for bytes in [raw, der] {
             let hex = bytes.map { String(format: "%02x", $0) }.joined()

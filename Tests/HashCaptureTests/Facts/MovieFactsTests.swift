@@ -5,7 +5,7 @@ import Testing
 
 @testable import HashCapture
 
-/// Facts of movies and raw photos that foreign programs wrote; expected values are what exiftool reads, and constants.
+/// Facts of movies and raw photos written by other programs; expected values are those of exiftool, and constants.
 @Suite(.prompt) struct MovieFactsTests {
     private let directory: TemporaryDirectory
 
@@ -57,7 +57,7 @@ import Testing
             options: ["-metadata", "date=2024-03-01T20:15:07+1100"] + header,
             expected: CaptureFacts(capturedAt: moment, timeSource: .fileOffset)
         ),
-        // The digits of the key are those of the camera; the header has other ones.
+        // The key's value is the camera's; the header has another one.
         Movie(
             name: "no zone.mov",
             options: keys + ["-metadata", "com.apple.quicktime.creationdate=2024-03-01T20:15:07"]
@@ -82,7 +82,7 @@ import Testing
     ]
 
     @Test(arguments: movies)
-    func ofMoviesThatFFmpegWrote(movie: Movie) async throws {
+    func moviesWrittenByFFmpeg(movie: Movie) async throws {
         let path = directory.file(movie.name)
         let made = try await ChildProcess.run("ffmpeg", ["-loglevel", "error"] + Self.picture + movie.options + [path])
         try #require(made.exitCode == 0, "\(made.errors)")
@@ -90,7 +90,7 @@ import Testing
     }
 
     // 16.16: 48.8584 is 3201984/65536, and 2.2945 is 150372/65536.
-    @Test func ofALocationOf3GPP() async throws {
+    @Test func locationOf3GPP() async throws {
         let path = directory.file("a.mp4")
         let location = ["-metadata", "location=+48.8584+002.2945/"]
         let made = try await ChildProcess.run("ffmpeg", ["-loglevel", "error"] + Self.picture + location + [path])
@@ -125,7 +125,7 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures/media/clip.mp4").path
 
     @Test(arguments: ["Keys", "UserData"])
-    func ofMoviesThatExiftoolWrote(group: String) async throws {
+    func moviesWrittenByExiftool(group: String) async throws {
         let path = directory.file("a.mov")
         _ = try await exiftool([
             "-q", "-\(group):GPSCoordinates=-33.8568, 151.2153, 22", "-\(group):Model=iPhone 15 Pro",
@@ -142,11 +142,12 @@ import Testing
         #expect(facts.capturedAt == Self.moment && facts.timeSource == .fileOffset)
     }
 
-    /// TIFF-based raw formats: DNG as exiftool takes it, big-endian NEF, CR2 with its own header, RW2 and ORF with other numbers.
+    /// TIFF-based raw formats: DNG as accepted by exiftool, big-endian NEF, CR2 with its own header, RW2 and ORF
+    /// with other numbers.
     static let raws = ["a.dng", "a.nef", "a.cr2", "a.arw", "a.orf"]
 
     @Test(arguments: raws)
-    func ofRawPhotosThatExiftoolWrote(name: String) async throws {
+    func rawPhotosWrittenByExiftool(name: String) async throws {
         let image = directory.file("image.tiff")
         let made = try await ChildProcess.run(
             "ffmpeg",
@@ -176,7 +177,8 @@ import Testing
         #expect(abs(try #require(reading.GPSLongitude) - 2.2945) < 1e-9)
     }
 
-    /// CR2: eight more bytes between the header of TIFF and the first directory, here moved to the end of the file.
+    /// CR2: eight additional bytes between the TIFF header and the first directory, which is moved to the end of the
+    /// file here.
     private static func withHeaderOfCR2(_ tiff: [UInt8]) -> [UInt8] {
         func number(_ offset: Int, _ count: Int) -> Int {
             tiff[offset..<offset + count].reversed().reduce(0) { $0 << 8 | Int($1) }
@@ -186,7 +188,7 @@ import Testing
         let marker: [UInt8] = [0x43, 0x52, 2, 0, 0, 0, 0, 0]
         var bytes =
             Array(tiff[..<4]) + (0..<4).map { UInt8(truncatingIfNeeded: (tiff.count + tiff.count % 2) >> (8 * $0)) }
-        // The values of ffmpeg's first directory do not begin before byte 16.
+        // The values of ffmpeg's first directory start at byte 16 or later.
         bytes += marker + tiff[16...] + [UInt8](repeating: 0, count: tiff.count % 2)
         return bytes + tiff[directory..<directory + length]
     }

@@ -60,7 +60,7 @@ enum PhotoBytes {
         return [0xFF, 0xD8] + segment + scan + [0xFF, 0xD9]
     }
 
-    /// Without check sums, which nobody here looks at.
+    /// Without checksums, which are not verified here.
     static func png(_ structure: [UInt8]) -> [UInt8] {
         func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
             big(content.count, 4) + Array(type.utf8) + content + big(0, 4)
@@ -69,7 +69,7 @@ enum PhotoBytes {
             + chunk("IHDR", big(1, 4) + big(1, 4) + [8, 0, 0, 0, 0]) + chunk("eXIf", structure) + chunk("IEND", [])
     }
 
-    /// A HEIC file whose one item is its Exif data.
+    /// A HEIC file whose only item is its Exif data.
     static func heic(_ structure: [UInt8]) -> [UInt8] {
         func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
             big(content.count + 8, 4) + Array(type.utf8) + content

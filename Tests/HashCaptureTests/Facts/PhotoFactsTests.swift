@@ -5,7 +5,7 @@ import Testing
 
 @testable import HashCapture
 
-/// Facts of files; MediaFilesTests look at times.
+/// Facts of files; MediaFilesTests cover times.
 @Suite struct PhotoFactsTests {
     private let directory: TemporaryDirectory
 
@@ -19,7 +19,7 @@ import Testing
 
     private func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds) }
 
-    // Many cameras write their local time into this field, which is UTC by its specification.
+    // Many cameras write their local time to this field, which is UTC by its specification.
     @Test func theTimeOfAMovieHeaderHasNoZone() async throws {
         let clip = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures/media/clip.mp4").path
@@ -59,7 +59,7 @@ import Testing
         return try JSONDecoder().decode([Reading].self, from: Data(read.output.utf8))
     }
 
-    @Test func ofEveryFormatAsExiftoolReadsIt() async throws {
+    @Test func everyFormatAsReadByExiftool() async throws {
         let structure = PhotoBytes.structure(first: [.text(0x110, "Canon EOS R5")], gps: Self.position)
         var paths: [String] = []
         for (name, wrap) in Self.wrapped {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func whatExiftoolWrites() async throws {
+    @Test func valuesWrittenByExiftool() async throws {
         try Data(PhotoBytes.jpeg(nil)).write(to: URL(filePath: directory.file("empty.jpg")))
         let made = try await ChildProcess.run(
             "exiftool",
@@ -132,7 +132,7 @@ import Testing
         #expect(found == CaptureFacts(deviceModel: "X"), "\(what)")
     }
 
-    @Test func aPositionOnTheEquatorIsOne() throws {
+    @Test func aPositionOnTheEquatorIsValid() throws {
         let zero = [(0, 1), (0, 1), (0, 1)]
         let found = try facts(
             PhotoBytes.jpeg(
@@ -149,7 +149,7 @@ import Testing
     static let stamp = [
         PhotoBytes.Entry.text(0x1D, "2024:03:01"), .fractions(7, [(9, 1), (15, 1), (9, 1)]),
     ]
-    /// A time in UTC, or only the digits of a clock.
+    /// A time in UTC, or a local time without a zone.
     enum Expected: Sendable {
         case utc(Double, CaptureTimeSource)
         case clock(Double)
@@ -188,7 +188,7 @@ import Testing
     }
 
     /// The order of hash-only contract, new rule 2.
-    @Test func theOffsetOfTheUserIsForClocksWithoutOne() {
+    @Test func theOffsetOfTheUserAppliesToTimesWithoutOne() {
         let (clock, utc) = (date(1_709_324_107), date(1_709_284_507))
         let given = CaptureFacts(utcOffset: 11 * 3_600)
         let ofClock = given.completed(by: CaptureFacts(localTime: clock, timeSource: .localClock))
@@ -219,8 +219,8 @@ import Testing
 
     // MARK: Damage
 
-    /// Each byte turned over in turn, each length cut off: nothing crashes, and no position is impossible.
-    @Test func damagedDataAreHarmless() throws {
+    /// Each byte inverted in turn, each length truncated: no crash, and no impossible position.
+    @Test func damagedDataIsHarmless() throws {
         let whole = PhotoBytes.structure(
             first: [.text(0x10F, "Canon"), .text(0x110, "Canon EOS R5")],
             exif: [Self.wallClock, .raw(0x927C, Array("Canon maker note, which is none".utf8))],

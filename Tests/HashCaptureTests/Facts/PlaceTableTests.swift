@@ -17,7 +17,7 @@ import Testing
         text(PlaceTable.find(latitude: latitude, longitude: longitude))
     }
 
-    /// Positions from maps; what is there is common knowledge.
+    /// Positions from maps, whose places are common knowledge.
     static let known: [(what: String, latitude: Double, longitude: Double, expected: String)] = [
         ("the Eiffel tower, not its arrondissement", 48.8584, 2.2945, "Paris, FR"),
         ("Montreuil, a suburb of 111,000", 48.8638, 2.4485, "Paris, FR"),
@@ -47,9 +47,9 @@ import Testing
         ("the north pole", 90, 0, "unknown"),
         ("the south pole", -90, 123, "unknown"),
         ("Savusavu, in Fiji", -16.7769, 179.3321, "FJ"),
-        // Savusavu is 72 km away; on a map that ends at 180° it is on the other edge.
+        // Savusavu is 72 km away; on a map that ends at 180° it is on the opposite edge.
         ("the east of Taveuni, behind the date line", -16.80, -179.99, "unknown"),
-        // 65 km of the Spanish, Algerian and Moroccan coasts.
+        // 65 km from the Spanish, Algerian and Moroccan coasts.
         ("between two countries", 35.95, -2.20, "unknown"),
         ("Pitcairn, fifty people", -25.067, -130.100, "unknown"),
     ]
@@ -59,7 +59,7 @@ import Testing
         #expect(Self.found(latitude, longitude) == expected, "\(what)")
     }
 
-    @Test func candidatesAtABorderHaveCityAndDistance() throws {
+    @Test func candidatesNearABorderHaveCityAndDistance() throws {
         guard case .border(let candidates) = PlaceTable.find(latitude: 42.3149, longitude: -83.0364) else {
             Issue.record("no border")
             return
@@ -105,8 +105,9 @@ import Testing
         }
     }
 
-    /// Each city above 100,000 inhabitants has its own name at its position, or that of a city of the same country within
-    /// 30 km with at least twice its inhabitants, as people name a borough after its city. Never another, smaller one.
+    /// Each city above 100,000 inhabitants has its own name at its position, or that of a city of the same country
+    /// within 30 km with at least twice its inhabitants, just as boroughs are known by their city. Never another,
+    /// smaller one.
     @Test func largeCitiesHaveTheirName() throws {
         let cities = try Self.listed("large-cities")
         #expect(cities.count == 6_183)
@@ -152,8 +153,8 @@ import Testing
         #expect(certain >= 150, "\(certain) of 300")
     }
 
-    /// The same villages, held out: each is looked up in a table without it.
-    @Test func heldOutVillagesNearABorderHaveTheirCountry() throws {
+    /// The same villages, excluded: each is looked up in a table without it.
+    @Test func excludedVillagesNearABorderHaveTheirCountry() throws {
         var table = Array(try Data(contentsOf: Self.root.appending(path: "Sources/CPlaces/places.bin")))
         let villages = try Self.listed("border-villages")
         for village in villages { try Self.remove(village, from: &table) }
@@ -179,7 +180,7 @@ import Testing
             number($0, 2) == fraction(village.latitude) && number($0 + 2, 2) == fraction(village.longitude)
         }
         #expect(!own.isEmpty, "\(village) is not in the table")
-        // The only one of its cell cannot be removed; there are few.
+        // The only entry of its cell cannot be removed; there are few.
         guard let other = entries.first(where: { !own.contains($0) }) else { return }
         for entry in own { table.replaceSubrange(entry..<entry + 8, with: table[other..<other + 8]) }
     }
@@ -197,7 +198,7 @@ import Testing
         var vectors: [Vector]
     }
 
-    /// scripts/make-places.py sorted all places, in the package's own numbers, with another formula.
+    /// scripts/make-places.py sorted all places, by the package's own numbers, with another formula.
     @Test func agreesWithSortingEveryPlace() throws {
         let file = Self.root.appending(path: "fixtures/places/vectors.json")
         let vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: file)).vectors
@@ -217,7 +218,7 @@ import Testing
         #expect(PlaceTable.isCountryCode(code) == isOne)
     }
 
-    @Test func theTableIsWholeAndSmall() throws {
+    @Test func theTableIsCompleteAndSmall() throws {
         let size = try #require(
             FileManager.default.attributesOfItem(atPath: Self.root.appending(path: "Sources/CPlaces/places.bin").path)[
                 .size
@@ -227,8 +228,8 @@ import Testing
         #expect(PlaceGrid() != nil)
     }
 
-    /// A table that is cut off, or no table, has no places; nothing behind it is read.
-    @Test func aDamagedTableIsNone() throws {
+    /// A truncated or invalid table has no places; nothing beyond it is read.
+    @Test func aDamagedTableHasNoPlaces() throws {
         let table = Array(try Data(contentsOf: Self.root.appending(path: "Sources/CPlaces/places.bin")))
         for damaged in [
             [], Array(table.prefix(19)), Array(table.prefix(100_000)), Array(table.dropLast()), [0] + table,
@@ -237,8 +238,8 @@ import Testing
         }
     }
 
-    /// What this table is for: nothing may ask the network where a user was.
-    @Test func nothingHereCanReachANetwork() throws {
+    /// The purpose of this table: no location of a user is sent over the network.
+    @Test func noCodeHereUsesTheNetwork() throws {
         let allowed: Set = [
             "CImages", "CPlaces", "CaptureSubmission", "Foundation", "MediaCore", "MediaFiles",
         ]

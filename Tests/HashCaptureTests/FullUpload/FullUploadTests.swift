@@ -6,9 +6,9 @@ import Testing
 
 @testable import HashCapture
 
-/// The upload that an explicit word asks for (hash-only contract 7).
+/// The explicitly requested full upload (hash-only contract 7).
 @Suite struct FullUploadTests {
-    @Test func aPhotoGoesOutWholeWithItsDepthMap() async throws {
+    @Test func aPhotoIsUploadedWithItsDepthMap() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let path = try bench.photo()
@@ -19,14 +19,14 @@ import Testing
         #expect(body.firstRange(of: Array(photo)) != nil)
         let remote = try #require(try await bench.remotes().first)
         #expect(remote.mode == "full" && remote.mediaHash == outcome.record.mediaHash)
-        // Neither signature nor depth map was found wanting.
+        // The server accepted signature and depth map.
         let evidence = String(decoding: try await bench.sandbox?.captures("records") ?? Data(), as: UTF8.self)
         #expect(!evidence.contains("\"fail\"") || evidence.contains("is_likely_real_scene\":false"))
         #expect(evidence.contains("\"pass\""))
         #expect(try await bench.session.verify(file: path, isOffline: false).isGood)
     }
 
-    @Test func privacyModeRefusesIt() async throws {
+    @Test func privacyModeRefusesAFullUpload() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         var request = bench.request(try bench.photo(), depth: try bench.depthMap())
@@ -36,7 +36,7 @@ import Testing
         #expect(try bench.library.captures().isEmpty)
     }
 
-    @Test func whatTheServerCannotTakeIsRefusedHere() async throws {
+    @Test func unsupportedFilesAreRefusedBeforeTheUpload() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         #expect(await code(bench, bench.request(try bench.photo())) == .depthRequired)
@@ -51,8 +51,8 @@ import Testing
         #expect(try await bench.received().isEmpty)
     }
 
-    /// The framework's 2 MiB are nowhere in the server's answer.
-    @Test func theCeilingOfTheFrameworkIsExplained() async throws {
+    /// The framework's limit of 2 MiB is not in the server's response.
+    @Test func theSizeLimitOfTheFrameworkIsExplained() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let photo = try bench.photo("large.jpg", byteCount: (2 << 20) + 10)
@@ -76,8 +76,8 @@ import Testing
         #expect(try await bench.session.sendMedia(request).record.state == .accepted)
     }
 
-    /// A capture of the hash alone is no upload of the media.
-    @Test func aHashThatTheServerKnowsIsNotTakenForTheMedia() async throws {
+    /// A hash-only capture does not mean that the media is on the server.
+    @Test func aKnownHashIsNotReportedAsUploadedMedia() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         var record = try await bench.session.capture(try bench.request()).record
@@ -87,7 +87,7 @@ import Testing
         #expect(outcome.record.state == .rejected && outcome.error?.code == .duplicate)
     }
 
-    /// "Accepted before" would be a claim about media that the server does not have.
+    /// "Already on the server" would be a false statement about media that the server does not have.
     @Test func mediaOfAHashOnlyCaptureAreNotReportedAsAccepted() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
@@ -98,12 +98,12 @@ import Testing
         #expect(error?.code == .duplicate && error?.value == first.record.id)
     }
 
-    /// The server is asked by the hash, though it names none for a full capture (contract 6.2).
+    /// The server is queried by hash, although it returns none for a full capture (contract 6.2).
     @Test(arguments: [
         ("capture-full:drop-answer,times=1", CaptureRecord.State.accepted),
         ("capture-full:reset,after=body,times=1", .queued),
     ])
-    func aLostResponseIsAskedFor(_ fault: String, _ state: CaptureRecord.State) async throws {
+    func aLostResponseIsResolvedByAQueryForTheHash(_ fault: String, _ state: CaptureRecord.State) async throws {
         let bench = try await CaptureBench(["--fault", fault])
         try await bench.register()
         let request = bench.request(try bench.photo(), depth: try bench.depthMap())
@@ -113,7 +113,7 @@ import Testing
         #expect(try await bench.remotes().count == 1)
     }
 
-    /// The last look at the file is before the first byte leaves.
+    /// The last check of the file is before the first byte is sent.
     @Test func aFileThatHasChangedIsNotSent() async throws {
         let bench = try await CaptureBench()
         let device = try await bench.register()
@@ -140,7 +140,7 @@ import Testing
         let body = try #require(try await bench.received().first?.body)
         #expect(body.firstRange(of: Array("\"assertion\"".utf8)) == nil)
         #expect(body.firstRange(of: Array("\"photo_hash\"".utf8)) != nil)
-        // What the file is called here is nobody's business.
+        // The local file name is not disclosed.
         #expect(body.firstRange(of: Array("name=\"photo\"; filename=\"photo.jpg\"".utf8)) != nil)
         #expect(body.firstRange(of: Array("family".utf8)) == nil)
     }
@@ -156,9 +156,9 @@ import Testing
 
 #if ImageLibraries
     @Suite struct GzipTests {
-        /// A foreign program reads it.
+        /// Verified with another program.
         @Test(arguments: [0, 1, 1000, 200_000])
-        func gunzipGivesTheBytesBack(_ byteCount: Int) async throws {
+        func gunzipRestoresTheBytes(_ byteCount: Int) async throws {
             let directory = try TemporaryDirectory()
             let bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) }
             try Data(Gzip.compress(bytes)).write(to: URL(fileURLWithPath: directory.file("a.gz")))

@@ -35,7 +35,7 @@ import Testing
 
     // MARK: Every combination
 
-    /// A source that is there, or not.
+    /// A source that exists, or does not.
     static let places: [CaptureFacts] = [
         CaptureFacts(),
         CaptureFacts(latitude: 48.858370, longitude: 2.294481),
@@ -47,7 +47,7 @@ import Testing
     ]
 
     @Test(arguments: CaptureProfile.allCases, LocationLevel.allCases)
-    func nothingBeyondTheAllowListLeaves(profile: CaptureProfile, location: LocationLevel) {
+    func nothingOutsideTheAllowListIsSent(profile: CaptureProfile, location: LocationLevel) {
         for timestamp in TimestampLevel.allCases {
             for device in DeviceInfoLevel.allCases {
                 for asksForCoordinates in [false, true] {
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// The contract's table, written down a second time.
+    /// The contract's table, written a second time.
     private static func check(_ filter: MetadataFilter, _ facts: CaptureFacts) {
         let metadata = filter.metadata(of: facts)
         let levels = filter.settings
@@ -131,7 +131,7 @@ import Testing
     ]
 
     @Test(arguments: decimals)
-    func oneDecimalIsHalfAwayFromZero(degrees: Double, expected: Double) {
+    func oneDecimalIsRoundedHalfAwayFromZero(degrees: Double, expected: Double) {
         let metadata = Self.filter(.reference, coordinates: true)
             .metadata(of: CaptureFacts(latitude: degrees, longitude: 10))
         guard case .coordinates(let latitude, let longitude)? = metadata.location else {
@@ -170,13 +170,13 @@ import Testing
         #expect(Self.filter().capturedAt(of: facts, now: Self.now) == expected ?? "2026-11-22T10:20:30Z")
     }
 
-    /// A clock without a zone discloses its own day, whatever the day in UTC was.
+    /// A local time without a zone discloses its own day, regardless of the day in UTC.
     @Test(
         arguments: [
             (.exact, "2024-03-01", .dayOnly), (.dayOnly, "2024-03-01", .dayOnly), (.none, nil, .none),
         ] as [(TimestampLevel, String?, TimestampLevel)]
     )
-    func aClockWithoutAZoneIsADay(level: TimestampLevel, expected: String?, reduced: TimestampLevel) {
+    func aTimeWithoutAZoneIsReducedToItsDay(level: TimestampLevel, expected: String?, reduced: TimestampLevel) {
         let facts = CaptureFacts(localTime: Date(timeIntervalSince1970: 1_709_337_599))
         let filter = Self.filter(timestamp: level)
         #expect(filter.metadata(of: facts).timestamp == expected)
@@ -190,12 +190,12 @@ import Testing
     static let models: [(String, String?)] = [
         ("  Pixel 9 \u{0}\n Pro ", "Pixel 9 Pro"), ("\u{202E}evil", "evil"), ("\u{1B}[31mred", "[31mred"), ("", nil),
         (" \t ", nil), ("日本のカメラ", "日本のカメラ"), (String(repeating: "x", count: 9_999), String(repeating: "x", count: 128)),
-        // Two bytes each, behind one: the 64th would be cut in two.
+        // Two bytes each, after one: the 64th would be split.
         ("a" + String(repeating: "é", count: 100), "a" + String(repeating: "é", count: 63)),
     ]
 
     @Test(arguments: models)
-    func modelsAreOneShortLine(given: String, expected: String?) {
+    func modelsAreLimitedToOneShortLine(given: String, expected: String?) {
         #expect(Self.filter().metadata(of: CaptureFacts(deviceModel: given)).deviceModel == expected)
     }
 
@@ -203,11 +203,11 @@ import Testing
         (CaptureFacts(country: "ch"), .place(city: nil, country: "CH")),
         (CaptureFacts(city: " ", country: "CH"), .place(city: nil, country: "CH")),
         (CaptureFacts(city: "Bern", country: "Switzerland"), nil),
-        // Two letters only once they are capitals.
+        // Two letters only after conversion to upper case.
         (CaptureFacts(city: "Bern", country: "ß"), nil),
         (CaptureFacts(city: "Bern"), nil),
         (CaptureFacts(latitude: 46.948, longitude: 7.4474, city: "Bümpliz"), .place(city: "Bümpliz", country: "CH")),
-        // A country that is none does not bring back what the user has replaced.
+        // An invalid country does not restore what the user has replaced.
         (CaptureFacts(latitude: 46.948, longitude: 7.4474, country: "??"), nil),
     ]
 

@@ -15,7 +15,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
     }
 
-    /// The error of a file, which must name it.
+    /// The error of a file, which must contain its path.
     private func failure(_ path: String) -> CaptureError? {
         do {
             let settings = try PrivacySettings.read(path)
@@ -31,13 +31,13 @@ import Testing
     static let defaults =
         #"{"privacyModeEnabled":false,"locationLevel":"coarse","timestampLevel":"exact","deviceInfoLevel":"model_only"}"#
 
-    @Test func withoutAFileTheContractsDefaultsHold() throws {
+    @Test func withoutAFileTheContractsDefaultsApply() throws {
         let settings = try PrivacySettings.read(path)
         #expect(settings == PrivacySettings())
         #expect(settings.json == Self.defaults)
     }
 
-    @Test func everySettingIsReadAsItWasWritten() throws {
+    @Test func everySettingIsReadBackUnchanged() throws {
         for isEnabled in [false, true] {
             for location in LocationLevel.allCases {
                 for timestamp in TimestampLevel.allCases {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func theStoredFormIsTheContracts() throws {
+    @Test func theStoredFormIsThatOfTheContract() throws {
         try put(
             #"""
             { "deviceInfoLevel": "none", "timestampLevel": "day_only",
@@ -82,32 +82,32 @@ import Testing
     ]
 
     @Test(arguments: broken)
-    func whatIsNotExactlyThatIsAnError(text: String, value: String?) throws {
+    func anyOtherFormIsAnError(text: String, value: String?) throws {
         try put(text)
         let error = try #require(failure(path))
         #expect(error.value == value)
         #expect(!error.detail.isEmpty)
     }
 
-    @Test func bytesThatAreNoTextAreAnError() throws {
+    @Test func bytesThatAreNotTextAreAnError() throws {
         try Data([0xFF, 0xFE] + Array(Self.defaults.utf8)).write(to: URL(filePath: path))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         #expect(failure(path)?.detail == "it is not UTF-8")
     }
 
     @Test(arguments: [0o620, 0o602, 0o666])
-    func whatOthersMayWriteIsAnError(permissions: Int) throws {
+    func aFileWritableByOthersIsAnError(permissions: Int) throws {
         try put(Self.defaults, permissions: permissions)
         #expect(failure(path)?.value == String(permissions, radix: 8))
     }
 
     @Test(arguments: [0o400, 0o600, 0o644])
-    func whatOthersMayReadIsNone(permissions: Int) throws {
+    func aFileReadableByOthersIsAllowed(permissions: Int) throws {
         try put(Self.defaults, permissions: permissions)
         #expect(try PrivacySettings.read(path) == PrivacySettings())
     }
 
-    /// Only root can give a file away.
+    /// Only root can change the owner of a file.
     @Test(.enabled(if: geteuid() == 0, "giving a file away needs root"))
     func anotherUsersFileIsAnError() throws {
         try put(Self.defaults)
@@ -132,7 +132,7 @@ import Testing
         #expect(failure(path + "/hash-only.json") != nil)
     }
 
-    @Test func aWrittenFileIsPrivateAndWhole() throws {
+    @Test func aWrittenFileIsPrivateAndComplete() throws {
         let deep = directory.file("a/b/hash-only.json")
         try PrivacySettings().write(to: deep)
         let mode = try FileManager.default.attributesOfItem(atPath: deep)[.posixPermissions] as? Int
@@ -141,11 +141,12 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.file("a/b")) == ["hash-only.json"])
     }
 
-    /// Who has the old file open goes on reading the old settings: it is replaced, not written over.
+    /// A process that has the old file open continues to read the old settings: the file is replaced, not
+    /// overwritten.
     @Test func writingReplacesTheFile() throws {
         try put(Self.defaults)
         let old = try FileHandle(forReadingFrom: URL(filePath: path))
-        // What a process left that died while it wrote.
+        // A leftover of a process that was killed while writing.
         try Data(String(repeating: "x", count: 1_000).utf8).write(
             to: URL(filePath: directory.file(".hash-only.json.new"))
         )
@@ -156,7 +157,7 @@ import Testing
         #expect(try PrivacySettings.read(path) == settings)
     }
 
-    @Test func aLinkStaysALink() throws {
+    @Test func aLinkIsKept() throws {
         try put(Self.defaults)
         let link = directory.file("link")
         #expect(symlink(path, link) == 0)
@@ -167,7 +168,7 @@ import Testing
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
     }
 
-    @Test func whatCannotBeWrittenIsAnError() throws {
+    @Test func aFileThatCannotBeWrittenIsAnError() throws {
         try put(Self.defaults)
         do {
             try PrivacySettings().write(to: path + "/under-a-file.json")

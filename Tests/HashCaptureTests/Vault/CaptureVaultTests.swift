@@ -8,7 +8,8 @@ import Testing
 
 @testable import HashCapture
 
-/// Hash-only contract section 8: what stays here is encrypted, bound to its capture, and comes back whole or not at all.
+/// Hash-only contract section 8: stored media is encrypted, bound to its capture, and restored completely or not at
+/// all.
 @Suite struct CaptureVaultTests {
     let fixture = Result { try VaultFixture() }
 
@@ -16,7 +17,7 @@ import Testing
 
     /// 1,048,520 bytes fill the first segment.
     @Test(arguments: [1, 1000, 1_048_520, 1_048_521, 3_000_000])
-    func whatIsKeptComesBack(byteCount: Int) async throws {
+    func storedMediaIsRestored(byteCount: Int) async throws {
         let fixture = try fixture.get()
         let (media, depth) = (vaultBytes(byteCount), vaultBytes(4 * 9, seed: 2))
         let digest = try await fixture.keep(media, depth: depth)
@@ -26,15 +27,15 @@ import Testing
         #expect(try await fixture.exported() == media)
         #expect(try await fixture.exported(.depth) == depth)
         #expect(try await fixture.vault().check(.media, of: VaultFixture.id) == digest)
-        // Not in clear: the first bytes of the original are nowhere.
+        // Encrypted: the first bytes of the original occur nowhere.
         if media.count > 16 {
             #expect(try Data(fixture.read(fixture.blob(.media))).range(of: Data(media.prefix(16))) == nil)
         }
     }
 
-    @Test func nobodyElseReadsWhatIsKept() async throws {
+    @Test func storedMediaIsReadableByItsOwnerOnly() async throws {
         let fixture = try fixture.get()
-        // The umask of an open-handed user must not matter, nor that of a stingy one.
+        // The umask must not matter, whether permissive or restrictive.
         for (id, mask) in [(VaultFixture.id, mode_t(0)), (VaultFixture.other, 0o777)] {
             let before = umask(mask)
             defer { umask(before) }
@@ -57,7 +58,7 @@ import Testing
         #expect(try fixture.names() == [VaultFixture.id])
     }
 
-    @Test func progressGrowsToTheWhole() async throws {
+    @Test func progressReachesTheTotal() async throws {
         let fixture = try fixture.get()
         let steps = Mutex<[(Int64, Int64)]>([])
         let draft = try fixture.vault().begin(id: VaultFixture.id)
@@ -74,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: ["", "..", "../x", "0F1E2D3C-4B5A-4978-8695-A4B3C2D1E0FF", VaultFixture.id + "/.."])
-    func whatIsNoIDBecomesNoPath(id: String) async throws {
+    func anInvalidIDIsNotUsedAsAPath(id: String) async throws {
         let fixture = try fixture.get()
         #expect(try await captureErrorCode { _ = try fixture.vault().begin(id: id) } == .vaultUnusable)
         #expect(try await captureErrorCode { _ = try await fixture.vault().check(.media, of: id) } == .mediaMissing)
@@ -93,9 +94,9 @@ import Testing
 
     // MARK: Originals
 
-    /// The original grows, or is written anew with its length and time kept, while it is read.
+    /// The original grows, or is rewritten with the same length and time, while it is read.
     @Test(arguments: [true, false])
-    func anOriginalThatChangesIsNotKept(isGrowing: Bool) async throws {
+    func anOriginalThatChangesIsNotStored(isGrowing: Bool) async throws {
         let fixture = try fixture.get()
         let vault = fixture.vault()
         let draft = try vault.begin(id: VaultFixture.id)
@@ -118,7 +119,7 @@ import Testing
         #expect(try fixture.names(fixture.captures + "/.draft-" + VaultFixture.id) == [])
     }
 
-    @Test func anOriginalThatWasCutOffIsNotKept() async throws {
+    @Test func aTruncatedOriginalIsNotStored() async throws {
         let fixture = try fixture.get()
         let draft = try fixture.vault().begin(id: VaultFixture.id)
         let file = try fixture.source(vaultBytes(3_000_000))
@@ -129,7 +130,7 @@ import Testing
         #expect(code == .sourceChanged)
     }
 
-    @Test func cancellingEndsTheReadingWithinABlock() async throws {
+    @Test func cancelingEndsTheReadingWithinABlock() async throws {
         let fixture = try fixture.get()
         let draft = try fixture.vault().begin(id: VaultFixture.id)
         let path = fixture.temporary.file("sparse")
@@ -197,7 +198,7 @@ import Testing
         #expect(try fixture.names() == [VaultFixture.other, VaultFixture.id])
     }
 
-    @Test func whatIsNotThereIsMissing() async throws {
+    @Test func aMissingBlobIsReportedAsMissing() async throws {
         let fixture = try fixture.get()
         #expect(try await captureErrorCode { _ = try await fixture.exported() } == .mediaMissing)
         try await fixture.keep(vaultBytes(10))
@@ -207,7 +208,7 @@ import Testing
 
     // MARK: Targets
 
-    @Test func anExportReplacesNothingAndExpectsItsHash() async throws {
+    @Test func anExportReplacesNothingAndVerifiesTheHash() async throws {
         let fixture = try fixture.get()
         let media = vaultBytes(100)
         let digest = try await fixture.keep(media, depth: vaultBytes(36))
@@ -236,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func aLinkAtTheTargetIsNotWrittenThrough() async throws {
+    @Test func aLinkAtTheTargetIsNotFollowed() async throws {
         let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(100))
         let link = fixture.temporary.file("link")

@@ -7,7 +7,7 @@ import TestSupport
 
 @testable import HashCapture
 
-/// A data directory with a vault, and originals beside it.
+/// A data directory with a vault, and originals next to it.
 struct VaultFixture {
     static let id = "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff"
     static let other = "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e000"
@@ -32,7 +32,7 @@ struct VaultFixture {
         return try SourceFile(path: Array(temporary.file(name).utf8))
     }
 
-    /// Keeps a capture, with a depth map unless it is nil.
+    /// Stores a capture, with a depth map unless it is nil.
     @discardableResult
     func keep(
         _ media: [UInt8],
@@ -48,7 +48,7 @@ struct VaultFixture {
         return digest
     }
 
-    /// What an export gives.
+    /// The result of an export.
     func exported(_ kind: CaptureVault.Kind = .media, id: String = Self.id, key: VaultKey = .file) async throws
         -> [UInt8]
     {
@@ -66,7 +66,7 @@ struct VaultFixture {
 
     func write(_ bytes: [UInt8], to path: String) throws { try Data(bytes).write(to: URL(filePath: path)) }
 
-    /// Changes a blob in its place.
+    /// Changes a blob in place.
     func change(_ kind: CaptureVault.Kind, _ body: (inout [UInt8]) -> Void) throws {
         var bytes = try read(blob(kind))
         body(&bytes)
@@ -74,7 +74,7 @@ struct VaultFixture {
     }
 }
 
-/// Not all the same, and never the same as of another seed. Repeats itself, so that it is made quickly.
+/// Different at most offsets and for each seed. Repeats a block, so that it is created quickly.
 func vaultBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
     let block = (0..<4099).map { _ in
@@ -86,7 +86,7 @@ func vaultBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     return [UInt8](bytes.prefix(count))
 }
 
-/// The code of the `CaptureError` that a body throws; nil when it succeeds.
+/// The code of the thrown `CaptureError`; nil on success.
 func captureErrorCode(_ body: () async throws -> Void) async throws -> OutcomeCode? {
     do {
         try await body()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HashCapture
 
-/// The key is made once, by one, and never replaced.
+/// The key is created once, by one process, and never replaced.
 @Suite struct VaultKeyTests {
     let fixture = Result { try VaultFixture() }
 
@@ -16,7 +16,7 @@ import Testing
 
     private func keyPath() throws -> String { try fixture.get().captures + "/vault.key" }
 
-    @Test func theKeyIsMadeOnceAndNotRenewed() async throws {
+    @Test func theKeyIsCreatedOnceAndNotReplaced() async throws {
         let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(10))
         let text = try String(contentsOfFile: keyPath(), encoding: .utf8)
@@ -26,7 +26,7 @@ import Testing
         #expect(try await VaultFixture().keep(vaultBytes(10)) == fixture.vault().check(.media, of: VaultFixture.id))
     }
 
-    @Test func ofManyWhoMakeTheKeyOneDoes() async throws {
+    @Test func onlyOneOfManyProcessesCreatesTheKey() async throws {
         let fixture = try fixture.get()
         let ids = (0..<16).map { String(format: "0f1e2d3c-4b5a-4978-8695-%012x", $0) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: ["", "\n", "0a", "x", String(repeating: "0a", count: 31), hex + "0a", hex + "\n\n", " " + hex])
-    func aDamagedKeyIsRefusedAndStays(text: String) async throws {
+    func aDamagedKeyIsRefusedAndKept(text: String) async throws {
         let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(10))
         try fixture.write(Array(text.utf8), to: keyPath())
@@ -68,16 +68,16 @@ import Testing
         #expect(try !FileManager.default.fileExists(atPath: keyPath()))
     }
 
-    @Test func anotherKeyOpensNothing() async throws {
+    @Test func aDifferentKeyDecryptsNothing() async throws {
         let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(10))
         try fixture.write(Array((Self.hex + "\n").utf8), to: keyPath())
         #expect(try await captureErrorCode { _ = try await fixture.exported() } == .mediaDamaged)
     }
 
-    /// Nothing is sealed with a key that would leave captures of two keys behind.
+    /// Nothing is encrypted with a key that would result in captures with two keys.
     @Test(arguments: [false, true])
-    func aReplacedKeyIsNoticedBeforeANewCapture(isCommand: Bool) async throws {
+    func aReplacedKeyIsDetectedBeforeANewCapture(isCommand: Bool) async throws {
         let fixture = try fixture.get()
         let first = String(repeating: "0b", count: 32)
         let (old, new): (VaultKey, VaultKey) =
@@ -89,7 +89,7 @@ import Testing
             try await fixture.keep(vaultBytes(9), id: VaultFixture.other, key: new)
         }
         #expect(error?.code == .vaultUnusable && error?.detail.contains("it was replaced") == true)
-        // Nothing is in the draft.
+        // The draft is empty.
         #expect(try fixture.names(fixture.captures + "/.draft-" + VaultFixture.other).isEmpty)
         if let key { try fixture.write(key, to: keyPath()) }
         try fixture.vault().adopt { _ in false }
@@ -97,8 +97,8 @@ import Testing
         #expect(try await fixture.exported(id: VaultFixture.other, key: old) == vaultBytes(9))
     }
 
-    /// The first segment is enough to know the key, and a damaged copy is not another key.
-    @Test func aDamagedCopyIsNotAReplacedKey() async throws {
+    /// The first segment is sufficient to check the key, and a damaged copy is not reported as another key.
+    @Test func aDamagedCopyIsNotReportedAsAReplacedKey() async throws {
         let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(2_500_000))
         try fixture.change(.media) { $0[$0.count - 1] ^= 1 }
@@ -110,7 +110,7 @@ import Testing
     // MARK: Commands
 
     @Test(arguments: [hex, hex.uppercased(), base64, hex + "\nmore", hex + "\r\n"])
-    func aProgramMayGiveTheKey(output: String) async throws {
+    func aProgramMayPrintTheKey(output: String) async throws {
         let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(10), depth: vaultBytes(36), key: .command(["printf", "%s", Self.hex]))
         #expect(try await fixture.exported(key: .command(["printf", "%s", output])) == vaultBytes(10))
@@ -122,7 +122,7 @@ import Testing
         ["false", "canary"], ["no-such-program", "canary"], ["printf", "canary"], ["true", "canary"], [],
         ["printf", hex + "0a"],
     ])
-    func aProgramThatGivesNoKeyIsNamedWithoutItsArguments(arguments: [String]) async throws {
+    func aProgramThatPrintsNoKeyIsReportedWithoutItsArguments(arguments: [String]) async throws {
         let fixture = try fixture.get()
         let error = await #expect(throws: CaptureError.self) {
             try await fixture.keep(vaultBytes(10), key: .command(arguments))
@@ -132,7 +132,7 @@ import Testing
         #expect(error.map { "\($0)".contains("canary") || "\($0)".contains("0a0a") } == false)
     }
 
-    @Test func oneVaultAsksOnce() async throws {
+    @Test func oneVaultRunsItsProgramOnce() async throws {
         let fixture = try fixture.get()
         let log = fixture.temporary.file("log")
         let vault = fixture.vault(.command(["sh", "-c", "echo x >> '\(log)'; echo \(Self.hex)"]))
@@ -146,8 +146,8 @@ import Testing
 
     // MARK: Foreign reader
 
-    /// The program that `docs/hash-only.md` prints, with Google's library.
-    @Test func tinkReadsABlob() async throws {
+    /// The program in `docs/hash-only.md`, with Google's library.
+    @Test func tinkDecryptsABlob() async throws {
         let fixture = try fixture.get()
         let media = vaultBytes(1_100_000)
         try await fixture.keep(media)

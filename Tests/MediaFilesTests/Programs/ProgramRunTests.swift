@@ -18,13 +18,13 @@ import Testing
         try await ProgramRun(arguments, searchPath: Self.searchPath, outputLimit: limit).run(input: input)
     }
 
-    @Test func inputGoesInAndOutputComesBack() async throws {
+    @Test func inputIsWrittenAndOutputIsRead() async throws {
         #expect(try await run(["cat"], input: [0, 10, 255]) == ProgramResult(output: [0, 10, 255], ending: .ended(0)))
         #expect(try await run(["cat"]).output == [])
         #expect(try await run(["/bin/echo", "$HOME; *"]).output == Array("$HOME; *\n".utf8))
     }
 
-    @Test func moreThanAPipeHoldsGoesBothWaysAtOnce() async throws {
+    @Test func dataLargerThanAPipeIsTransferredInBothDirections() async throws {
         let bytes = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         #expect(try await run(["cat"], input: bytes, limit: 1 << 20).output == bytes)
     }
@@ -42,7 +42,7 @@ import Testing
             (["sh", "-c", "kill -9 $$"], "was terminated by signal 9"),
         ] as [([String], String?)]
     )
-    func theEndingIsTold(_ arguments: [String], _ failure: String?) async throws {
+    func theExitStatusIsReported(_ arguments: [String], _ failure: String?) async throws {
         #expect(try await run(arguments).failure == failure)
     }
 
@@ -59,7 +59,7 @@ import Testing
         await #expect(throws: expected) { try await run(arguments) }
     }
 
-    @Test func namesAreLookedForInAbsoluteEntriesOnly() async throws {
+    @Test func programsAreSearchedForInAbsoluteEntriesOnly() async throws {
         let home = try TemporaryDirectory()
         try FileManager.default.createSymbolicLink(atPath: home.file("found"), withDestinationPath: "/bin/echo")
         let output = try await ProgramRun(["found", "x"], searchPath: ".:relative::\(home.path)").run().output
@@ -67,13 +67,13 @@ import Testing
         await #expect(throws: ProgramError.notFound) { try await ProgramRun(["found"], searchPath: "bin").run() }
     }
 
-    @Test func outputUpToTheLimitIsAllRight() async throws {
+    @Test func outputUpToTheLimitIsAccepted() async throws {
         #expect(try await run(["printf", "12345678"], limit: 8).output.count == 8)
         await #expect(throws: ProgramError.tooMuchOutput(limit: 7)) { try await run(["printf", "12345678"], limit: 7) }
     }
 
-    /// Whoever is started by the program may keep its output open; the program's end is what counts.
-    @Test func theProgramsEndIsTheEnd() async throws {
+    /// A descendant of the program may keep its output open; the program's exit counts.
+    @Test func theExitOfTheProgramEndsTheRun() async throws {
         let result = try await run(["sh", "-c", "sleep 60 & echo $!"])
         let child = try #require(pid_t(String(decoding: result.output, as: UTF8.self).dropLast()))
         #expect(kill(child, SIGKILL) == 0)
@@ -83,7 +83,7 @@ import Testing
         #expect(try await run(["sh", "-c", "echo x; exec >&-; sleep 0.05; exit 7"]).ending == .ended(7))
     }
 
-    /// Of our descriptors, only the standard streams. `ls` itself opens one, for the directory.
+    /// Of our descriptors, the child has only the standard streams. `ls` itself opens one, for the directory.
     @Test func noDescriptorLeaks() async throws {
         let leak = open("/dev/null", O_RDONLY)
         defer { close(leak) }
@@ -91,8 +91,8 @@ import Testing
         #expect(names == "0\n1\n2\n3\n")
     }
 
-    /// The program goes on only once its first line has come.
-    @Test func outputIsHandedOverAsItComes() async throws {
+    /// The program continues only after its first line was read.
+    @Test func outputIsPassedOnAsItArrives() async throws {
         let home = try TemporaryDirectory()
         let pieces = Pieces()
         let script = "echo a; until [ -e '\(home.file("go"))' ]; do sleep 0.01; done; echo b"
@@ -105,7 +105,7 @@ import Testing
         #expect(pieces.all == ["a\n", "b\n"])
     }
 
-    @Test func theEndOfWhatItComplainsOfIsKept() async throws {
+    @Test func theLastErrorOutputIsKept() async throws {
         var run = ProgramRun(
             ["sh", "-c", "head -c 300000 /dev/zero >&2; echo out; printf 'the end' >&2; exit 1"],
             searchPath: Self.searchPath
@@ -115,8 +115,8 @@ import Testing
         #expect(try await run.run() == expected)
     }
 
-    /// Through its descriptor: no name, however odd, is in the way, and nothing that happens to it.
-    @Test func aProgramBeginsWhereItIsTold() async throws {
+    /// By descriptor: independent of the directory's name, and of later changes of the path.
+    @Test func aProgramStartsInTheSpecifiedDirectory() async throws {
         let home = try TemporaryDirectory()
         let name = Array((home.path + "/new\nline").utf8) + [0xFF]
         let directory = try #require(try TargetDirectory.open(name, creating: true))
@@ -126,8 +126,8 @@ import Testing
         #expect(try directory.status(of: Array("made".utf8))?.size == 2)
     }
 
-    /// What a program would do to end by itself may take long, and its work may be worth nothing then.
-    @Test func aProgramWithoutGraceIsKilled() async throws {
+    /// A program's own cleanup may take long, and may be useless.
+    @Test func aProgramWithoutAGracePeriodIsKilled() async throws {
         let home = try TemporaryDirectory()
         let pieces = Pieces()
         var run = ProgramRun(
@@ -145,7 +145,7 @@ import Testing
         #expect(ContinuousClock.now - begin < .seconds(1))
     }
 
-    @Test func aProgramBeyondItsTimeIsEnded() async throws {
+    @Test func aProgramThatExceedsItsTimeIsTerminated() async throws {
         var program = ProgramRun(["sh", "-c", "echo $$; exec sleep 600"], searchPath: Self.searchPath)
         let pieces = Pieces()
         program.onOutput = { pieces.append($0) }
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func cancellingEndsTheProgram(isStubborn: Bool) async throws {
+    func cancelingTerminatesTheProgram(isStubborn: Bool) async throws {
         let home = try TemporaryDirectory()
         let script =
             (isStubborn ? "trap '' TERM; " : "") + "echo $$ > '\(home.file("new"))'; "
@@ -187,7 +187,7 @@ import Testing
     }
 }
 
-/// What came, in order.
+/// The received output, in order.
 private final class Pieces: Sendable {
     private let texts = Mutex<[String]>([])
 

@@ -10,7 +10,7 @@ struct CaptureRecordTests {
 
     private func library() throws -> LibraryStore { try LibraryStore(in: fixture.get().directory) }
 
-    @Test("a capture comes back with all it had, in every state and mode")
+    @Test("a capture is read back complete, in every state and mode")
     func roundTrip() throws {
         let store = try library()
         for state in CaptureRecord.State.allCases {
@@ -27,7 +27,7 @@ struct CaptureRecordTests {
     }
 
     /// Hash-only contract section 8: a record without a mode decodes, mode, analysis and settings nil, and stays.
-    @Test("a record of before modes decodes with nil, and stays")
+    @Test("a record without a mode decodes with nil, and is kept")
     func withoutMode() throws {
         let store = try library()
         try change(
@@ -62,7 +62,7 @@ struct CaptureRecordTests {
         #expect(try store.capture(first.id)?.state == .accepted)
     }
 
-    @Test("captures are found by the beginning of their id and by their media")
+    @Test("captures are found by id prefix and by their media")
     func found() throws {
         let store = try library()
         for number in 1...3 { try store.keep(capture(number, at: Double(number), hash: number == 2 ? "b" : "a")) }
@@ -70,7 +70,7 @@ struct CaptureRecordTests {
         #expect(try store.captures(ofMedia: "a").isEmpty)
         #expect(try store.captures(idPrefix: "ABCDEF01-0000-4000-8000-00000000000").count == 3)
         #expect(try store.captures(idPrefix: "abcdef01-0000-4000-8000-000000000002").map(\.id.last) == ["2"])
-        // No pattern: these are no letters of an id.
+        // Not a pattern: these characters do not occur in an ID.
         #expect(try store.captures(idPrefix: "%").isEmpty)
         #expect(try store.captures(idPrefix: "_").isEmpty)
     }
@@ -86,7 +86,7 @@ struct CaptureRecordTests {
     }
 
     @Test(
-        "what no version has written is refused by name",
+        "a record that no version has written is refused with its name",
         arguments: [
             ("state", "'maybe'"), ("mode", "'half'"), ("mode", "''"), ("counter", "-1"), ("counter", "4294967296"),
         ]
@@ -103,7 +103,7 @@ struct CaptureRecordTests {
     }
 
     @Test(
-        "an id that is no UUID in lower case is not kept, since ids become paths",
+        "an id that is not a lower-case UUID is not stored, since ids are used in paths",
         arguments: [
             "", "../../etc/passwd", "ABCDEF01-0000-4000-8000-000000000001", "abcdef01-0000-4000-8000-00000000000",
             "abcdef01-0000-4000-8000-0000000000011", "abcdef01/0000-4000-8000-000000000001",
@@ -121,7 +121,7 @@ struct CaptureRecordTests {
     // MARK: Devices
 
     @Test(
-        "a device comes back with its key source, and replaces the one before it",
+        "a device is read back with its key source, and replaces the earlier one",
         arguments: [
             .file("a \"b\".pem"), .provider(uri: "handle:0x81000001", provider: "tpm2"),
             .provider(uri: "handle:0x81020000", provider: "tpm2", isOurs: true), .command(["sign", "ü", ""]),
@@ -139,7 +139,7 @@ struct CaptureRecordTests {
     }
 
     @Test(
-        "a key source that no version has written is refused by name",
+        "a key source that no version has written is refused with its name",
         arguments: ["", "{}", "[]", #"{"file":"a","uri":"b"}"#, #"{"uri":"b"}"#, #"{"file":7}"#]
     )
     func corruptKeySource(json: String) throws {
@@ -169,7 +169,7 @@ struct CaptureRecordTests {
     }
 }
 
-/// A capture in which everything is set.
+/// A capture with a value for everything.
 func fullCapture() -> CaptureRecord {
     var capture = CaptureRecord(
         id: "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaStore
 
-/// Hash-only contract trap 12: a counter is never used twice, whoever dies when.
+/// Hash-only contract trap 12: a counter is never used twice, regardless of when a process is killed.
 @Suite("Counter file")
 struct CounterFileTests {
     let fixture = Result { try StoreFixture() }
@@ -22,7 +22,7 @@ struct CounterFileTests {
         try fixture.write(Array(text.utf8), to: path())
     }
 
-    @Test("counters begin at 1 and go on, also later")
+    @Test("counters start at 1 and continue, also later")
     func ascending() async throws {
         let file = try await lock()
         #expect(file.last == 0)
@@ -35,7 +35,7 @@ struct CounterFileTests {
         #expect(try next.take(1) == 4)
     }
 
-    @Test("a counter is in the file before it is given out; directory and files are the owner's alone")
+    @Test("a counter is in the file before it is returned; directory and files are readable by their owner only")
     func durable() async throws {
         let file = try await lock()
         _ = try file.take(7)
@@ -48,7 +48,7 @@ struct CounterFileTests {
     }
 
     @Test(
-        "the file is on the disk before it gets its name, then the directory",
+        "the file is synced before it gets its name, then the directory",
         .enabled(if: WorkerProcess.hasStrace, "needs strace: scripts/setup.sh test")
     )
     func synchronised() throws {
@@ -68,7 +68,7 @@ struct CounterFileTests {
         #expect(steps == ["file", "rename", "directory", "said"])
     }
 
-    @Test("the id's case makes no second counter, and what is no id is refused")
+    @Test("the case of the id does not create a second counter, and an invalid id is refused")
     func names() async throws {
         let directory = try fixture.get().directory
         let upper = "ABCDEF01-0000-4000-8000-000000000001"
@@ -82,7 +82,7 @@ struct CounterFileTests {
     }
 
     @Test(
-        "a file that holds no counter is refused and left as it is",
+        "a file without a valid counter is refused and left unchanged",
         arguments: ["", "\n", "12", "x\n", "-1\n", "+1\n", "01\n", " 1\n", "1\n\n", "1\n2\n", "4294967296\n", "1.0\n"]
     )
     func corrupt(text: String) async throws {
@@ -90,7 +90,7 @@ struct CounterFileTests {
         let error = await #expect(throws: StoreError.self) { try await lock() }
         #expect(error?.kind == .corrupt)
         #expect(try fixture.get().bytes(path()) == Array(text.utf8))
-        // The refusal does not keep the lock.
+        // The error does not keep the lock.
         try put("4\n")
         #expect(try await lock(timeout: .zero).last == 4)
     }
@@ -124,7 +124,7 @@ struct CounterFileTests {
         #expect(try fixture.get().bytes(path()) == Array("4294967295\n".utf8))
     }
 
-    @Test("what a process left that died while writing is no counter")
+    @Test("a leftover of a process that was killed while writing is not a counter")
     func leftover() async throws {
         try put("41\n")
         try fixture.get().write(Array("4".utf8), to: path() + ".new")
@@ -134,7 +134,7 @@ struct CounterFileTests {
 
     // MARK: Many owners
 
-    @Test("one exchange at a time; the next begins when the lock is released or its object goes")
+    @Test("one exchange at a time; the next starts when the lock is released or its object is freed")
     func exclusive() async throws {
         let first = try await lock()
         let error = await #expect(throws: StoreError.self) { try await lock(timeout: .milliseconds(20)) }
@@ -149,11 +149,11 @@ struct CounterFileTests {
         _ = try await lock(timeout: .seconds(5))
     }
 
-    @Test("waiting ends with the task, and holds no thread of the pool", .timeLimit(.minutes(1)))
+    @Test("waiting ends with the task, and blocks no thread of the pool", .timeLimit(.minutes(1)))
     func cancelled() async throws {
         let owner = try await lock()
         let tasks = (0..<64).map { _ in Task { try await lock(timeout: .seconds(3600)) } }
-        // The pool has a thread for each core; this task would not go on if all of them waited.
+        // The pool has a thread for each core; this task would not continue if all of them were blocked.
         for _ in 0..<100 { await Task.yield() }
         for task in tasks { task.cancel() }
         for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
@@ -172,7 +172,7 @@ struct CounterFileTests {
         #expect(taken.sorted() == (0..<100).map { $0 * 2 + 1 })
     }
 
-    @Test("a process killed at any moment takes its counters with it")
+    @Test("counters of a process killed at any moment are not reused")
     func killed() async throws {
         var last: UInt32 = 0
         for round in 0..<8 {
@@ -183,7 +183,7 @@ struct CounterFileTests {
         }
     }
 
-    /// The last counter that a process has said to be its own.
+    /// The last counter that a process has printed.
     private func takeUntilKilled(after exchanges: Int, from before: UInt32) throws -> UInt32 {
         let worker = try WorkerProcess(["counters", fixture.get().directory.path, Self.device])
         var last = before
@@ -201,7 +201,7 @@ struct CounterFileTests {
     // MARK: Disks
 
     @Test(
-        "on a full disk nothing is taken, and the file stays",
+        "on a full disk no counter is taken, and the file is unchanged",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() async throws {
@@ -218,7 +218,7 @@ struct CounterFileTests {
         #expect(try file.take(2) == 3)
     }
 
-    @Test("in a directory that cannot be written nothing is taken")
+    @Test("in a directory without write permission no counter is taken")
     func readOnly() throws {
         try put("8\n")
         let fixture = try fixture.get()

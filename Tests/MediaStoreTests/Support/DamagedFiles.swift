@@ -3,14 +3,14 @@ import MediaSystem
 
 @testable import MediaStore
 
-/// The files of a token store, in memory, to be damaged.
+/// The files of a token store, in memory, for damaging them.
 struct StoreFiles: Sendable {
     var database: [UInt8]
     var log: [UInt8]?
 
     static let tokenCount = 60
 
-    /// What a row's bytes are known by.
+    /// The byte patterns that identify a row.
     static func token(_ number: Int) -> String {
         let digits = String(number, radix: 16)
         return "ab" + String(repeating: "0", count: 60 - digits.count) + digits + "cd"
@@ -36,7 +36,7 @@ struct StoreFiles: Sendable {
         }
     }
 
-    /// Every table has rows. With a log, the second half of the tokens is only there, one transaction each.
+    /// Every table has rows. With a log, the second half of the tokens exists only there, one transaction each.
     static func make(withLog: Bool) throws -> StoreFiles {
         let fixture = try StoreFixture()
         do {
@@ -71,8 +71,8 @@ struct StoreFiles: Sendable {
         if let log { try fixture.write(log, to: fixture.databasePath + "-wal") }
     }
 
-    /// The tokens whose rows the damage has not touched: their bytes, and some around them for the header of the row, are
-    /// where they were and as they were.
+    /// The tokens whose rows are not affected by the damage: their bytes, and some around them for the header of the
+    /// row, are unchanged and in place.
     func survivors(of damaged: StoreFiles) -> Set<String> {
         Set(
             (1...Self.tokenCount).map(Self.token).filter { token in
@@ -88,7 +88,8 @@ struct StoreFiles: Sendable {
         }
     }
 
-    /// Where some bytes begin. `Data` searches them, because the standard library takes a second for each damage.
+    /// The offsets of some bytes. Uses `Data` to search, because the standard library takes a second for each
+    /// damage.
     private static func positions(of needle: [UInt8], in bytes: [UInt8]) -> [Int] {
         let (data, needle) = (Data(bytes), Data(needle))
         var found: [Int] = []
@@ -144,7 +145,7 @@ struct StoreDamage: Sendable, CustomStringConvertible {
         }
     }
 
-    /// At places that a fixed sequence chooses (Knuth's multiplicative hash).
+    /// At offsets chosen by a fixed sequence (Knuth's multiplicative hash).
     private static var flips: [StoreDamage] {
         (1...60).map { number in
             StoreDamage(description: "bit \(number) of a sequence flipped") { files in

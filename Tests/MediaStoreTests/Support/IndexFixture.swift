@@ -26,7 +26,7 @@ struct IndexFixture {
     func rawDatabase() throws -> DatabaseQueue { try DatabaseQueue(path: path) }
 }
 
-/// A photo with an id of the usual form, a second after the photo before it.
+/// A photo with an ID of the usual form, one second after the previous photo.
 func samplePhoto(_ number: Int, device: PhotoDevice? = IndexFixture.phone, name: String = "IMG.JPG") -> PhotoRecord {
     let seconds = 1_700_000_000 + number
     return PhotoRecord(
@@ -42,7 +42,7 @@ func samplePhoto(_ number: Int, device: PhotoDevice? = IndexFixture.phone, name:
     )
 }
 
-/// A time as the server writes it, by Foundation's calendar.
+/// A time in the server's format, by Foundation's calendar.
 func sampleTime(_ seconds: Int, microsecond: Int) -> PhotoTime {
     let date = Date(timeIntervalSince1970: Double(seconds))
     var text = date.formatted(.iso8601).dropLast().description

@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import MediaStore
 
-/// A data directory of its own for one test.
+/// A separate data directory for one test.
 struct StoreFixture {
     let temporary: TemporaryDirectory
     let directory: DataDirectory
@@ -62,7 +62,7 @@ func permissions(_ path: String) throws -> Int {
     return (attributes[.posixPermissions] as? NSNumber)?.intValue ?? -1
 }
 
-/// The kind of a `StoreError`; nil when the body succeeds.
+/// The kind of a thrown `StoreError`; nil on success.
 func storeErrorKind(_ body: () throws -> Void) throws -> StoreError.Kind? {
     do {
         try body()

@@ -15,7 +15,7 @@ struct TapeFixture {
 
     static let start = Date(timeIntervalSince1970: 1_780_000_000)
 
-    /// Makes a tape with clips, each of its own file; one made later changed later.
+    /// Creates a tape with clips, each of its own file; one created later changed later.
     @discardableResult
     func tape(_ number: Int, title: String? = nil, clips: Int = 0) throws -> TapeRecord {
         let tape = TapeRecord(
@@ -36,7 +36,7 @@ struct TapeFixture {
         return tape
     }
 
-    /// Numbers of the clips of a tape, in order; nil when their positions are not dense from 0.
+    /// Numbers of the clips of a tape, in order; nil if their positions are not consecutive from 0.
     func order(_ tapeID: String) throws -> [Int]? {
         let clips = try store.clips(of: tapeID)
         guard clips.map(\.position) == Array(clips.indices) else { return nil }
@@ -53,12 +53,12 @@ struct TapeFixture {
 
 func sampleID(_ number: Int) -> String { String(format: "%08x-0000-4000-8000-%012x", number, number) }
 
-/// A video whose file no other sample has.
+/// A video whose file no other sample uses.
 func sampleClip(_ number: Int) -> ClipRecord {
     ClipRecord(id: sampleID(number), tapeID: "", kind: .video, source: Array("/clips/\(number).mp4".utf8))
 }
 
-/// A clip in which everything is set; its paths are no UTF-8.
+/// A clip with a value for everything; its paths are not UTF-8.
 func fullClip(_ number: Int) -> ClipRecord {
     var clip = sampleClip(number)
     clip.kind = .live

@@ -21,7 +21,7 @@ struct WorkerProcess {
     /// The next line of its output; nil at the end.
     func line() throws -> String? { try process.nextLine() }
 
-    /// Whether a line, or the end, is there already.
+    /// Whether a line, or the end, is available.
     var hasOutput: Bool { process.hasLineOrEnd }
 
     func send(_ text: String) { process.write(text) }
@@ -30,13 +30,13 @@ struct WorkerProcess {
 
     func signal(_ number: Int32) { process.signal(number) }
 
-    /// The letter of its main thread in `/proc`: R, S, T, …
+    /// The state letter of its main thread in `/proc`: R, S, T, …
     func state() throws -> Character? {
         let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
         return text.split(separator: ")").last?.first { $0 != " " }
     }
 
-    /// Whether one of its threads is in `nanosleep`, as SQLite is while it waits for another process.
+    /// Whether one of its threads is in `nanosleep`, like SQLite while it waits for another process.
     func isInBusyWait() throws -> Bool {
         let tasks = "/proc/\(identifier)/task"
         return try FileManager.default.contentsOfDirectory(atPath: tasks).contains { task in
@@ -48,9 +48,9 @@ struct WorkerProcess {
     /// nanosleep and clock_nanosleep on x86-64 and arm64.
     private static let sleepCalls: Set = ["35", "230", "101", "115"]
 
-    /// Waits for the end; its exit code, or minus the signal.
+    /// Waits for the end; returns its exit code, or minus the signal.
     func wait() throws -> Int32 { try process.finish().status }
 
-    /// Kills it and waits until it is gone.
+    /// Kills it and waits until it has exited.
     func killNow() { process.killNow() }
 }

@@ -21,7 +21,7 @@ struct AlbumStoreTests {
         )
     }
 
-    @Test("1.3: a link comes back with all it had; it ends the intent and makes the tape associated")
+    @Test("1.3: a link is read back unchanged; it ends the intent and makes the tape associated")
     func keepLink() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -47,7 +47,7 @@ struct AlbumStoreTests {
         #expect(throws: StoreError.self) { try store.keep(sampleLink(tape.id, album: "")) }
     }
 
-    @Test("R5: another identifier overwrites the earlier one and makes all clips pending; the same leaves them")
+    @Test("R5: another identifier replaces the earlier one and makes all clips pending; the same one changes nothing")
     func recreated() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -70,7 +70,7 @@ struct AlbumStoreTests {
         #expect(try store.albumLinks(of: tape.id).map(\.albumID) == ["album-2"])
     }
 
-    @Test("a tape outlives a change of library: both links stay, and what is in one is pending for the other")
+    @Test("a tape keeps both links when the library changes, and clips in one library are pending for the other")
     func twoLibraries() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -82,14 +82,14 @@ struct AlbumStoreTests {
         #expect(Set(try store.albumLinks(of: tape.id).map(\.libraryID)) == ["folder:1", "immich:2"])
         _ = try store.addClips([sampleClip(7)], to: tape.id, at: nil, now: later)
         try link(fixture, tape.id, library: "immich:2")
-        // Back: the second clip never was in the first library.
+        // Back: the second clip was never in the first library.
         try store.keep(sampleLink(tape.id))
         #expect(try states(fixture, tape.id) == [.pending, .pending])
         #expect(try store.clipAssets(of: tape.id, in: "folder:1").count == 1)
         #expect(try store.clipAssets(of: tape.id, in: "immich:2").count == 2)
     }
 
-    @Test("a forgotten album leaves clips and tape pending, and the album of another library alone")
+    @Test("removing an album's link makes clips and tape pending, and keeps the album of another library")
     func removeLink() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -112,7 +112,7 @@ struct AlbumStoreTests {
         #expect(try fixture.tapeNow(empty.id).association == .none)
     }
 
-    @Test("trap 5: the state is kept for each clip, with reason, tries and time; nil leaves the asset")
+    @Test("trap 5: the state is stored for each clip, with reason, attempts and time; nil keeps the asset")
     func settle() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -140,7 +140,7 @@ struct AlbumStoreTests {
 
     // MARK: Deleting
 
-    @Test("R11: tape and tombstone change in one transaction; everything of the tape goes")
+    @Test("R11: tape and tombstone change in one transaction; everything of the tape is deleted")
     func delete() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -157,7 +157,7 @@ struct AlbumStoreTests {
         #expect(try store.deleteTape(tape.id, owing: true) == nil)
     }
 
-    @Test("R11: a tape whose tombstone cannot be written stays")
+    @Test("R11: a tape whose tombstone cannot be written is kept")
     func deleteFails() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1, clips: 1)
@@ -170,7 +170,7 @@ struct AlbumStoreTests {
         #expect(try fixture.store.albumLinks(of: tape.id).count == 1)
     }
 
-    @Test("R11: with the flag off no deletion is owed")
+    @Test("R11: with the flag off no deletion is pending")
     func deleteKeeping() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1, clips: 1)
@@ -179,7 +179,7 @@ struct AlbumStoreTests {
         #expect(try fixture.store.albumTombstones().isEmpty)
     }
 
-    @Test("R11: an album that another tape holds is not owed, the same identifier in another library is")
+    @Test("R11: an album that another tape uses is not pending deletion, the same identifier in another library is")
     func sharedAlbum() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -191,7 +191,7 @@ struct AlbumStoreTests {
         #expect(try store.albumTombstones().map(\.libraryID) == ["l2", "folder:1"])
     }
 
-    @Test("a tombstone keeps its tries and its place; a tape that takes the album ends it")
+    @Test("a tombstone keeps its attempts and its position; a tape that uses the album removes it")
     func tombstones() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -209,7 +209,7 @@ struct AlbumStoreTests {
         #expect(try store.albumTombstones() == [stones[2]])
     }
 
-    @Test("an intent replaces the one before, and ends without an album")
+    @Test("an intent replaces the earlier one, and ends without an album")
     func intents() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1)
@@ -224,7 +224,7 @@ struct AlbumStoreTests {
         #expect(throws: StoreError.self) { try fixture.store.keep(intent) }
     }
 
-    @Test("what was found at an address comes back, and is replaced")
+    @Test("the library found at an address is read back, and replaced")
     func libraries() throws {
         let store = try fixture.get().store
         var library = AlbumLibraryRecord(kind: "immich", address: "https://i.example", updatedAt: later)

@@ -8,7 +8,7 @@ struct ClipStoreTests {
     let fixture = Result { try TapeFixture() }
     private let later = TapeFixture.start + 5000
 
-    @Test("1.2, trap 17: a clip comes back with all it had, its paths byte by byte")
+    @Test("1.2, trap 17: a clip is read back unchanged, its paths byte by byte")
     func roundTrip() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1)
@@ -40,7 +40,7 @@ struct ClipStoreTests {
     }
 
     @Test(
-        "clips go to their place, clamped, and positions stay dense",
+        "clips are inserted at a clamped position, and positions stay consecutive",
         arguments: [
             (nil, [0, 1, 2, 90, 91]), (0, [90, 91, 0, 1, 2]), (1, [0, 90, 91, 1, 2]), (3, [0, 1, 2, 90, 91]),
             (99, [0, 1, 2, 90, 91]), (-4, [90, 91, 0, 1, 2]), (Int.max, [0, 1, 2, 90, 91]),
@@ -54,7 +54,7 @@ struct ClipStoreTests {
         #expect(try fixture.order(tape.id) == expected)
     }
 
-    @Test("every clip to every place, clamped, and positions stay dense")
+    @Test("moving any clip to any position clamps it and keeps positions consecutive")
     func move() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -77,7 +77,7 @@ struct ClipStoreTests {
         #expect(try fixture.tapeNow(tape.id).updatedAt == later)
     }
 
-    @Test("clips of this tape are removed, the gaps closed, other ids left out")
+    @Test("clips of this tape are removed, the gaps closed, other ids ignored")
     func remove() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -96,7 +96,7 @@ struct ClipStoreTests {
         #expect(try fixture.order(tape.id) == [])
     }
 
-    @Test("R2.2: the first clips make the tape pending; a known reason and an album stay")
+    @Test("R2.2: the first clips make the tape pending; a known reason and an album are kept")
     func firstContent() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -138,7 +138,7 @@ struct ClipStoreTests {
         #expect(try fixture.tapeNow(tape.id) == tape)
     }
 
-    @Test("a change keeps everything but id, tape, place and state")
+    @Test("a change keeps everything but id, tape, position and state")
     func change() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -173,7 +173,7 @@ struct ClipStoreTests {
         #expect(try fixture.tapeNow(tape.id).updatedAt == later)
     }
 
-    @Test("a clip that is given another source is pending again, and its assets are forgotten")
+    @Test("a clip with a new source is pending again, and its assets are removed")
     func changeSource() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -185,7 +185,7 @@ struct ClipStoreTests {
         #expect(try store.clipAssets(of: tape.id, in: "l") == [sampleID(0): [1]])
     }
 
-    @Test("checksums are kept without moving updated_at, and not for another source than they were made of")
+    @Test("checksums are stored without changing updated_at, and not for a source other than their own")
     func checksums() throws {
         let fixture = try fixture.get()
         let store = fixture.store

@@ -4,9 +4,9 @@ import Testing
 
 @testable import MediaStore
 
-/// Tapes contract 1.3: unknown columns and future rows are left alone. The schema is still ours; what a later version has put
-/// in it need not be.
-@Suite("Rows of tapes that a later version wrote")
+/// Tapes contract 1.3: unknown columns and future rows are preserved. The schema is the current one; values written
+/// by a later version may be unknown.
+@Suite("Rows of tapes written by a later version")
 struct FutureRowTests {
     let fixture = Result { try TapeFixture() }
     private let later = TapeFixture.start + 5000
@@ -17,7 +17,7 @@ struct FutureRowTests {
         }
     }
 
-    @Test("1.3: unknown columns stay through every change")
+    @Test("1.3: unknown columns are preserved by every change")
     func columns() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -40,7 +40,7 @@ struct FutureRowTests {
     }
 
     @Test(
-        "1.3: a setting of a tape that is not known here is read as the default, hides no tape, and stays",
+        "1.3: an unknown setting of a tape is read as the default, hides no tape, and is preserved",
         arguments: ["orientation", "scale_mode", "transition"]
     )
     func tapeSettings(column: String) throws {
@@ -56,7 +56,7 @@ struct FutureRowTests {
         #expect(try text(column, of: "tapes", copy.id) == "later")
     }
 
-    @Test("1.3: a setting that is changed is ours from then on")
+    @Test("1.3: a changed setting is known from then on")
     func tapeSettingChanged() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1)
@@ -65,7 +65,7 @@ struct FutureRowTests {
         #expect(try text("transition", of: "tapes", tape.id) == "crossfade")
     }
 
-    @Test("1.3: a state of a tape that is not known here is pending for us; no sweep of ours touches it")
+    @Test("1.3: an unknown state of a tape is treated as pending; no bulk update changes it")
     func tapeState() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1, clips: 1)
@@ -81,7 +81,7 @@ struct FutureRowTests {
         #expect((now.association, now.reason) == (.pending, .internalError))
     }
 
-    @Test("1.3: values of a clip that are not known here stay; an unknown state is not tried again by us")
+    @Test("1.3: unknown values of a clip are preserved; an unknown state is not retried")
     func clipValues() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1, clips: 1)
@@ -99,7 +99,7 @@ struct FutureRowTests {
         }
     }
 
-    @Test("1.3: a clip of an unknown kind makes the clips of its tape unreadable, of no other, and no list")
+    @Test("1.3: a clip of an unknown kind makes only the clips of its tape unreadable, and no list")
     func clipKind() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -112,9 +112,9 @@ struct FutureRowTests {
         #expect(try store.clips(of: other.id).count == 1)
         #expect(try store.tapeSummaries().map(\.clipCount) == [1, 2])
         #expect(try store.clipsWithSources().count == 2)
-        // An original is one whatever the kind of its clip: nothing is written over it.
+        // An original is protected regardless of the kind of its clip: it is never overwritten.
         #expect(try store.originalPaths().count == 3)
-        // What needs not to know it goes on.
+        // Operations that do not depend on the kind still work.
         _ = try store.addClips([sampleClip(7)], to: tape.id, at: 0, now: later)
         #expect(try store.moveClip(sampleID(1000), of: tape.id, to: 0, now: later) == 0)
         #expect(try store.duplicateTape(tape.id, at: later) != nil)

@@ -9,7 +9,7 @@ struct TapeStoreTests {
     let fixture = Result { try TapeFixture() }
     private let later = TapeFixture.start + 5000.125
 
-    @Test("1.1: a tape comes back with all it had, and a second one of its id is refused")
+    @Test("1.1: a tape is read back unchanged, and a second one with its id is refused")
     func roundTrip() throws {
         let store = try fixture.get().store
         var tape = TapeRecord(id: sampleID(1), title: "Été – 'x'", createdAt: TapeFixture.start + 0.125)
@@ -34,7 +34,7 @@ struct TapeStoreTests {
         #expect(try store.tape(sampleID(99)) == nil)
     }
 
-    @Test("an id that is no UUID in lower case is not kept", arguments: ["", "../x", sampleID(0xabcd).uppercased()])
+    @Test("an id that is not a lower-case UUID is not stored", arguments: ["", "../x", sampleID(0xabcd).uppercased()])
     func badID(id: String) throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1)
@@ -46,7 +46,7 @@ struct TapeStoreTests {
         #expect(throws: StoreError.self) { try fixture.store.addClips([clip], to: tape.id, at: nil, now: later) }
     }
 
-    @Test("a name is an id, or both the beginning of ids and titles: the wrong tape is never taken for it")
+    @Test("a name is an id, or a prefix of ids and titles at once: an ambiguous one selects no tape")
     func named() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -65,7 +65,7 @@ struct TapeStoreTests {
         #expect(try store.tapes(named: "%").isEmpty)
     }
 
-    @Test("R8: a change of title or settings moves updated_at, touches no link and no state")
+    @Test("R8: a change of title or settings updates updated_at, and changes no link and no state")
     func change() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -93,7 +93,7 @@ struct TapeStoreTests {
         #expect(try store.changeTape(sampleID(99), at: later) { _ in } == nil)
     }
 
-    @Test("a summary counts clips, what is not in the album, and the known time")
+    @Test("a summary counts clips, those not in the album, and the known duration")
     func summaries() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -129,7 +129,7 @@ struct TapeStoreTests {
         #expect(plan.contains { $0.contains("clips USING COVERING INDEX clips_by_sums") })
     }
 
-    @Test("R13: only tapes with clips, without a link and without a state are marked; that costs no updated_at")
+    @Test("R13: only tapes with clips, without a link and without a state are marked; updated_at does not change")
     func untried() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -178,7 +178,7 @@ struct TapeStoreTests {
             expected[place].association = .pending
         }
         #expect(new == expected)
-        // The original is as it was.
+        // The original is unchanged.
         #expect(try store.clips(of: tape.id).map(\.association) == [.linked, .linked, .linked])
         #expect(try store.duplicateTape(sampleID(99), at: later) == nil)
         let empty = try #require(try store.duplicateTape(fixture.tape(2).id, at: later))

@@ -21,7 +21,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "traps 7 and 8: both shapes of errors are read, and the server's sentence is kept",
+        "traps 7 and 8: both forms of errors are parsed, and the server's message is kept",
         arguments: [
             (Response.json(401, "API key is required."), Code.unauthorized, "API key is required.", 1),
             (.json(401, "Invalid API key."), .unauthorized, "Invalid API key.", 1),
@@ -128,7 +128,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "a 200 that is not JSON is no answer",
+        "a 200 that is not JSON is an invalid response",
         arguments: [
             Response(body: "<html>Welcome to the hotel</html>", type: "text/html; charset=utf-8"),
             Response(body: "OK", type: "text/plain"), Response(body: Self.counts, type: "text/html"),

@@ -77,7 +77,7 @@ struct RequestTests {
     }
 
     @Test(
-        "trap 18: a limit that the server would take for another never leaves",
+        "trap 18: a limit that the server would misread is never sent",
         arguments: [(501, 500), (Int.max, 500), (0, 1), (-7, 1), (500, 500), (1, 1)]
     )
     func limits(asked: Int, sent: Int) async throws {
@@ -166,7 +166,7 @@ struct RequestTests {
     }
 
     @Test(
-        "trap 9: a failed login is never tried again, and says why",
+        "trap 9: a failed login is never retried, and reports the reason",
         arguments: [
             (Response.text(401, "Invalid email or password"), OutcomeCode.notLoggedIn),
             (.text(500, "Failed to save API key"), .keyNotRotated),

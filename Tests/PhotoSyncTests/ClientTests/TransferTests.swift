@@ -74,7 +74,7 @@ struct TransferTests {
     }
 
     @Test(
-        "the part's name is plain",
+        "special characters in the part's file name are replaced",
         arguments: [
             ("IMG_0001 (2).jpg", "IMG_0001 (2).jpg"), ("été 写真.HEIC", "été 写真.HEIC"), (".gif", "photo.gif"),
             ("a\\b\"c'd;e=f%22.jpg", "a_b_c_d_e_f_22.jpg"), ("a\r\nb\u{0}\u{202E}\u{FFFD}.jpg", "a__b___.jpg"),
@@ -236,7 +236,7 @@ struct TransferTests {
     }
 
     @Test(
-        "a range that was not asked for never reaches the receiver",
+        "a range that was not requested never reaches the receiver",
         arguments: [
             (Int64(6), "bytes 0-3/10"), (6, "bytes 7-10/11"), (6, "bytes 6-5/10"), (6, "bytes 6-9/9"), (6, "6-9/10"),
             (6, "bytes */10"), (6, "bytes 6-9999999999999999999999/*"), (6, "bytes 6-8/10"), (6, ""),

@@ -151,7 +151,7 @@ struct DeviceRegistrationTests {
     }
 
     @Test(
-        "trap 8: a key that is not taken leaves the earlier login alone",
+        "trap 8: a rejected key keeps the earlier login",
         arguments: [
             ("key-void", OutcomeCode.unauthorized, 1), ("", .unauthorized, 0), ("a b", .unauthorized, 0),
             ("key\r\nX-Evil: 1", .unauthorized, 0), ("schlüssel", .unauthorized, 0),
@@ -227,7 +227,7 @@ struct DeviceRegistrationTests {
     }
 
     @Test(
-        "names that servers take and other clients can show",
+        "names that servers accept and other clients can display",
         arguments: [
             ("desk", "desk"), ("", "mediactl"), (" \t\r\n", "mediactl"), ("\u{0}\u{7f}\u{9b}", "mediactl"),
             (" Zoë's desk ", "Zoë's desk"), ("a\u{202e}b\u{2028}c\u{feff}", "abc"),

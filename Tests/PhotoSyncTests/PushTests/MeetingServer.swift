@@ -22,8 +22,8 @@ final class MeetingServer: Sendable {
     private let server: RecordingServer
 
     /// - Parameters:
-    /// - size: Uploads per group.
-    /// - hidden: Numbers of uploads, from 0, that neither listing nor count show.
+    ///   - size: Uploads per group.
+    ///   - hidden: Numbers of uploads, from 0, that neither listing nor count show.
     /// - Throws: `ScriptError` when no port is available.
     init(groups size: Int, hiding hidden: Set<Int> = []) throws {
         let shared = Shared()

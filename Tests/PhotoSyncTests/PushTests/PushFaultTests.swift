@@ -183,7 +183,7 @@ import Testing
         #expect(try bench.copies.count == 5)
     }
 
-    @Test func aCancelledTaskIsAStop() async throws {
+    @Test func aCanceledTaskIsAStop() async throws {
         let bench = try await PushBench(faults: ["photos-upload:stall"])
         try bench.write("a.jpg")
         let sending = AsyncStream.makeStream(of: Void.self)

@@ -82,7 +82,7 @@ struct PhotoPageParserTests {
     }
 
     @Test(
-        "a value that the index could not trust makes the page unusable, and the error names it",
+        "a value that the index could not trust makes the page invalid, and the error contains it",
         arguments: [
             ("id", nil), ("id", "null"), ("id", "\"\""), ("id", "7"), ("id", "\"\\ud800\""),
             ("fileHash", nil), ("fileHash", "\"abc\""), ("fileHash", "\"\(String(repeating: "g", count: 64))\""),
@@ -103,7 +103,7 @@ struct PhotoPageParserTests {
     }
 
     @Test(
-        "an answer that is no page is refused",
+        "a response that is not a page is refused",
         arguments: [
             "", "null", "[]", "{}", "\"photos\"", "{\"photos\":null,\"pagination\":{\"hasMore\":false}}",
             "{\"photos\":{},\"pagination\":{\"hasMore\":false},\"sync\":{\"totalCount\":0}}",

@@ -73,7 +73,7 @@ struct RecordedResponseTests {
     }
 
     @Test(
-        "a login whose answer is broken still gives its key, for the one before is void",
+        "a login with a malformed response still returns its key, because the earlier one is void",
         arguments: [
             #"{"apiKey":"new","user":null}"#, #"{"success":true,"apiKey" : "new","user":{"em"#,
             #"{"device":{"id":7},"user":{"email":"a@b"},"apiKey":"new"}"#, #"[{"apiKey":"new"}]"#,

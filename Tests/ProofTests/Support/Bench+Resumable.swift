@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the proofs of resumable and bulk uploads need of a machine.
+/// Helpers for the tests of resumable and bulk uploads.
 extension Bench {
-    /// A movie of random bytes, for sizes that `movie` would take long to make.
+    /// A movie of random bytes, for sizes that `movie` would take long to create.
     func randomMovie(_ byteCount: Int, name: String = "clip.mp4") throws -> String {
         let path = runner.home.file(name)
         let random = try #require(FileHandle(forReadingAtPath: "/dev/urandom"))
@@ -14,7 +14,7 @@ extension Bench {
         return path
     }
 
-    /// What `sha256sum` says of a file.
+    /// The output of `sha256sum` for a file.
     func sha256(_ path: String) async throws -> String {
         let result = try await ChildProcess.run("/usr/bin/sha256sum", [path], environment: runner.environment)
         return String(result.output.prefix(64))
@@ -30,7 +30,7 @@ extension Bench {
 }
 
 extension SandboxProcess {
-    /// Ids of the server's listing by the SHA-256 that names the stored file, all pages of it.
+    /// IDs of the server's listing by the SHA-256 in the stored file's name, all pages of it.
     func objects() async throws -> [String: [Int]] {
         var objects: [String: [Int]] = [:]
         var page = 1
@@ -48,7 +48,7 @@ extension SandboxProcess {
         return objects
     }
 
-    /// SHA-256 of what the server serves under a SHA-256.
+    /// SHA-256 of the file that the server serves under a SHA-256.
     func digestServed(_ checksum: String) async throws -> String {
         let pipe = "curl -s -f -u viewer:viewer '\(baseURL)/video/\(checksum).mp4' | sha256sum"
         return String(try await ChildProcess.run("/bin/sh", ["-c", pipe]).output.prefix(64))

@@ -7,14 +7,15 @@ struct Bench {
     var runner: BinaryRunner
     let server: String
 
-    /// Makes an empty home; the password is that of the user `uploader`, and goes through the environment.
+    /// Creates an empty home directory; the password is that of the user `uploader`, and is passed in the
+    /// environment.
     init(_ server: String, password: String = "uploader") throws {
         self.server = server
         runner = try BinaryRunner()
         runner.environment["MEDIACTL_PASSWORD"] = password
     }
 
-    /// Arguments that name server and user.
+    /// Arguments that specify server and user.
     var login: [String] { ["--server", server, "--user", "uploader"] }
     var dataPath: String { runner.home.file("data/mediactl") }
 
@@ -25,7 +26,7 @@ struct Bench {
         return path
     }
 
-    /// An ISO base media file (ISO/IEC 14496-12 section 4.3) of this length that no other seed makes.
+    /// An ISO base media file (ISO/IEC 14496-12 section 4.3) of this length with content unique to the seed.
     func movie(_ byteCount: Int, seed: Int = 0, name: String = "clip.mp4") throws -> String {
         var bytes: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
         var state = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1
@@ -52,7 +53,7 @@ struct Bench {
     /// Files in the data directory that a finished command must not leave: rescue files, spools, locks.
     func leftovers() -> [String] {
         let paths = FileManager.default.enumerator(atPath: dataPath)?.compactMap { $0 as? String } ?? []
-        // The one file of all upload locks stays.
+        // The file that all upload locks share stays.
         return paths.filter { !$0.hasPrefix("tokens.sqlite") && !["locks", "locks/uploads.lock"].contains($0) }
     }
 

@@ -3,19 +3,19 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// One machine that proves captures to a sandbox, and the built program on it. Nothing is tried twice.
+/// One machine that submits captures to a sandbox, and the built program on it. Nothing is retried.
 struct CaptureBench {
     let sandbox: SandboxProcess
     var runner: BinaryRunner
 
-    /// A machine that no server knows.
+    /// A machine that is registered with no server.
     init(_ sandbox: SandboxProcess) throws {
         self.sandbox = sandbox
         runner = try BinaryRunner()
         runner.environment.merge(["MEDIACTL_CAPTURE_URL": sandbox.baseURL, "MEDIACTL_RETRIES": "0"]) { $1 }
     }
 
-    /// A machine that is registered, with a sandbox of its own.
+    /// A registered machine with its own sandbox.
     static func registered(faults: [String] = [], arguments: [String] = []) async throws -> CaptureBench {
         let bench = try CaptureBench(try await SandboxProcess.start(faults: faults, arguments: arguments))
         try await bench.succeed("register")
@@ -27,7 +27,7 @@ struct CaptureBench {
 
     // MARK: Files
 
-    /// A photo of bytes that no other seed makes, with its depth map: nine numbers of the same seed.
+    /// A photo with content unique to the seed, and its depth map: nine numbers from the same seed.
     @discardableResult
     func photo(_ name: String, seed: Int, byteCount: Int = 5000) throws -> String {
         var state = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1
@@ -44,10 +44,10 @@ struct CaptureBench {
         return path
     }
 
-    /// The arguments that prove a photo of `photo`.
+    /// The arguments that submit a photo of `photo`.
     func sending(_ path: String) -> [String] { ["send", path, "--depth", path + ".f32", "--depth-size", "3x3"] }
 
-    /// What `sha256sum` says of files.
+    /// The output of `sha256sum` for files.
     func sha256(_ paths: [String]) async throws -> [String] {
         try await ChildProcess.run("/usr/bin/sha256sum", paths).lines.map { String($0.prefix(64)) }
     }
@@ -71,14 +71,14 @@ struct CaptureBench {
         return result
     }
 
-    /// Runs a command that dies by SIGKILL when it reaches a place.
+    /// Runs a command that is killed with SIGKILL at a failpoint.
     func die(_ arguments: [String], at place: String) async throws {
         let result = try await run(arguments, extra: ["MEDIACTL_KILL_AT": place])
         #expect(result.signal == SIGKILL, "\(place) was not reached: \(result.output)\(result.errors)")
         #expect(!result.output.contains("accepted"))
     }
 
-    /// Runs a command that must fail like this, and tell why.
+    /// Runs a command that must fail like this, and report the reason.
     func fail(_ arguments: [String], _ exitCode: Int32, naming words: String) async throws {
         let result = try await run(arguments)
         #expect(result.exitCode == exitCode, "\(arguments): \(result.output)\(result.errors)")
@@ -90,10 +90,10 @@ struct CaptureBench {
 
     // MARK: What is left
 
-    /// Everything in the vault but its key, as paths below it, sorted.
+    /// Everything in the vault except its key, as paths below it, sorted.
     func kept() throws -> [String] { try Tree(vaultPath).files.keys.filter { $0 != "vault.key" }.sorted() }
 
-    /// The vault holds media and depth map of each record, and neither a draft nor half a file.
+    /// The vault contains media and depth map of each record, and neither a draft nor a partial file.
     func expectWholeVault() throws {
         let expected = try records().flatMap { ["\($0.id)/depth", "\($0.id)/media"] }.sorted()
         #expect(try kept() == expected)
@@ -105,24 +105,24 @@ struct CaptureBench {
 
     // MARK: The server
 
-    /// The submissions that have reached the server, whatever came of them, oldest first.
+    /// The submissions that have reached the server, regardless of their outcome, oldest first.
     func submissions() async throws -> [SeenSubmission] {
         try await sandbox.captureBodies().filter { $0.path.hasSuffix("/hash-only") }.map { try SeenSubmission($0.body) }
     }
 
-    /// The counters of all submissions grow.
+    /// The counters of all submissions are ascending.
     func expectAscendingCounters() async throws {
         let counters = try await submissions().map(\.counter)
         #expect(zip(counters, counters.dropFirst()).allSatisfy { $0 < $1 }, "\(counters)")
     }
 }
 
-/// A hash-only body as a server gets it, read without the code that made it.
+/// A hash-only body as received by a server, parsed without the code that created it.
 struct SeenSubmission {
     let body: [String: Any]
     let text: String
-    /// Of the assertion: the last four of the 37 bytes of authenticator data, which CBOR announces by 58 25
-    /// (RFC 8949 section 3).
+    /// Of the assertion: the last four of the 37 bytes of authenticator data, which follow 58 25 in CBOR (RFC 8949
+    /// section 3).
     let counter: UInt32
 
     init(_ bytes: [UInt8]) throws {

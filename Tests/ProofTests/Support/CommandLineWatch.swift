@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Collects `/proc/<pid>/cmdline` until the process is gone.
+/// Collects `/proc/<pid>/cmdline` until the process has exited.
 final class CommandLineWatch: Sendable {
     private let seen = Mutex<Set<String>>([])
     private let isOver = Mutex(false)

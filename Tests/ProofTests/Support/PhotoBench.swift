@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A photographer's machine: the built program, with a login as alice at a sandbox. Nothing is tried twice.
+/// A photographer's machine: the built program, with a login as alice at a sandbox. Nothing is retried.
 struct PhotoBench {
     let sandbox: SandboxProcess
     var runner: BinaryRunner
@@ -15,7 +15,7 @@ struct PhotoBench {
         runner.environment.merge(["MEDIACTL_SERVER": sandbox.baseURL, "MEDIACTL_RETRIES": "0"]) { $1 }
     }
 
-    /// A machine that is a device of its own.
+    /// A machine that is registered as a device.
     static func loggedIn(to sandbox: SandboxProcess, as name: String = "Studio") async throws -> PhotoBench {
         let bench = try PhotoBench(sandbox)
         let login = try await bench.runner.run(
@@ -26,7 +26,7 @@ struct PhotoBench {
         return bench
     }
 
-    /// The same with a sandbox of its own.
+    /// The same with a separate sandbox.
     static func loggedIn(faults: [String] = [], arguments: [String] = []) async throws -> PhotoBench {
         try await loggedIn(to: try await SandboxProcess.start(faults: faults, arguments: arguments))
     }
@@ -35,7 +35,7 @@ struct PhotoBench {
     var pictures: String { runner.home.file("Pictures") }
     var target: String { runner.home.file("out") }
 
-    /// What the server calls this machine.
+    /// The server's name of this machine.
     var deviceID: String? {
         get throws { try LibraryStore(in: DataDirectory.open(dataPath)).logins().first?.deviceID }
     }
@@ -53,7 +53,7 @@ struct PhotoBench {
         return result
     }
 
-    /// Runs a command that dies by SIGKILL when it reaches a place for the (`passes` + 1)th time.
+    /// Runs a command that is killed with SIGKILL when it passes a failpoint for the (`passes` + 1)th time.
     func die(_ command: [String], at place: String, after passes: Int) async throws {
         let result = try await runner.run(
             command,
@@ -64,18 +64,18 @@ struct PhotoBench {
 
     // MARK: The server
 
-    /// How often the server was asked so.
+    /// How often the server received such requests.
     func requests(_ method: String, _ path: String) async throws -> Int {
         try await sandbox.requests().count { $0.method == method && $0.path.hasPrefix(path) }
     }
 
-    /// How often the server was asked for a page of its listing.
+    /// How often a page of the listing was requested from the server.
     var pagesAsked: Int { get async throws { try await requests("POST", "/api/sync/photos") } }
     var uploads: Int { get async throws { try await requests("POST", "/api/photos/upload") } }
 
     // MARK: Files
 
-    /// Puts a photo among the pictures, with a modification time that no clock gives by accident.
+    /// Adds a photo to the pictures, with a modification time that does not occur by chance.
     @discardableResult
     func picture(_ name: String, _ content: [UInt8]) throws -> String {
         let path = pictures + "/" + name
@@ -104,14 +104,15 @@ struct PhotoBench {
         return list.lines.filter { $0.contains(#""type":"item""#) }
     }
 
-    /// `sync verify` finds no differences; the number of copies that it has read.
+    /// `sync verify` finds no differences; returns the number of copies that it has read.
     func verifiedCopies() async throws -> Int? {
         let verify = try await run("sync", "verify", "--read-content", "--json")
         #expect(verify.exitCode == 0, "\(verify.output)")
         return verify.records.last?["copies"] as? Int
     }
 
-    /// Names in the data directory that no finished command leaves: spools, temporary indexes. A write-ahead log may stay.
+    /// Names in the data directory that no finished command leaves: spools, temporary indexes. A write-ahead log may
+    /// stay.
     func leftovers() throws -> [String] {
         try Tree(dataPath).files.keys.filter { name in
             !["", "-wal", "-shm"].contains { name == "index.sqlite\($0)" || name == "library.sqlite\($0)" }
@@ -121,8 +122,8 @@ struct PhotoBench {
 }
 
 extension SandboxProcess {
-    /// Makes the stored photos old: `Last-Modified` tells one version from another only a second later (RFC 9110
-    /// section 8.8.2.2), and only such a download goes on where it was cut.
+    /// Makes the stored photos older: `Last-Modified` distinguishes two versions only after a second (RFC 9110
+    /// section 8.8.2.2), and only such a download is resumed.
     func agePhotos() async throws {
         for photo in try await photos() {
             let time = timespec(tv_sec: 1_709_634_030, tv_nsec: 0)
@@ -131,7 +132,7 @@ extension SandboxProcess {
     }
 }
 
-/// A directory as it stands: all entries below it, links not followed.
+/// The state of a directory: all entries below it, without following links.
 struct Tree: Equatable {
     /// A file that is not a directory.
     struct File: Equatable {

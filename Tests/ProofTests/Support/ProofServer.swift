@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A file whose digest is known from elsewhere, and what the server says of it.
+/// A file with a published digest, and the server's responses about it.
 struct KnownFile: Sendable {
     let id: Int
     let content: String
@@ -27,7 +27,7 @@ struct KnownFile: Sendable {
     )
     static let all = [abc, twoBlocks, millionLetters]
 
-    /// 64 hexadecimal digits that no other text of a test holds.
+    /// 64 hexadecimal digits that occur in no other text of a test.
     var token: String { String(repeating: "c0ffee\(id)decafbad", count: 4).prefix(64).lowercased() }
 
     /// The success of dialect 3 (gighive contract 2.2).
@@ -47,19 +47,19 @@ struct KnownFile: Sendable {
     }
 }
 
-/// A media server whose answers to POST requests a test decides; it knows the files whose bodies it has read, and
-/// answers questions about them.
+/// A media server whose responses to POST requests are set by a test; it stores the files whose bodies it has read,
+/// and responds to queries about them.
 final class ProofServer: Sendable {
-    /// A request that was read to its end.
+    /// A request that was read completely.
     struct Request: Sendable {
         let method: String
         let path: String
         let body: String
-        /// The file in an upload, or the one a deletion names.
+        /// The file of an upload, or the one that a deletion specifies.
         let file: KnownFile?
     }
 
-    /// Answers a POST, numbered from 1 over all connections; ends the connection when it throws.
+    /// Responds to a POST, numbered from 1 over all connections; throwing ends the connection.
     typealias Response = @Sendable (ScriptedServer.Connection, Request, _ number: Int) throws -> Void
 
     private struct State {

@@ -1,17 +1,17 @@
 import Foundation
 
-/// What `strace -f -y` has written: the calls of all threads, each with the places of its beginning and its end.
+/// The output of `strace -f -y`: the calls of all threads, each with the positions of its start and its end.
 struct SystemCallTrace {
-    /// One call. Of two calls, the one whose `end` is below the other's `begin` was over before the other began.
+    /// One call. A call whose `end` is less than another's `begin` was finished before the other started.
     struct Call {
         let name: String
-        /// Arguments and result as strace writes them.
+        /// Arguments and result as printed by strace.
         var text: String
         let begin: Int
         var end: Int
     }
 
-    /// In the order of their beginnings.
+    /// In the order of their starts.
     private(set) var calls: [Call] = []
 
     /// Arguments for `BinaryRunner`'s wrapper.
@@ -46,7 +46,8 @@ struct SystemCallTrace {
         }
     }
 
-    /// The first call of these names, on a descriptor whose strace name holds `place`, whose data hold `data`.
+    /// The first call of these names, on a descriptor whose strace name contains `place`, whose data contains
+    /// `data`.
     func first(_ names: Set<String>, on place: String, holding data: String? = nil, after: Call? = nil) -> Call? {
         calls.first { call in
             let descriptor = call.text.drop { $0 != "(" }.prefix { $0 != "," && $0 != ")" }

@@ -3,10 +3,10 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// One user with pictures of their own, and the built program's folder library beside them.
+/// One user with pictures, and the built program's folder library next to them.
 struct TapeBench {
     var runner: BinaryRunner
-    /// The user's own: never the program's.
+    /// The user's files: never the program's.
     let originals: String
 
     init() throws {
@@ -22,14 +22,14 @@ struct TapeBench {
 
     // MARK: Files
 
-    /// A photo that no other name has.
+    /// A photo with content unique to its name.
     func photo(_ name: String) throws -> String {
         let path = originals + "/" + name
         try Data([0xFF, 0xD8, 0xFF, 0xE0] + Array(name.utf8)).write(to: URL(fileURLWithPath: path))
         return path
     }
 
-    /// Everything of the user's, as it must stay (rule R6).
+    /// All files of the user, which must not change (rule R6).
     func witness() throws -> [String: Witness] {
         var seen: [String: Witness] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: originals) {
@@ -38,7 +38,7 @@ struct TapeBench {
         return seen
     }
 
-    /// What must stay of an original.
+    /// What must not change in an original.
     struct Witness: Equatable {
         private var inode: UInt64
         private var links: UInt64
@@ -76,7 +76,7 @@ struct TapeBench {
         return result
     }
 
-    /// Runs a command that dies by SIGKILL when it reaches a place.
+    /// Runs a command that is killed with SIGKILL at a failpoint.
     func die(_ arguments: [String], at place: String, extra: [String: String] = [:]) async throws {
         let result = try await run(arguments, extra: extra.merging(["MEDIACTL_KILL_AT": place]) { $1 })
         #expect(result.signal == SIGKILL, "\(place) was not reached: \(result.output)\(result.errors)")
@@ -84,7 +84,7 @@ struct TapeBench {
 
     // MARK: What there is
 
-    /// The folders below the root that carry our mark, by name.
+    /// The folders below the root that contain our mark, by name.
     func albums() throws -> [String: Album] {
         var albums: [String: Album] = [:]
         for name in (try? FileManager.default.contentsOfDirectory(atPath: rootPath)) ?? [] {
@@ -93,16 +93,16 @@ struct TapeBench {
         return albums
     }
 
-    /// One album as anybody finds it on the disk.
+    /// One album as seen on the disk.
     struct Album {
-        /// Names of the links, by the files they lead to; a file twice in an album would be two names.
+        /// Names of the links, by the files they refer to; a file twice in an album would have two names.
         var links: [String: [String]] = [:]
-        /// Everything that is neither a link nor ours.
+        /// Everything that is neither a link nor a file of the program.
         var others: [String] = []
         var tapeID: String
         var entryCount: Int
 
-        /// nil for what is no album of ours.
+        /// nil for a folder that is not an album of the program.
         init?(_ path: String) throws {
             let manifest = path + "/.mediactl-album.json"
             guard let data = FileManager.default.contents(atPath: manifest) else { return nil }
@@ -120,7 +120,7 @@ struct TapeBench {
         }
     }
 
-    /// The tape has one album, which holds each of these files once, and the store says so.
+    /// The tape has one album, which contains each of these files once, and the store agrees.
     func expectComplete(_ title: String, _ names: [String], _ comment: Comment) throws {
         let store = try store()
         let tape = try #require(try store.tapes(named: title).first, comment)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sandbox
 
-/// A sandbox with an enrolled device, and requests as the contract has them, put together by hand.
+/// A sandbox with an enrolled device, and requests of the contract, built by hand.
 struct CaptureFixture {
     static let device = "6f1c2a3e-0d4b-4c5d-8e7f-102938475665"
     static let json = "Content-Type: application/json"
@@ -28,7 +28,7 @@ struct CaptureFixture {
 
     // MARK: Signing
 
-    /// An assertion in base64: a map of two, CBOR by hand.
+    /// An assertion in base64: a map of two, with CBOR built by hand.
     func assertion(_ counter: UInt8, over data: some Sequence<UInt8>, party: String? = nil) async throws -> String {
         let authenticator = Digest.sha256(Array((party ?? self.party).utf8)) + [0, 0, 0, 0, counter]
         let signature = try await key.sign(authenticator + Digest.sha256(Array(data)))
@@ -57,7 +57,7 @@ struct CaptureFixture {
         try await curl(options + ["-H", "Expect:", "--data-binary", body, sandbox.baseURL + "/api/v1/" + path])
     }
 
-    /// Sends a payload, whose signed bytes these are, with an assertion of the next counter.
+    /// Sends a payload with these signed bytes and an assertion of the next counter.
     func submit(
         _ payload: String,
         counter: UInt8 = 1,
@@ -78,7 +78,7 @@ struct CaptureFixture {
     }
 }
 
-/// Payloads in the form in which they are signed, written by hand.
+/// Payloads in their signed form, written by hand.
 enum CapturePayload {
     static let hash = "efa1f375d76194fa51a3556a97e641e61685f914d446979da50a551a4333ffd7"
 

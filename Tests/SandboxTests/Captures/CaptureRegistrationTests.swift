@@ -24,7 +24,7 @@ import Testing
         """
     }
 
-    @Test func aKeyThatIsThere() async throws {
+    @Test func aKeyCanBeRegistered() async throws {
         let fixture = try await CaptureFixture()
         let key = try await OpenSSLKey()
         let first = try await challenge(fixture)
@@ -32,7 +32,7 @@ import Testing
         let stolen = body(first, key.point, try await fixture.key.sign(first))
         #expect(try await fixture.post("devices/register", stolen).errorCode == "ATTESTATION_FAILED")
         let request = body(first, key.point, try await key.sign(first))
-        // Used up by the failure.
+        // Invalidated by the failure.
         #expect(try await fixture.post("devices/register", request).errorCode == "CHALLENGE_NOT_FOUND")
         let second = try await challenge(fixture)
         let reply = try await fixture.post(
@@ -60,7 +60,7 @@ import Testing
         #expect(phone.status == 400 && phone.errorCode == "VALIDATION_ERROR")
     }
 
-    @Test func challengesAreRationedAndRunOut() throws {
+    @Test func challengesAreLimitedAndExpire() throws {
         let book = ChallengeBook()
         let now = Timestamp.now()
         let challenges = (0..<10).compactMap { _ in book.issue(to: "a", at: now) }
@@ -75,7 +75,7 @@ import Testing
         #expect(refusal?.status.code == 400)
     }
 
-    /// Contract 3.3: a Linux machine has no truthful place there, and no untruthful one that helps.
+    /// Contract 3.3: a Linux machine has no valid platform value there.
     @Test(arguments: [
         (#"{"platform":"linux","model":"x","has_lidar":false}"#, 400),
         (#"{"platform":"windows","model":"x","has_lidar":false}"#, 400),
@@ -87,7 +87,7 @@ import Testing
             401
         ),
     ])
-    func nobodyEnrolsAtTheReferenceServer(body: String, status: Int) throws {
+    func noLinuxDeviceEnrollsAtTheReferenceServer(body: String, status: Int) throws {
         let folder = try TemporaryDirectory()
         let settings = CaptureSettings(profile: .reference)
         let catalog = try CaptureCatalog(folder: try DataFolder(path: folder.path), settings: settings)
@@ -98,7 +98,7 @@ import Testing
         #expect(refusal?.status.code == status)
     }
 
-    @Test func aPhoneWithoutProofGetsNoKey() throws {
+    @Test func aPhoneWithoutAttestationGetsNoKey() throws {
         let folder = try TemporaryDirectory()
         let settings = CaptureSettings(profile: .reference)
         let catalog = try CaptureCatalog(folder: try DataFolder(path: folder.path), settings: settings)

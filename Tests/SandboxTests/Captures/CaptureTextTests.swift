@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sandbox
 
-/// What is signed, to the byte (hash-only contract 2.1, RFC 8785), and the forms it comes in.
+/// The exact signed bytes (hash-only contract 2.1, RFC 8785), and their forms.
 @Suite struct CaptureTextTests {
     struct Vectors: Decodable {
         struct Vector: Decodable, Sendable, CustomTestStringConvertible {
@@ -28,7 +28,7 @@ import Testing
         return (try? JSONDecoder().decode(Vectors.self, from: data).vectors) ?? []
     }()
 
-    @Test func theVectorsAreThere() { #expect(Self.vectors.count == 17) }
+    @Test func theVectorsExist() { #expect(Self.vectors.count == 17) }
 
     @Test(arguments: vectors)
     func signsWhatTheReferenceServerSigns(vector: Vectors.Vector) throws {
@@ -44,7 +44,7 @@ import Testing
         #expect(hexString(Digest.sha256(signed)) == vector.client_data_hash)
     }
 
-    /// The examples of RFC 8785 sections 3.2.2 and 3.2.3; then members that may not be there twice.
+    /// The examples of RFC 8785 sections 3.2.2 and 3.2.3; then duplicate members.
     @Test(arguments: [
         (
             #"""
@@ -66,7 +66,7 @@ import Testing
         #expect((try? value.canonical().text) == expected)
     }
 
-    /// Both prints of RFC 8785 appendix B and of contract 2.1.
+    /// Both number formats: RFC 8785 appendix B and contract 2.1.
     @Test(arguments: [
         (5.0, "5", "5.0"), (0, "0", "0.0"), (-0.0, "0", "-0.0"), (1e-5, "0.00001", "0.00001"),
         (1e-6, "0.000001", "1e-6"), (1.5e-6, "0.0000015", "1.5e-6"), (1e-7, "1e-7", "1e-7"),
@@ -78,22 +78,22 @@ import Testing
     func numbers(value: Double, ecmaScript: String, serde: String) {
         #expect(ShortestDecimal(value).ecmaScriptText == ecmaScript)
         #expect(ShortestDecimal(value).serdeText == serde)
-        // One division cannot make the smallest number of all.
+        // A single division cannot result in the smallest number.
         #expect(SerdeNumber.double(serde) == value || value == .leastNonzeroMagnitude)
     }
 
     @Test(arguments: [
         "", "{", "[1,]", "01", "{\"a\":1}x", #""\ud800""#, "\"\u{1}\"", "nul",
     ])
-    func refusesWhatIsNoJSON(text: String) {
+    func refusesInvalidJSON(text: String) {
         #expect(throws: UnreadableJSON.self) { try JSONValue(Array(text.utf8)) }
     }
 
-    @Test func refusesBytesThatAreNoUTF8() {
+    @Test func refusesInvalidUTF8() {
         #expect(throws: UnreadableJSON.self) { try JSONValue([0x22, 0xFF, 0x22]) }
     }
 
-    /// Texts with byte strings in a map (RFC 8949 section 3.1), and what no assertion is.
+    /// Texts with byte strings in a map (RFC 8949 section 3.1), and invalid assertions.
     @Test(
         arguments: [
             ([0xA1, 0x62, 0xC3, 0xBC, 0x41, 7], ["ü": [7]]), ([0xA0], [:]),

@@ -9,12 +9,12 @@ import Testing
 @Suite struct HashOnlyTests {
     private static let meta = "meta: {request_id: string, timestamp: string}"
 
-    @Test func registersSendsAndReadsBack() async throws {
+    @Test func registersSubmitsAndReadsBack() async throws {
         let fixture = try await CaptureFixture()
         let id = "A1B2C3D4-0000-4000-8000-00000000ABCD"
         let accepted = try await fixture.submit(
             CapturePayload.canonical(),
-            // Spelled and ordered otherwise, with white space: the canonical form is signed.
+            // With another spelling and order, and white space: the canonical form is signed.
             sending: CapturePayload.canonical().replacing(
                 #""max_depth":5,"min_depth":0.5"#,
                 with: #""min_depth": 5e-1,"max_depth":5.0"#
@@ -54,7 +54,7 @@ import Testing
         )
         #expect(try found.data("capture_id") as? String == capture)
         #expect(try await fixture.get("verify/" + capture).data("media_hash") == nil)
-        // A read uses its counter up too.
+        // A read uses its counter as well.
         let replay = try await fixture.get("captures/" + capture, try await fixture.headers(4))
         #expect(replay.status == 401 && replay.errorCode == "REPLAY_DETECTED")
         let nowhere = try await fixture.get("captures/" + UUID().uuidString, try await fixture.headers(5))
@@ -74,8 +74,8 @@ import Testing
         #expect(try await fixture.sandbox.captureBodies().count == 2)
     }
 
-    /// Each as the last thing that is wrong: what comes before it is right.
-    @Test func refusesInOrder() async throws {
+    /// Each as the last error: all earlier checks succeed.
+    @Test func refusesInTheDocumentedOrder() async throws {
         let fixture = try await CaptureFixture()
         func refusal(_ options: [String], _ body: String = "x") async throws -> String {
             let reply = try await fixture.post("captures/hash-only", body, options)
@@ -93,7 +93,7 @@ import Testing
         #expect(try await refusal(good, "y") == "401 SIGNATURE_INVALID")
         #expect(try await fixture.counter() == 0)
         #expect(try await refusal(good) == "415 UNSUPPORTED_MEDIA_TYPE")
-        // The signature held, so its counter is gone.
+        // The signature was valid, so its counter is used.
         #expect(try await fixture.counter() == 1)
         #expect(try await refusal(good) == "401 REPLAY_DETECTED")
         let json = ["-H", CaptureFixture.json]
@@ -113,7 +113,7 @@ import Testing
         ("\"metadata\":{}", "\"metadata\":{\"location\":{\"latitude\":1}}", 422),
         ("\"media_type\":\"photo\"", "\"media_type\":\"photo\",\"media_type\":\"photo\"", 422),
     ])
-    func judgesMembers(old: String, new: String, status: Int) throws {
+    func validatesMembers(old: String, new: String, status: Int) throws {
         let text = CapturePayload.canonical().replacing(old, with: new).dropLast() + #","assertion":"AA=="}"#
         let refusal = #expect(throws: CaptureRefusal.self) {
             try HashOnlySubmission(try JSONValue(Array(text.utf8)), .mediactl1).validate()
@@ -146,7 +146,7 @@ import Testing
         ("tpm2", "unavailable", false, "medium"), ("tpm2", "completed", false, "suspicious"),
         ("software", "unavailable", false, "low"),
     ])
-    func believesNoMoreThanTheLevelAllows(level: String, status: String, isReal: Bool, expected: String) throws {
+    func limitsConfidenceToTheLevel(level: String, status: String, isReal: Bool, expected: String) throws {
         let text = CapturePayload.canonical(status: status, isReal: isReal).dropLast() + #","assertion":"AA=="}"#
         let submission = try HashOnlySubmission(try JSONValue(Array(text.utf8)), .mediactl1)
         let device = CaptureDevice(id: "", platform: "linux", model: "", level: level, key: nil, keyId: "", counter: 0)
@@ -154,7 +154,7 @@ import Testing
         #expect(evidence.confidence == expected)
     }
 
-    @Test func aClockThatIsWrong() async throws {
+    @Test func aWrongClockIsRejected() async throws {
         let fixture = try await CaptureFixture("mediactl-1", level: "software", ["--capture-clock=-600"])
         let reply = try await fixture.get("captures/x", try await fixture.headers(1))
         #expect(reply.errorCode == "TIMESTAMP_INVALID")
@@ -180,7 +180,7 @@ import Testing
         #expect(try await fixture.get("devices/challenge").data("challenge") as? Int == 0)
     }
 
-    /// By the file itself, which travels to the server (M17).
+    /// By the file itself, which is sent to the server (M17).
     @Test func verifiesAFile() async throws {
         let fixture = try await CaptureFixture()
         let temporary = try TemporaryDirectory()
@@ -208,7 +208,7 @@ import Testing
         #expect(try await fixture.get("verify-file", ["-F", "other=x"]).status == 400)
     }
 
-    @Test func livesBelowAPath() async throws {
+    @Test func worksBelowAPath() async throws {
         let sandbox = try await SandboxProcess.start(arguments: ["--base-path", "/below"])
         #expect(try await curl(sandbox.baseURL + "/below/api/v1/verify/x").errorCode == "VALIDATION_ERROR")
         #expect(try await curl(sandbox.baseURL + "/api/v1/verify/x").errorCode == nil)

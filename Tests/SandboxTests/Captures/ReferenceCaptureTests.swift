@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sandbox
 
-/// The existing server as it is (hash-only contract 1.1, 1.3, 3.1).
+/// The existing server with its deviations (hash-only contract 1.1, 1.3, 3.1).
 @Suite struct ReferenceCaptureTests {
     @Test func acceptsAndRefusesDuplicates() async throws {
         let fixture = try await CaptureFixture("reference", level: "secure_enclave")
@@ -13,7 +13,7 @@ import Testing
         #expect(try await fixture.counter() == 2)
         let again = try await fixture.submit(CapturePayload.reference(), counter: 3)
         #expect(again.status == 500 && again.errorCode == "INTERNAL_ERROR")
-        // The counter was raised all the same.
+        // The counter was raised nevertheless.
         #expect(try await fixture.counter() == 4)
         let id = try #require(try accepted.data("capture_id") as? String)
         let read = try await fixture.get("captures/" + id, try await fixture.headers(5))
@@ -27,7 +27,7 @@ import Testing
 
     @Test func aScreenIsSuspicious() async throws {
         let fixture = try await CaptureFixture("reference", level: "tee")
-        // Only the secure enclave's request signatures are looked at: this one is of another body.
+        // Only the secure enclave's request signatures are checked: this one is of another body.
         let assertion = try await fixture.assertion(1, over: CapturePayload.reference(isReal: false).utf8)
         let body = CapturePayload.reference(isReal: false).dropLast() + #","assertion":"\#(assertion)","more":[1]}"#
         let headers = try await fixture.headers(9) + ["-H", CaptureFixture.json]
@@ -37,8 +37,8 @@ import Testing
         #expect(try await fixture.counter() == 1)
     }
 
-    /// The framework speaks in bare sentences.
-    @Test func speaksPlainTextBeforeItReadsMembers() async throws {
+    /// The framework responds with plain text.
+    @Test func respondsWithPlainTextBeforeItReadsMembers() async throws {
         let fixture = try await CaptureFixture("reference", level: "secure_enclave")
         let headers = try await fixture.headers(1)
         let json = ["-H", CaptureFixture.json]
@@ -67,7 +67,7 @@ import Testing
         #expect(reply.status == 401 && reply.errorCode == "DEVICE_AUTH_REQUIRED")
     }
 
-    @Test func strictServersMindSignaturesAndLevels() async throws {
+    @Test func strictServersCheckSignaturesAndLevels() async throws {
         let strict = try await CaptureFixture("reference", level: "secure_enclave", ["--capture-strict"])
         let bad = try await strict.headers(1, "other") + ["-H", CaptureFixture.json]
         #expect(try await strict.post("captures/hash-only", "{}", bad).errorCode == "SIGNATURE_INVALID")

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Sandbox
 
-/// Evidence that a software TPM and the TPM's own tools have made.
+/// Evidence created by a software TPM and the TPM's own tools.
 @Suite struct TPM2EvidenceTests {
     private static let handle = "0x81000001"
 
-    @Test func provesThatATPMVouchesForAKey() async throws {
+    @Test func acceptsTPMEvidenceForAKey() async throws {
         let tpm = try await SoftwareTPM.start()
         try await tpm.makeKey(at: Self.handle)
         for algorithm in ["ecc", "rsa"] {
@@ -28,7 +28,7 @@ import Testing
 
     private typealias Spoiling = (name: String, change: @Sendable (inout SoftwareTPM.Evidence) -> Void)
 
-    /// `magic` (4), `type` (2) begin the statement; the attributes of an area are bytes 4…7.
+    /// `magic` (4), `type` (2) start the statement; the attributes of an area are bytes 4…7.
     private static let spoilings: [Spoiling] = [
         ("magic", { $0.certification[0] ^= 1 }), ("type", { $0.certification[5] ^= 1 }),
         ("clock", { $0.certification[$0.certification.count - 60] ^= 1 }),
@@ -50,7 +50,7 @@ import Testing
         return try TPM2Evidence(try TypedFields(try JSONValue(Array(text.utf8)), "key_attestation"))
     }
 
-    /// Whoever makes all keys in software can make a certification too, so it does not raise the level.
+    /// A software key can be certified by another one, so a certification alone does not raise the level.
     @Test func certificationAloneIsSoftware() async throws {
         let tpm = try await SoftwareTPM.start()
         try await tpm.makeKey(at: Self.handle)

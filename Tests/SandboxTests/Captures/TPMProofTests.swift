@@ -4,13 +4,13 @@ import Testing
 
 @testable import Sandbox
 
-/// The proof of the level `tpm2`, with a TPM that has a certificate, and its own tools (ADR 0045).
+/// The attestation for the level `tpm2`, with a TPM that has a certificate, and its own tools (ADR 0045).
 @Suite struct TPMProofTests {
     private static let key = "0x81000001"
 
     // MARK: Credentials
 
-    /// A TPM decrypts what OpenSSL has made, for both kinds of endorsement keys.
+    /// A TPM decrypts the credential created by OpenSSL, for both kinds of endorsement keys.
     @Test(arguments: ["rsa", "ecc"])
     func aTPMDecryptsTheCredential(_ algorithm: String) async throws {
         let tpm = try await SoftwareTPM.start()
@@ -60,7 +60,7 @@ import Testing
         #expect(!trusts(others, [certificate, issuer]))
         #expect(!trusts(TPMAuthorities(), [certificate, issuer]), "nobody is trusted by default")
         #expect(!trusts(direct, []))
-        // The authority has also signed a certificate for a key that is in a file.
+        // The authority has also signed a certificate for a key in a file.
         let plain = try await bench.certificateWithoutPurpose(by: maker)
         #expect(!trusts(direct, [plain]))
         #expect(TPMAuthorities(argument: bench.file("nowhere")) == nil)
@@ -87,8 +87,8 @@ import Testing
         }
     }
 
-    /// What is missing lowers the level to software; what is wrong is refused (nil).
-    @Test func everyPartOfTheProofIsNeeded() async throws {
+    /// Missing evidence lowers the level to software; invalid evidence is refused (nil).
+    @Test func everyPartOfTheEvidenceIsRequired() async throws {
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
         try await tpm.makeKey(at: Self.key)
@@ -159,7 +159,7 @@ import Testing
     }
 }
 
-/// The endpoints, without the web.
+/// The endpoints, without HTTP.
 private struct Server {
     let catalog: CaptureCatalog
     private let folder: TemporaryDirectory
@@ -188,7 +188,7 @@ private struct Server {
         return try [object, secret].flatMap { Array(try #require(Data(base64Encoded: $0))) }
     }
 
-    /// The level; nil when it is refused.
+    /// The level; nil if it is refused.
     func register(_ members: [String: [UInt8]], _ certificate: [UInt8]) throws -> String? {
         let proofs = members.map { "\"\($0.key)\":\"\(base64($0.value))\"" }.joined(separator: ",")
         let text = """
@@ -214,7 +214,7 @@ private struct TPMBench {
 
     func bytes(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: file(name)))) }
 
-    /// TPMT_PUBLIC, which a tool writes behind two bytes of size.
+    /// TPMT_PUBLIC, which a tool writes after two bytes of size.
     func area(_ name: String) throws -> [UInt8] { Array(try bytes(name).dropFirst(2)) }
 
     private func run(_ tool: String, _ arguments: [String]) async throws {
@@ -236,7 +236,7 @@ private struct TPMBench {
         )
     }
 
-    /// To the endorsement key, for a key of this name.
+    /// To the endorsement key, for a key with this name.
     func credential(_ secret: [UInt8], for name: [UInt8]) async throws -> TPMCredential? {
         let form = ["-outform", "DER", "-out", file("ek.der")]
         try await tpm.run("openssl", ["pkey", "-pubin", "-in", file("ek.pem")] + form)
@@ -244,7 +244,7 @@ private struct TPMBench {
         return TPMCredential(secret, for: name, to: key)
     }
 
-    /// Gives the TPM both structures of a credential.
+    /// Passes both structures of a credential to the TPM.
     func activate(_ structures: [UInt8]) async throws -> [UInt8] {
         // The tool's own header.
         try Data([0xBA, 0xDC, 0xC0, 0xDE, 0, 0, 0, 1] + structures).write(to: URL(fileURLWithPath: file("credential")))
@@ -262,7 +262,7 @@ private struct TPMBench {
         return try bytes("secret")
     }
 
-    /// The point of a key, whose area is in `key.pub` then.
+    /// The point of a key, whose area is in `key.pub` afterwards.
     func point(of key: String) async throws -> [UInt8] {
         try await run("tpm2_readpublic", ["-c", key, "-o", file("key.pub")])
         try await run("tpm2_readpublic", ["-c", key, "-f", "der", "-o", file("key.der")])
@@ -297,7 +297,7 @@ private struct TPMBench {
         return ["quote": try bytes("attest"), "quote_signature": try bytes("sig")]
     }
 
-    /// That of the RSA endorsement key, from the TPM.
+    /// The certificate of the RSA endorsement key, from the TPM.
     func certificate() async throws -> [UInt8] {
         try await run("tpm2_nvread", ["0x1c00002", "-o", file("certificate")])
         return try bytes("certificate")

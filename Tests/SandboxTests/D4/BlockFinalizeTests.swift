@@ -47,9 +47,9 @@ import Testing
         }
         let entries =
             try await bench.fixture.get("/db/database.php?format=json").object()["entries"] as? [[String: Any]]
-        // The first label of an event stays.
+        // The first label of an event is kept.
         #expect(entries?.compactMap { $0["song_title"] as? String } == ["three", "one"])
-        // No way to a token: not even multipart into another event has one.
+        // There is no token: not even multipart into another event returns one.
         let path = try bench.fixture.file(content: "bytes")
         let other = try await bench.fixture.upload(path, fields: ["org_name=Org", "event_date=2026-10-03"])
         #expect(other.status == 201)
@@ -60,7 +60,7 @@ import Testing
         #expect(try refused.string("message") == "Invalid delete token")
     }
 
-    @Test func givesIdenticalUploadsOneID() async throws {
+    @Test func givesIdenticalUploadsOneAssetID() async throws {
         let bench = try await D4Bench()
         let file = try bench.fixture.file(content: "bytes")
         for _ in 1...4 { try await bench.create(5) }
@@ -74,7 +74,7 @@ import Testing
         #expect(assets == ["1", "1", "1", "1"])
     }
 
-    @Test func leavesTheTwinOfADeletedFile() async throws {
+    @Test func keepsTheDuplicateOfADeletedFile() async throws {
         let bench = try await D4Bench()
         let path = try bench.fixture.file("a.mov", content: "bytes")
         let token = try #require(try await bench.fixture.upload(path).string("delete_token"))

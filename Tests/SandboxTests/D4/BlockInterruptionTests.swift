@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// The firewall holds 20 971 520 bytes back, and not one more.
+    /// The firewall buffers 20 971 520 bytes, and not one more.
     private static let atTheLimit = [
         Row(length: 20_971_520, sent: 20_971_519, ending: .fin, claimed: 0),
         Row(length: 20_971_522, sent: 20_971_521, ending: .fin, claimed: 20_971_521),
@@ -48,12 +48,12 @@ import Testing
         case .stall: #expect(response.hasPrefix("HTTP/1.1 408 "))
         }
         #expect(try await bench.offset() == row.claimed)
-        // What was kept is a whole block: the next one begins after it.
+        // The stored part is a whole block: the next one starts after it.
         #expect(try await bench.patch(at: row.claimed, 10).headers["upload-offset"] == String(row.claimed + 10))
         #expect(try await bench.offset() == (row.claimed == 0 ? 10 : 2 * row.claimed))
     }
 
-    @Test func leavesAHoleBehindATornLaterBlock() async throws {
+    @Test func leavesAHoleAfterAnIncompleteLaterBlock() async throws {
         let bench = try await D4Bench()
         try await bench.create(100 * Self.mebibyte)
         #expect(try await bench.patch(at: 0, 32 * Self.mebibyte).status == 204)

@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    /// The one row that ends in silence: the checksum in the response is the only difference.
+    /// The only row without an error: the checksum in the response is the only difference.
     @Test func acceptsASplicedFile() async throws {
         let bench = try await D4Bench()
         try await bench.create(10)
@@ -170,7 +170,7 @@ import Testing
         )
     }
 
-    @Test func makesTheSecondOfTwoPatchesWait() async throws {
+    @Test func makesTheSecondOfTwoConcurrentPatchesWait() async throws {
         let bench = try await D4Bench()
         try await bench.create(20)
         let file = try bench.fixture.file(content: "0123456789")

@@ -36,7 +36,7 @@ import Testing
         ["event_date": "2026-02-31"], ["label": String(repeating: "l", count: 256)],
         ["org_name": String(repeating: "o", count: 256)], ["event_type": String(repeating: "t", count: 65)],
     ])
-    func failsWithoutATrace(_ metadata: [String: String]) async throws {
+    func failsWithoutSideEffects(_ metadata: [String: String]) async throws {
         let bench = try await D4Bench()
         let reply = try await bench.create(10, metadata.merging(["filename": "a.mp4"]) { $1 })
         #expect(reply.status == 500)
@@ -85,7 +85,7 @@ import Testing
 
     // MARK: Five pending
 
-    @Test func countsEveryGuestApart() async throws {
+    @Test func countsEveryGuestSeparately() async throws {
         let bench = try await D4Bench(arguments: ["--event-link-token", "other=2026-11-20,Guest Org,band"])
         for guest in [nil, D4Bench.guestToken, "other"] {
             for _ in 1...5 { #expect(try await bench.create(10, guest: guest).status == 201) }
@@ -94,7 +94,7 @@ import Testing
             #expect(try reply.string("error") == "Too many pending uploads")
             #expect(reply.headers["retry-after"] == nil)
         }
-        // Working on one frees nothing; completing it does.
+        // Uploading a part frees no slot; completing the upload does.
         bench.select(0)
         #expect(try await bench.patch(at: 0, 5).status == 204)
         #expect(try await bench.create(10).status == 429)
@@ -112,7 +112,7 @@ import Testing
     }
 
     /// The real server counts without a lock.
-    @Test func letsMoreThroughAtOnce() async throws {
+    @Test func acceptsMoreConcurrentCreations() async throws {
         let bench = try await D4Bench(arguments: ["--races", "1"])
         let fixture = bench.fixture
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -174,7 +174,7 @@ import Testing
         (["event_date": "2026-10-01"], 0),
         (["org_name": "Org", "event_date": "1.10.2026"], 0), ([:], 0),
     ])
-    func linksOnlyToANamedEvent(_ metadata: [String: String], rows: Int) async throws {
+    func linksOnlyToASpecifiedEvent(_ metadata: [String: String], rows: Int) async throws {
         let bench = try await D4Bench()
         try await bench.upload("bytes", metadata.merging(["filename": "a.mp4"]) { $1 })
         // Too late for the event.
@@ -197,7 +197,7 @@ import Testing
         let reply = try await bench.upload("bytes", event.merging(metadata) { $1 })
         #expect(reply.status == 500)
         #expect(reply.body.isEmpty)
-        // HEAD does not tell; every PATCH does.
+        // HEAD does not report it; every PATCH does.
         #expect(try await bench.fixture.tus("HEAD", bench.id).status == 200)
         let again = try await bench.patch(at: 0, 5)
         #expect(again.status == 409)
@@ -213,13 +213,13 @@ import Testing
     // MARK: Faults
 
     @Test(arguments: ["php:status=503,times=1", "tus:status=503,times=1", "tus-create:status=503,times=1"])
-    func strikesTusByFaultsOfPHP(_ fault: String) async throws {
+    func appliesFaultsOfPHPToTus(_ fault: String) async throws {
         let bench = try await D4Bench(faults: [fault])
         #expect(try await bench.create(10).status == 503)
         #expect(try await bench.create(10).status == 201)
     }
 
-    @Test func doesNotStrikeTusdByFaultsOfPHP() async throws {
+    @Test func doesNotApplyFaultsOfPHPToTusd() async throws {
         let fixture = try await Fixture(faults: ["php:status=503"])
         #expect(try await fixture.tus("OPTIONS").status == 200)
     }

@@ -10,7 +10,7 @@ final class D4Bench {
     static let guestToken = "KQGz7Zbho_ucBtwkuqgz6PRZeMVQm7WNPZJsp7TfbZE"
 
     let fixture: Fixture
-    /// The upload in use.
+    /// The current upload.
     var id = ""
     /// All uploads, in the order of their creation.
     private(set) var ids: [String] = []
@@ -30,7 +30,7 @@ final class D4Bench {
 
     // MARK: Files
 
-    /// A file of so many zeros; the disk does not store them.
+    /// A file of this many zeros; the disk does not store them.
     func zeros(_ count: Int) throws -> String {
         let path = media.file("zeros-\(count)")
         if !FileManager.default.fileExists(atPath: path) {
@@ -43,7 +43,7 @@ final class D4Bench {
 
     // MARK: tus
 
-    /// Creates an upload, which is the one in use from then on.
+    /// Creates an upload, which becomes the current one.
     @discardableResult func create(
         _ length: Int,
         _ metadata: [String: String] = ["filename": "a.mp4", "filetype": "video/mp4"],
@@ -58,7 +58,7 @@ final class D4Bench {
         return reply
     }
 
-    /// Makes an upload the one in use.
+    /// Makes an upload the current one.
     func note(_ id: String) {
         self.id = id
         ids.append(id)
@@ -110,8 +110,9 @@ final class D4Bench {
         case stall
     }
 
-    /// Sends the first part of a PATCH, then ends it before its length is reached, and waits until the server is done with it.
-    /// - Returns: What the server sent, if the client still listened.
+    /// Sends the first part of a PATCH, then ends it before its length is reached, and waits until the server has
+    /// processed it.
+    /// - Returns: What the server sent, if the client was still listening.
     @discardableResult func interrupt(
         at offset: Int,
         length: Int,
@@ -160,7 +161,7 @@ final class D4Bench {
         if let form {
             arguments += form.flatMap { ["-F", $0] } + ["-H", "Accept: application/json"]
         } else {
-            // curl sends an empty header only when it is written with a semicolon.
+            // curl sends an empty header only if it is written with a semicolon.
             arguments += recording.headers.flatMap {
                 ["-H", $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)"]
             }

@@ -31,8 +31,8 @@ import Testing
         }
     }
 
-    /// Exchanges that are not replayed exactly as recorded, and why. Of larger bodies only the length was recorded: zeros
-    /// are sent for them.
+    /// Exchanges that are not replayed exactly as recorded, with the reason. Of larger bodies only the length was
+    /// recorded: zeros are sent for them.
     static let deviations: [String: String] = [
         "d4-h2-cut": "the sandbox speaks HTTP/1.1 only: interrupted there after the same number of bytes",
         "d4-options-bearer": "the credential was recorded as Basic without a user: sent as Bearer",
@@ -43,7 +43,7 @@ import Testing
         "d4-mp-before-tus": "recorded without its form: rebuilt from the response",
     ]
 
-    /// The parts of the forms, `file` left out.
+    /// The parts of the forms, except `file`.
     private static let forms: [String: [String]] = [
         "d4-multipart": [
             "event_date=2026-10-01", "org_name=D4 Band", "label=first", "participants=Ann, Bob", "keywords=k",
@@ -204,7 +204,7 @@ import Testing
         interruption("h2-cut", length: 64 * mebibyte, after: 37_412_864, .rst),
     ]
 
-    /// The first PATCH of an upload of so many MiB is interrupted.
+    /// The first PATCH of an upload of this many MiB is interrupted.
     private static func interruption(
         _ name: String,
         length: Int,
@@ -287,19 +287,19 @@ import Testing
         }
     }
 
-    /// Left out: what depends on the moment, on TLS and HTTP/2 upgrades, and on Apache's static files.
+    /// Ignored: values that depend on the time, on TLS and HTTP/2 upgrades, and on Apache's static files.
     private static func comparable(_ headers: [String: [String]]) -> [String: [String]] {
         let ignored = [
             "date", "upgrade", "connection", "last-modified", "etag", "accept-ranges", "content-length",
             "transfer-encoding",
         ]
         var comparable = headers.filter { !ignored.contains($0.key) }.mapValues { $0.map(masked).sorted() }
-        // Another number in every database.
+        // A different number in every database.
         comparable["x-asset-id"] = comparable["x-asset-id"]?.map { Int($0) == nil ? $0 : "NUMBER" }
         return comparable
     }
 
-    /// JSON with the escapes of one printer; the order of its keys is compared by its shape.
+    /// JSON with the escapes of one serializer; the order of its keys is compared by its shape.
     private static func sorted(_ text: String) throws -> String {
         let value = try JSONSerialization.jsonObject(with: Data(text.utf8))
         return String(decoding: try JSONSerialization.data(withJSONObject: value, options: .sortedKeys), as: UTF8.self)

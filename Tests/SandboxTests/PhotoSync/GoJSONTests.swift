@@ -2,7 +2,7 @@ import Testing
 
 @testable import Sandbox
 
-/// The leniency and the strictness of Go's decoder (photosync contract 0).
+/// Where Go's decoder is lenient and where it is strict (photosync contract 0).
 @Suite struct GoJSONTests {
     private func fields(_ text: String) throws -> GoFields { try GoFields(body: Array(text.utf8)) }
 
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: ["{}", "null", #"{"limit":null}"#, #"{"other":"x"}"#])
-    func nullIsAsGoodAsAbsent(text: String) throws {
+    func nullIsTreatedAsAbsent(text: String) throws {
         #expect(try fields(text).int("limit") == nil)
     }
 
@@ -28,7 +28,7 @@ import Testing
         #expect(throws: UnreadableJSON.self) { _ = try fields(text).int("limit") }
     }
 
-    @Test func refusesNestingWithoutEnd() {
+    @Test func refusesEndlessNesting() {
         let text = String(repeating: "[", count: 100_000)
         #expect(throws: UnreadableJSON.self) { try fields(text) }
     }

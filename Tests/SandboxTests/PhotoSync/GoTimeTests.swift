@@ -3,7 +3,7 @@ import Testing
 @testable import Sandbox
 
 @Suite struct GoTimeTests {
-    /// What goes in, what comes back at once, and what comes back from the database (photosync contract 0 and 3.6).
+    /// The input, the immediate response, and the value read from the database (photosync contract 0 and 3.6).
     @Test(arguments: [
         ("2024-01-11T10:30:00Z", "2024-01-11T10:30:00Z", "2024-01-11T10:30:00Z"),
         ("2024-03-01T00:30:00+02:00", "2024-03-01T00:30:00Z", "2024-03-01T00:30:00Z"),
@@ -25,7 +25,7 @@ import Testing
         #expect(Timestamp(microseconds: time.microseconds).text == stored)
     }
 
-    /// `date -u -d @N` says so.
+    /// According to `date -u -d @N`.
     @Test(arguments: [
         (0, "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z"), (-2_208_988_800, "1900-01-01T00:00:00Z"),
         (1_709_251_199, "2024-02-29T23:59:59Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `GET /api/photos/<id>/download` and by hash, as curl sees them (photosync contract 6).
+/// `GET /api/photos/<id>/download` and by hash, as received by curl (photosync contract 6).
 @Suite struct PhotoDownloadTests {
     @Test func headersAndBytesOfADownload() async throws {
         let fixture = try await PhotoFixture(["--photosync-rewrite", "off"])
@@ -25,7 +25,7 @@ import Testing
             #expect(reply.headers["accept-ranges"] == "bytes")
             #expect(reply.headers["etag"] == nil)
         }
-        // Trap 13: the capitals on the wire.
+        // Trap 13: the capital letters in the header names.
         let raw = try await output(
             of: ["curl", "-sD-", "-o/dev/null"] + PhotoFixture.alice + [
                 fixture.sandbox.baseURL + "/api/photos/\(id)/download"
@@ -60,7 +60,7 @@ import Testing
         #expect(try await get("If-Modified-Since: " + old).status == 200)
     }
 
-    @Test func theFourRefusals() async throws {
+    @Test func theFourKindsOfRefusal() async throws {
         let fixture = try await PhotoFixture()
         let id = try await fixture.uploadNew()
         func expect(_ url: String, _ status: Int, _ text: String, as user: [String] = PhotoFixture.alice) async throws {
@@ -83,7 +83,7 @@ import Testing
         try await expect("/api/photos/\(id)/download", 403, "Access denied")
     }
 
-    /// Trap 12: downloaded bytes are not the uploaded ones.
+    /// Trap 12: downloaded bytes differ from the uploaded ones.
     @Test func theStoredFileIsRewrittenAfterTheUpload() async throws {
         let fixture = try await PhotoFixture(["--photosync-rewrite", "3600000"])
         let content = jpeg(width: 1, height: 1)
@@ -99,15 +99,15 @@ import Testing
         #expect(try await fixture.sandbox.photoSync("POST", "settle") == #"{"rewritten":0}"#)
     }
 
-    @Test func withoutADelayTheRewritingIsDoneBeforeTheReply() async throws {
+    @Test func withoutADelayTheFileIsRewrittenBeforeTheResponse() async throws {
         let fixture = try await PhotoFixture()
         let path = try fixture.file("a.jpg", jpeg(width: 1, height: 1))
         let id = try #require(try await fixture.upload(path).string("id"))
         #expect(try await fixture.get("/api/photos/\(id)/download").text.contains(id))
     }
 
-    /// exiftool, which the real server runs, leaves such files alone.
-    @Test func whatIsNoImageIsNotRewritten() async throws {
+    /// exiftool, which the real server runs, does not change such files.
+    @Test func otherFilesAreNotRewritten() async throws {
         let fixture = try await PhotoFixture()
         let id = try #require(try await fixture.upload(try fixture.file("a.jpg", "text".utf8)).string("id"))
         #expect(try await fixture.get("/api/photos/\(id)/download").text == "text")

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every fault of PhotoSync's does what its name says.
+/// Every PhotoSync fault has its documented effect.
 @Suite(.prompt) struct PhotoFaultTests {
-    /// Errors come in two kinds of body; what only a proxy says is HTML.
-    @Test func statusesComeInTheRightKindOfBody() async throws {
+    /// Errors have two kinds of body; statuses that only a proxy sends are HTML.
+    @Test func statusesHaveTheRightKindOfBody() async throws {
         let fixture = try await PhotoFixture(faults: [
             "photos-status:status=500,times=1", "photos-check:status=500,times=1", "photos-status:status=502,times=2",
             "photos-list:status=401,times=1", "photos-claim:early-status=504", "devices:500-after-store",
@@ -25,7 +25,7 @@ import Testing
         #expect(try await fixture.get("/api/devices").text.contains(#""deviceName":"x""#))
     }
 
-    @Test func troubleWithPages() async throws {
+    @Test func faultsOfPages() async throws {
         let fixture = try await PhotoFixture()
         try await fixture.sandbox.addPhotos(#"{"count":10}"#)
         let first = try await fixture.list(#"{"limit":4}"#)
@@ -51,7 +51,7 @@ import Testing
         #expect(try await fixture.list(#"{"limit":4}"#).photos.map(\.id) == first.photos.map(\.id))
     }
 
-    @Test func troubleWithDownloads() async throws {
+    @Test func faultsOfDownloads() async throws {
         let fixture = try await PhotoFixture(["--photosync-rewrite", "off"])
         let content = String(repeating: "x", count: 300_000)
         let id = try #require(try await fixture.upload(try fixture.file("a.jpg", content.utf8)).string("id"))
@@ -83,7 +83,7 @@ import Testing
         #expect(page.status == 200 && page.headers["content-type"]?.hasPrefix("text/html") == true)
     }
 
-    @Test func troubleWithUploads() async throws {
+    @Test func faultsOfUploads() async throws {
         let fixture = try await PhotoFixture()
         let path = try fixture.file("a.jpg", [UInt8](repeating: 7, count: 3_000_000))
         func upload(_ fault: String) async throws -> CurlReply {
@@ -91,7 +91,7 @@ import Testing
             try await fixture.sandbox.addFaults("photos-upload:" + fault)
             return try await fixture.upload(path)
         }
-        // Trap 17: the limit on the time of a body looks like a bad request.
+        // Trap 17: exceeding the time limit of a body is reported as a bad request.
         try await fixture.sandbox.addFaults("photos-upload:slow=100000", "photos-upload:body-timeout=0.2")
         let slow = try await fixture.upload(path)
         #expect(slow.status == 400 && slow.headers["connection"] == "close")
@@ -107,7 +107,7 @@ import Testing
         #expect(try again.object()["isDuplicate"] as? Bool == true)
     }
 
-    @Test func jsonThatDoesNotEnd() async throws {
+    @Test func jsonWithoutAnEnd() async throws {
         let fixture = try await PhotoFixture(faults: ["photos-list:endless-json=3000000", "photos-status:wrong-types"])
         let reply = try await fixture.post("/api/sync/photos", "{}")
         #expect(reply.body.count >= 3_000_000 && reply.text.hasPrefix(#"{"photos":[{"id":"xxx"#))
@@ -117,7 +117,7 @@ import Testing
         #expect(try await fixture.get("/api/sync/legacy-photos").exitCode == 18)
     }
 
-    @Test func aRefusedKeyCostsNoLongBody() async throws {
+    @Test func aRejectedKeyDoesNotReadALongBody() async throws {
         let fixture = try await PhotoFixture()
         let path = try fixture.file("a.jpg", [UInt8](repeating: 7, count: 3_000_000))
         for expectation in ["Expect:", "Expect: 100-continue"] {

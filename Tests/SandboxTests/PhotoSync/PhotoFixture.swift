@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A sandbox and the PhotoSync calls that the tests share; Alice unless told otherwise.
+/// A sandbox and the PhotoSync calls that the tests share; Alice by default.
 struct PhotoFixture {
     static let alice = ["-H", "X-API-Key: " + SandboxProcess.aliceKey]
     static let bob = ["-H", "X-API-Key: " + SandboxProcess.bobKey]
@@ -15,7 +15,7 @@ struct PhotoFixture {
         media = try TemporaryDirectory()
     }
 
-    /// A file with this content; the sandbox judges photos by their names.
+    /// A file with this content; the sandbox checks photos by their names.
     func file(_ name: String, _ content: some Sequence<UInt8>) throws -> String {
         let folder = media.file(UUID().uuidString)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -51,14 +51,14 @@ struct PhotoFixture {
         return try await curl(user + form.flatMap { ["-F", $0] } + [sandbox.baseURL + "/api/photos/upload"])
     }
 
-    /// Uploads new bytes; the id.
+    /// Uploads new bytes; returns the ID.
     func uploadNew(_ name: String = "a.jpg", _ fields: [String] = [], as user: [String] = alice) async throws -> String
     {
         let reply = try await upload(try file(name, UUID().uuidString.utf8), fields, as: user)
         return try #require(try reply.string("id"), "\(reply.status) \(reply.text)")
     }
 
-    /// Registers a device; the id.
+    /// Registers a device; returns the ID.
     func register(_ token: String, as user: [String] = alice) async throws -> String {
         let reply = try await post(
             "/api/devices/register",
@@ -69,7 +69,7 @@ struct PhotoFixture {
     }
 }
 
-/// A page of the listing, read by Foundation.
+/// A page of the listing, parsed by Foundation.
 struct PhotoPageReply: Decodable {
     struct Photo: Decodable {
         struct Device: Decodable {
@@ -105,7 +105,7 @@ struct PhotoPageReply: Decodable {
     var sync: Sync
 }
 
-/// The beginning of a JPEG file: start of image, perhaps EXIF, a frame header, and something of its own.
+/// The start of a JPEG file: start of image, optionally EXIF, a frame header, and a unique text.
 func jpeg(width: UInt8, height: UInt8, exif: [UInt8] = [], _ rest: String = UUID().uuidString) -> [UInt8] {
     let app1 = exif.isEmpty ? [] : [0xFF, 0xE1, 0, UInt8(exif.count + 2)] + exif
     return [0xFF, 0xD8] + app1 + [0xFF, 0xC0, 0, 11, 8, 0, height, 0, width, 1, 1, 0x11, 0] + Array(rest.utf8)

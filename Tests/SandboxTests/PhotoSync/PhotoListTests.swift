@@ -12,9 +12,9 @@ import Testing
         return pages
     }
 
-    @Test func pagesHoldEveryPhotoOnceInTheOrderOfUpload() async throws {
+    @Test func pagesContainEveryPhotoOnceInUploadOrder() async throws {
         let fixture = try await PhotoFixture()
-        // Three moments, a hundred photos each: within one, ids decide.
+        // Three upload times, a hundred photos each: within one, ids decide.
         for second in 1...3 {
             try await fixture.sandbox.addPhotos(#"{"count":100,"step":0,"uploadedAt":"2024-01-01T00:00:0\#(second)Z"}"#)
         }
@@ -28,7 +28,7 @@ import Testing
         #expect(Set(keys).count == 300)
     }
 
-    /// Trap 18: every list has its own way with limits.
+    /// Trap 18: every list handles limits differently.
     @Test func limitsAreClamped() async throws {
         let fixture = try await PhotoFixture()
         try await fixture.sandbox.addPhotos(#"{"count":600}"#)
@@ -50,8 +50,8 @@ import Testing
         }
     }
 
-    /// Trap 1: the position is looked up through the photo that the cursor names.
-    @Test func aCursorWhosePhotoIsGoneEndsTheListing() async throws {
+    /// Trap 1: the position is looked up through the photo of the cursor.
+    @Test func aCursorWithADeletedPhotoEndsTheListing() async throws {
         let fixture = try await PhotoFixture()
         try await fixture.sandbox.addPhotos(#"{"count":10}"#)
         let cursor = try #require(try await fixture.list(#"{"limit":4}"#).pagination.cursor)
@@ -63,7 +63,7 @@ import Testing
         #expect(page.sync.totalCount == 9)
     }
 
-    @Test func anotherUsersPhotoIsATimePosition() async throws {
+    @Test func anotherUsersPhotoIsUsedAsATimePosition() async throws {
         let fixture = try await PhotoFixture()
         try await fixture.sandbox.addPhotos(#"{"uploadedAt":"2024-01-01T00:00:00Z"}"#)
         let late = try await fixture.sandbox.addPhotos(#"{"uploadedAt":"2024-01-03T00:00:00Z"}"#)
@@ -73,8 +73,8 @@ import Testing
         #expect(try await fixture.list(#"{"cursor":"\#(bobs[0])"}"#).photos.map(\.id) == late)
     }
 
-    /// Inclusive, by the time of the upload, and blind to the offset (trap 4).
-    @Test func sinceComparesTheWallClock() async throws {
+    /// Inclusive, by the upload time, and ignoring the offset (trap 4).
+    @Test func sinceComparesTheLocalTime() async throws {
         let fixture = try await PhotoFixture()
         let ids = try await fixture.sandbox.addPhotos(
             #"{"count":3,"step":3600000000,"uploadedAt":"2024-01-01T10:00:00Z","dateTaken":"2000-01-01T00:00:00Z"}"#
@@ -90,8 +90,8 @@ import Testing
         #expect(try await fixture.list(#"{"sinceTimestamp":null,"cursor":""}"#).photos.count == 3)
     }
 
-    /// Trap 20: any page with a photo in it moves the device's time, nothing else does.
-    @Test func onlyPagesWithPhotosMoveTheTimeOfTheLastSync() async throws {
+    /// Trap 20: any page with a photo updates the device's time, nothing else does.
+    @Test func onlyPagesWithPhotosUpdateTheTimeOfTheLastSync() async throws {
         let fixture = try await PhotoFixture()
         let device = try await fixture.register("t")
         func lastSync() async throws -> String? {
@@ -103,7 +103,7 @@ import Testing
         _ = try await fixture.list()
         _ = try await fixture.list(#"{"deviceId":"nobody"}"#)
         #expect(try await lastSync() == nil)
-        // Not checked to be the caller's own.
+        // Not checked to belong to the caller.
         try await fixture.sandbox.addPhotos(#"{"user":"bob@example.test"}"#)
         _ = try await fixture.list(#"{"deviceId":"\#(device)"}"#, as: PhotoFixture.bob)
         let first = try #require(try await lastSync())
@@ -113,7 +113,7 @@ import Testing
         #expect(try await lastSync() != first)
     }
 
-    @Test func thumbnailsArePromisedWhereThereIsAPicture() async throws {
+    @Test func thumbnailAddressesAreReturnedForPictures() async throws {
         let fixture = try await PhotoFixture()
         let picture = try fixture.file("a.jpg", jpeg(width: 64, height: 48, exif: exif(orientation: 6, date: "")))
         _ = try await fixture.upload(picture)
@@ -132,13 +132,13 @@ import Testing
         }
         #expect(try await fixture.get("/api/photos/\(text)/thumbnail").text == "Thumbnail not available\n")
         #expect(try await fixture.get("/api/photos/none/thumbnail").text == "Photo not found\n")
-        // The list of legacy photos promises one always.
+        // The list of legacy photos always contains one.
         #expect(try await fixture.get("/api/sync/legacy-photos").text.contains("/api/web/photos/\(text)/thumbnail"))
     }
 
     // MARK: Legacy photos
 
-    @Test func claimsGiveLegacyPhotosADevice() async throws {
+    @Test func claimsAssignLegacyPhotosToADevice() async throws {
         let fixture = try await PhotoFixture()
         let device = try await fixture.register("t")
         let foreign = try await fixture.register("b", as: PhotoFixture.bob)
@@ -165,18 +165,18 @@ import Testing
         let some = #"{"deviceId":"\#(device)","photoIds":["\#(ids[0])","\#(ids[0])","\#(ids[1])","none"]}"#
         #expect(try await claim(some) == claimed(2))
         #expect(try await claim(some) == claimed(0))
-        // Not checked to be the caller's own: the photo stays Bob's.
+        // Not checked to belong to the caller: the photo stays Bob's.
         #expect(try await claim(#"{"deviceId":"\#(device)","photoIds":["\#(bobs[0])"]}"#) == claimed(1))
         #expect(try await fixture.list("{}", as: PhotoFixture.bob).photos.map(\.originDevice?.id) == [device])
         #expect(try await claim(#"{"deviceId":"\#(device)","claimAll":true,"photoIds":["x"]}"#) == claimed(3))
         let status = try await fixture.status(device: device)
         #expect(status["devicePhotos"] == 5 && status["legacyPhotos"] == 0)
-        // The only way back.
+        // The only way to revert it.
         #expect(try await fixture.delete("/api/devices/" + device).text == #"{"success":true}"# + "\n")
         #expect(try await fixture.status(device: device)["legacyPhotos"] == 5)
     }
 
-    @Test func tooManyIDsAreAnErrorOfTheDatabase() async throws {
+    @Test func tooManyIDsAreADatabaseError() async throws {
         let fixture = try await PhotoFixture()
         let device = try await fixture.register("t")
         func reply(_ count: Int) async throws -> CurlReply {

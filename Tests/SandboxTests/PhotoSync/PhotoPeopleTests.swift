@@ -18,7 +18,7 @@ import Testing
         return try await fixture.post("/api/mobile/auth/login", String(decoding: json, as: UTF8.self), as: [])
     }
 
-    @Test func everyRefusalOfALogin() async throws {
+    @Test func everyRejectionOfALogin() async throws {
         let fixture = try await PhotoFixture([
             "--photosync-user", "nopw@example.test:", "--api-key", "new@example.test:k",
         ])
@@ -40,14 +40,14 @@ import Testing
         expect(try await fixture.post("/api/mobile/auth/refresh-key", "{}"), 401, "Not authenticated")
         try await fixture.sandbox.photoSync("PATCH", "users/alice@example.test", #"{"isActive":false}"#)
         expect(try await login(fixture), 500, "Internal server error")
-        // Nobody's key was changed by any of them; a disabled account's is not accepted.
+        // None of them changed a key; that of a disabled account is not accepted.
         #expect(try await fixture.get("/api/sync/status").text == #"{"error":"Invalid API key."}"# + "\n")
         #expect(try await fixture.get("/api/sync/status", as: PhotoFixture.bob).status == 200)
         #expect(try await fixture.get("/api/sync/status", as: ["-H", "x-api-key: k"]).status == 200)
     }
 
-    /// Trap 8: a login takes the key away from everybody else; both go on after a restart.
-    @Test func aLoginRotatesTheKeyForGood() async throws {
+    /// Trap 8: a login voids the earlier key; both states survive a restart.
+    @Test func aLoginRotatesTheKeyPermanently() async throws {
         let data = try TemporaryDirectory()
         let fixture = try await PhotoFixture(data: data)
         let first = try #require(try await login(fixture, platform: "IOS").string("apiKey"))
@@ -69,7 +69,7 @@ import Testing
         #expect(devices.text.contains(#""platform":"ios""#))
     }
 
-    @Test func onlyOneUserOfThePublishedServerCanSignInAnew() async throws {
+    @Test func onlyOneUserOfThePublishedServerCanLogInAgain() async throws {
         let fixture = try await PhotoFixture(["--photosync", "published"])
         for _ in 1...2 { #expect(try await login(fixture).status == 200) }
         let refused = try await login(fixture, email: "bob@example.test", password: "bob", token: "b")
@@ -78,8 +78,8 @@ import Testing
         #expect(try await fixture.get("/api/devices", as: PhotoFixture.bob).text.contains("laptop"))
     }
 
-    /// Trap 10: the token is the device, for everybody, and nothing of it changes but when it was seen.
-    @Test func aTokenIsADevice() async throws {
+    /// Trap 10: the token identifies the device for all users, and only its last-seen time changes.
+    @Test func aTokenIdentifiesADevice() async throws {
         let fixture = try await PhotoFixture()
         func register(_ json: String, as user: [String] = PhotoFixture.alice) async throws -> CurlReply {
             try await fixture.post("/api/devices/register", json, as: user)
@@ -100,7 +100,7 @@ import Testing
         #expect(try again.string("id") == first.string("id"))
         #expect(try again.string("deviceName") == "x")
         #expect(try again.string("platform") == "android")
-        // The reply shows when it was seen before, to the microsecond.
+        // The response contains the previous last-seen time, to the microsecond.
         let registered = try #require(try first.string("registeredAt"))
         #expect(try first.string("lastSeenAt") == registered)
         #expect(try again.string("lastSeenAt") == again.string("registeredAt"))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Paths, methods, gate, proxies, and the build that owns nothing (photosync contract 0, 2, 3.5, 8 and 9).
+/// Paths, methods, gate, proxies, and the build without owners (photosync contract 0, 2, 3.5, 8 and 9).
 @Suite struct PhotoSiteTests {
     @Test func pathsAndMethodsAreExact() async throws {
         let fixture = try await PhotoFixture()
@@ -12,7 +12,7 @@ import Testing
                     + [fixture.sandbox.baseURL + path]
             )
             #expect((reply.status == 404) == (reply.text == "404 page not found\n"), "\(method) \(path)")
-            // curl keeps the head of a HEAD as its body.
+            // curl stores the head of a HEAD response as its body.
             if reply.status == 405, method != "HEAD" {
                 #expect(reply.body.isEmpty && reply.headers["content-type"] == nil)
             }
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func smokeTestsNeedNoKey() async throws {
+    @Test func smokeTestsRequireNoKey() async throws {
         let fixture = try await PhotoFixture()
         func text(_ path: String) async throws -> String { try await fixture.get(path, as: []).text }
         #expect(try await text("/api/health").hasPrefix(#"{"status":"healthy","timestamp":"20"#))
@@ -49,7 +49,7 @@ import Testing
         )
     }
 
-    @Test func beforeTheSetupLittleIsAnswered() async throws {
+    @Test func beforeTheSetupFewRoutesRespond() async throws {
         let fixture = try await PhotoFixture(["--photosync-setup", "incomplete"])
         let refused = try await fixture.get("/api/sync/status")
         #expect(refused.status == 503)
@@ -64,8 +64,8 @@ import Testing
         #expect(try await fixture.post("/api/mobile/auth/login", "{}").status == 400)
     }
 
-    /// Trap 14: what the server says of its paths does not know the proxy's prefix.
-    @Test func aReverseProxyPutsItBelowAPath() async throws {
+    /// Trap 14: paths in the server's responses do not contain the proxy's prefix.
+    @Test func aReverseProxyServesItBelowAPath() async throws {
         let fixture = try await PhotoFixture(["--base-path", "/photos/app"])
         #expect(try await fixture.get("/photos/app/api/sync/status").status == 200)
         #expect(try await fixture.get("/photos/app//api/sync/status").status == 404)
@@ -82,8 +82,8 @@ import Testing
         #expect(try await fixture.get("/api/media-files", user: "uploader").status == 501)
     }
 
-    /// Sections 8: nobody looks whose photo it is.
-    @Test func anyKeySeesAndDeletesAnyPhoto() async throws {
+    /// Sections 8: the owner of a photo is not checked.
+    @Test func anyKeyReadsAndDeletesAnyPhoto() async throws {
         let fixture = try await PhotoFixture()
         let id = try await fixture.uploadNew()
         let path = try #require(try await fixture.sandbox.photos().first).storedPath
@@ -101,7 +101,7 @@ import Testing
 
     // MARK: The published build
 
-    @Test func uploadsToThePublishedBuildBelongToNobodyAndArePurged() async throws {
+    @Test func uploadsToThePublishedBuildHaveNoOwnerAndArePurged() async throws {
         let data = try TemporaryDirectory()
         let fixture = try await PhotoFixture(["--photosync", "published"], data: data)
         let device = try await fixture.register("t")
@@ -118,7 +118,7 @@ import Testing
             ) == 0
         )
 
-        // Up to a hundred at every start; what has an owner stays.
+        // Up to a hundred at every start; photos with an owner are kept.
         try await fixture.sandbox.addPhotos(#"{"user":"","count":99}"#)
         try await fixture.sandbox.addPhotos()
         try await fixture.sandbox.stop()
@@ -129,7 +129,7 @@ import Testing
 
     // MARK: Control
 
-    @Test func manyRowsAreMadeAtOnceAndChanged() async throws {
+    @Test func manyRowsAreCreatedInBulkAndChanged() async throws {
         let fixture = try await PhotoFixture()
         let device = try await fixture.register("t")
         #expect(try await fixture.sandbox.addPhotos(#"{"count":20000,"device":"\#(device)"}"#).count == 1000)

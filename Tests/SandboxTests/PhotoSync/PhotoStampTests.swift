@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The id in rewritten files, as exiftool reads it (photosync contract, new fact 1), and files that are damaged on the disk.
+/// The ID in rewritten files, as exiftool reads it (photosync contract, new fact 1), and files damaged on the disk.
 @Suite struct PhotoStampTests {
     private static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures/media/photos")
@@ -33,7 +33,7 @@ import Testing
 
     /// exiftool replaces the id, it does not add a second one.
     @Test(arguments: ["still.gif", "still.heic"])
-    func aCopyThatComesBackHasOnlyTheNewID(name: String) async throws {
+    func anUploadedCopyHasOnlyTheNewID(name: String) async throws {
         let exiftool = try #require(Self.exiftool, "exiftool is missing: apt-get install libimage-exiftool-perl")
         let fixture = try await PhotoFixture()
         var content = try Data(contentsOf: Self.directory.appending(path: name))
@@ -49,7 +49,7 @@ import Testing
         #expect(content.firstRange(of: Data(ids[0].utf8)) == nil)
     }
 
-    @Test func filesAreDamagedWhileTheirRowsStay() async throws {
+    @Test func filesAreDamagedAndTheirRowsKept() async throws {
         let fixture = try await PhotoFixture(["--photosync-rewrite", "off"])
         func upload(_ text: String) async throws -> String {
             try #require(try await fixture.upload(try fixture.file("\(text).jpg", text.utf8)).string("id"))

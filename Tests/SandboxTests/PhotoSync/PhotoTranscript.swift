@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// The answers of one file of `fixtures/transcripts/photosync`, by their titles.
+/// The responses of one file of `fixtures/transcripts/photosync`, by their titles.
 struct PhotoTranscript {
     struct Answer {
-        /// Nil where only the body was recorded.
+        /// Nil if only the body was recorded.
         var status: Int?
         /// Names in lower case.
         var headers: [String: String] = [:]
@@ -25,7 +25,7 @@ struct PhotoTranscript {
         }
     }
 
-    /// The answer whose title begins so.
+    /// The response whose title starts like this.
     func callAsFunction(_ title: String) throws -> Answer {
         try #require(answers[title] ?? answers.first { $0.key.hasPrefix(title) }?.value, "no \(title)")
     }

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The recorded answers of the real server are the ground truth for ours: status, headers, texts, keys, order, types.
+/// The recorded responses of the real server are the reference: status, headers, texts, keys, order, types.
 @Suite struct PhotoTranscriptTests {
     private func expect(_ reply: CurlReply, like recording: PhotoTranscript.Answer, _ title: String) throws {
         if let status = recording.status {
             #expect(reply.status == status, "\(title): \(reply.text)")
             var headers = reply.headers
             headers["date"] = recording.headers["date"]
-            // Lengths are those of the recorded values; what counts is that there is one.
+            // Lengths are those of the recorded values; only their presence is compared.
             if !Self.isExact(recording.body), headers["content-length"] == String(reply.body.count) {
                 headers["content-length"] = recording.headers["content-length"]
             }
@@ -54,7 +54,7 @@ import Testing
                     login("bob", "bob", more: #","deviceName":"bobcli","platform":"ios","fcmToken":"t-bob""#)
                 )
             ),
-            // His device is there all the same.
+            // His device is there nevertheless.
             ("bob old key still", try await fixture.get("/api/devices", as: PhotoFixture.bob)),
         ]
         for step in steps { try expect(step.reply, like: recorded(step.title), step.title) }
@@ -157,7 +157,7 @@ import Testing
         try expect("not multipart", try await curl(PhotoFixture.alice + ["-d", "file=x", path]))
         try expect("no key upload", try await fixture.upload(first, as: []))
         try expect("list /api/photos", try await fixture.get("/api/photos?take=3"))
-        // The published build does not know whose they are.
+        // The published build has no owners.
         try expect("status with device", try await fixture.get("/api/sync/status"))
         try expect("sync/photos", try await fixture.post("/api/sync/photos", "{}"))
         try expect("sync/photos wrong", try await fixture.post("/api/sync/photos", "[]"))

@@ -6,7 +6,7 @@ import Testing
 
 /// `POST /api/photos/upload` (photosync contract 3).
 @Suite struct PhotoUploadTests {
-    @Test func typesAreJudgedByNameAlone() async throws {
+    @Test func typesAreDeterminedByNameOnly() async throws {
         let fixture = try await PhotoFixture()
         for name in ["a.jpg", "a.jpeg", "a.PNG", "a.Gif", "a.webp", "a.heic", "a.HEIF", ".gif"] {
             #expect(try await fixture.upload(try fixture.file(name, name.utf8)).status == 200, "\(name)")
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func aFileMayBeAsLongAsTheLimit() async throws {
+    @Test func aFileMayHaveExactlyTheMaximumLength() async throws {
         let fixture = try await PhotoFixture(["--photosync-max-size", "1000"])
         func upload(_ size: Int) async throws -> String? {
             let path = try fixture.file("a.jpg", [UInt8](repeating: 7, count: size))
@@ -29,8 +29,8 @@ import Testing
         #expect(try await upload(0) == "file size must be positive")
     }
 
-    /// The look-up of the hash comes before every judgement of the file; nothing of the old row changes.
-    @Test func knownBytesAreADuplicateWhateverTheirNameAndOwner() async throws {
+    /// The hash is looked up before the file is validated; the existing row does not change.
+    @Test func knownBytesAreADuplicateRegardlessOfNameAndOwner() async throws {
         let fixture = try await PhotoFixture()
         let device = try await fixture.register("t")
         let first = try await fixture.upload(try fixture.file("a.jpg", "same".utf8)).object()
@@ -48,7 +48,7 @@ import Testing
         #expect(try await fixture.status(as: PhotoFixture.bob)["totalPhotos"] == 0)
     }
 
-    @Test func aPartWithoutAFileNameIsNoFile() async throws {
+    @Test func aPartWithoutAFileNameIsNotAFile() async throws {
         let fixture = try await PhotoFixture()
         let path = try fixture.file("a.jpg", "bytes".utf8)
         let url = fixture.sandbox.baseURL + "/api/photos/upload"
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func theFirstOfSeveralPartsCountsInAnyOrderAndChunked() async throws {
+    @Test func theFirstOfSeveralPartsCountsInAnyOrderAndWhenChunked() async throws {
         let fixture = try await PhotoFixture()
         let first = try fixture.file("first.jpg", "1".utf8)
         let second = try fixture.file("second.jpg", "2".utf8)
@@ -76,7 +76,7 @@ import Testing
         #expect(try await fixture.sandbox.photos().map(\.originalFilename) == ["one.jpg"])
     }
 
-    @Test func aFormThatEndsTooEarlyIsNoForm() async throws {
+    @Test func aTruncatedFormIsInvalid() async throws {
         let fixture = try await PhotoFixture()
         let text = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.jpg\"\r\n\r\nbytes"
         for type in ["multipart/form-data; boundary=b", "multipart/form-data", "application/json"] {
@@ -89,8 +89,9 @@ import Testing
         #expect(try await fixture.sandbox.photos().isEmpty)
     }
 
-    /// Traps 4 and 5: the wall clock is kept, and a date that cannot be read is now, even when the file knows better.
-    @Test func datesAreReadAsTheServerReadsThem() async throws {
+    /// Traps 4 and 5: the local time is kept, and an invalid date becomes the current time, even if the file has a
+    /// date.
+    @Test func datesAreParsedLikeOnTheServer() async throws {
         let fixture = try await PhotoFixture()
         func upload(_ date: String?) async throws -> SandboxProcess.StoredPhoto? {
             let content = jpeg(width: 1, height: 1, exif: exif(orientation: 1, date: "2019:07:03 12:34:56"))
@@ -113,7 +114,7 @@ import Testing
         ("../../etc/passwd.jpg", "passwd.jpg"), ("a:b*c?.jpg", "a_b_c_.jpg"), ("a..b.jpg", "ab.jpg"),
         ("x<y>|z.jpg", "x_y__z.jpg"), (String(repeating: "é", count: 150) + ".jpg", ""),
     ])
-    func namesAreMadeSafe(name: String, expected: String) {
+    func namesAreSanitizedByTheServer(name: String, expected: String) {
         let stored = PhotoName.stored(name)
         if expected.isEmpty {
             #expect(stored == String(repeating: "é", count: 98) + ".jpg")
@@ -122,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func oneOfManyIdenticalUploadsIsNew() async throws {
+    @Test func oneOfManyIdenticalConcurrentUploadsIsNew() async throws {
         let fixture = try await PhotoFixture()
         let path = try fixture.file("a.jpg", "same".utf8)
         let duplicates = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -134,7 +135,7 @@ import Testing
         #expect(duplicates == 5)
     }
 
-    @Test func checkAnswersForAllUsers() async throws {
+    @Test func checkRespondsForAllUsers() async throws {
         let fixture = try await PhotoFixture()
         try await fixture.sandbox.addPhotos(
             #"{"user":"bob@example.test","fileHash":"\#(String(repeating: "a", count: 64))"}"#

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "R10: refused access leaves the tape pending with its reason, and is not asked for on every command (trap 22)",
+        "R10: refused access leaves the tape pending with its reason, and is not requested by every command (trap 22)",
         arguments: [
             (AlbumAccess.State.denied, AssociationReason.accessDenied), (.restricted, .accessDenied),
             (.notDetermined, .accessNotDetermined),
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test("R10: an explicit request retries regardless of the fingerprint", arguments: [false, true])
-    func asked(_ isGrant: Bool) async throws {
+    func requestedExplicitly(_ isGrant: Bool) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
         bench.library.tell { $0.failures["create"] = [AlbumError(.unauthorized(.addOnly))] }

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "R11: with the flag on the tape goes with a tombstone first, then the album, with the right to read and write"
+        "R11: with the flag on the tape is replaced by a tombstone first, then the album is deleted, with read and write access"
     )
     func flagOn() async throws {
         let bench = try AlbumBench()
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(
-        "R11: a deletion that fails is owed, and the tape no longer exists all the same",
+        "R11: a deletion that fails is pending, and the tape no longer exists nevertheless",
         arguments: [
             (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason.unreachable),
             (.insufficient(["album.delete"]), .accessLimited), (.rejected(status: 400), .internalError),

@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(
-        "R4: without permission to look, create; in doubt, nothing",
+        "R4: without read permission an album is created; if in doubt, none",
         arguments: [
             (AlbumError.Kind.insufficient(["album.read"]), 2), (.unauthorized(.readWrite), 2),
             (.unreachable(retryAfter: nil), 1), (.rejected(status: 400), 1), (.libraryChanged, 1),
@@ -144,7 +144,7 @@ import Testing
         #expect(bench.library.albums.count == albums)
     }
 
-    @Test("R4: a refusal ends the intent, since nothing was made")
+    @Test("R4: a refusal ends the intent, since nothing was created")
     func refusedIntent() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])

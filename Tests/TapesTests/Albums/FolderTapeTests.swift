@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(
-        "trap 1, acceptance 5: a disk that is away makes no album anywhere, and is made good when it is back",
+        "trap 1, acceptance 5: with an unmounted disk no album is created anywhere, and updates are applied when it is mounted",
         arguments: Loss.allCases
     )
     func unmounted(_ loss: Loss) async throws {

@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(
-        "R5: only a definite answer counts; in doubt nothing is made",
+        "R5: only a definite response counts; if in doubt, nothing is created",
         arguments: [
             (AlbumError.Kind.unreachable(retryAfter: nil), "associated"), (.rejected(status: 400), "associated"),
             (.unauthorized(.addOnly), "pending_association access_denied"),
@@ -111,7 +111,7 @@ import Testing
 
     /// What is found in place of a tape's album: library, account and key, and whether it may be the same.
     @Test(
-        "trap 1, 4.2: another library at the address, or one that nobody recognises, is no loss of albums",
+        "trap 1, 4.2: another or unknown library at the address is not a loss of albums",
         arguments: [
             ("test:two", nil, nil, false), ("test:two", "him", "k2", false), ("test:two", nil, "k2", false),
             ("test:two", "me", "k2", true), ("test:two", nil, "k1", true), ("test:one", nil, nil, true),

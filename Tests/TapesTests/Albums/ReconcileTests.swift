@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "R13: it stops at the first error of the whole library, not at that of one tape",
+        "R13: it stops at the first library-wide error, not at that of one tape",
         arguments: [
             (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason?.some(.unreachable), 1),
             (.quota, .quota, 1), (.unauthorized(.addOnly), .accessDenied, 1), (.rejected(status: 400), nil, 3),

@@ -10,7 +10,7 @@ import Testing
     private static let unreachable = AlbumError(.unreachable(retryAfter: nil))
 
     @Test(
-        "R9: trouble anywhere leaves the clips there, with reason and a time for the next try",
+        "R9: any failure leaves the clips pending, with a reason and a time for the next attempt",
         arguments: ["access", "identity", "create", "resolve", "add"],
         [
             (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason.unreachable), (.quota, .quota),
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(
-        "R14, R15, 2.2: what a library says of an original, and the state of its clip",
+        "R14, R15, 2.2: a library's result for an original, and the state of its clip",
         arguments: [
             (AssetResolution.unavailable("not mounted"), "pending original_unavailable", true),
             (.unidentified, "pending asset_unidentified", true), (.rejected("a text"), "failed asset_rejected", false),

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "R6, R7: each original once, in any number of albums, as often as it is added",
+        "R6, R7: each original is in an album once, in any number of albums, however often it is added",
         arguments: LibraryKind.allCases
     )
     func adding(_ kind: LibraryKind) async throws {
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(
-        "R12: removing takes out of one album only; what is not in it counts as removed",
+        "R12: removing affects one album only; an asset that is not in it counts as removed",
         arguments: LibraryKind.allCases
     )
     func removing(_ kind: LibraryKind) async throws {
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(
-        "4.1: what is no id of this library is an error of the caller, never a missing album",
+        "4.1: an invalid id is an error of the caller, never a missing album",
         arguments: LibraryKind.allCases
     )
     func malformedIDs(_ kind: LibraryKind) async throws {
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test("4.1: a canceled call ends as canceled, and does nothing", arguments: LibraryKind.allCases)
-    func cancelling(_ kind: LibraryKind) async throws {
+    func canceledCall(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let library = try bench.open()
         let album = try await library.createAlbum(title: Self.title, tapeID: Self.tapeID)

@@ -16,7 +16,7 @@ struct InspectionTests {
     static let riff: [UInt8] = Array("RIFF".utf8) + [4, 0, 0, 0]
 
     @Test(
-        "the kind is what the content shows, else what the name says",
+        "the kind is determined by the content, or else by the name",
         arguments: [
             ("a.jpg", EditingBench.jpeg, .image), ("a", EditingBench.jpeg, .image),
             ("a.mp4", EditingBench.jpeg, .image), ("a.HEIC", heic, .image), ("noname", heic, .image),
@@ -86,7 +86,7 @@ struct InspectionTests {
     }
 
     @Test(
-        "what cannot be a clip is told by its code",
+        "a file that cannot be a clip is reported with its code",
         arguments: [
             ("missing.jpg", .fileNotFound), ("dangling.jpg", .fileNotFound), ("directory", .notRegularFile),
             ("fifo.mp4", .notRegularFile), ("empty.jpg", .emptyFile), ("a.jpg/b.jpg", .fileNotFound),
@@ -146,7 +146,7 @@ struct InspectionTests {
     // MARK: Paths
 
     @Test(
-        "a relative path starts at the current directory; only what leads nowhere else is cut",
+        "a relative path starts at the current directory; only redundant components are removed",
         arguments: [
             ("a.jpg", "$/a.jpg"), ("./a.jpg", "$/a.jpg"), (".//./d///a.jpg", "$/d/a.jpg"), ("d/../a.jpg", "$/a.jpg"),
             ("d/./../d/a.jpg", "$/d/a.jpg"), ("..", "$$"), ("d/..", "$"), ("d/", "$/d/"), (".", "$"),

@@ -8,7 +8,7 @@ struct TapeEditorTests {
     let bench = Result { try EditingBench() }
 
     @Test(
-        "1.1: a title is trimmed; an empty one is refused by rename, and is New Tape on create",
+        "1.1: a title is trimmed; an empty one is refused by rename, and becomes New Tape on create",
         arguments: [
             ("Summer", "Summer"), ("  Été \n", "Été"), ("", "New Tape"), (" \t\n", "New Tape"), ("a  b", "a  b"),
         ]
@@ -63,7 +63,7 @@ struct TapeEditorTests {
     }
 
     @Test("a clip is selected by number, file name, path, id, or id prefix")
-    func clipNamed() throws {
+    func clipSelectedByName() throws {
         let bench = try bench.get()
         for name in ["a.jpg", "b.jpg"] { try bench.write(EditingBench.jpeg, name) }
         let (tape, clips) = try bench.tape(["a.jpg", "b.jpg"])

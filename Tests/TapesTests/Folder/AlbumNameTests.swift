@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "trap 17: each byte that is no UTF-8 becomes _",
+        "trap 17: each byte that is not UTF-8 becomes _",
         arguments: [
             ([0xff, 0xfe, 0x2e, 0x6a], "0001-__.j"),
             // A truncated sequence, then a letter; Latin-1 é; a lone surrogate; an overlong slash.

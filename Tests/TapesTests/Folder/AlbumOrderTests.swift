@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(
-        "kill -9 while links are renamed: the next change finishes it, no link is lost and no foreign file touched",
+        "kill -9 while links are renamed: the next change finishes it, no link is lost and no foreign file changed",
         arguments: points,
         Next.allCases
     )

@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(
-        "a root that cannot be made is denied, not undetermined",
+        "a root that cannot be created is denied, not undetermined",
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func unwritablePlace() throws {
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(
-        "a read-only file system is restricted, and what is tried there is refused",
+        "a read-only file system is restricted, and operations on it are refused",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func readOnly() async throws {
@@ -206,7 +206,7 @@ import Testing
     }
 
     @Test(
-        "R10: rights in the root say what may be made, rights in an album what may be added",
+        "R10: permissions of the root determine whether albums can be created, those of an album whether clips can be added",
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func operationsDecide() async throws {

@@ -24,7 +24,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("trap 18: a file in place of a link stays") func removingWhatIsNoLink() async throws {
+    @Test("trap 18: a file in place of a link stays") func removingAFileInPlaceOfALink() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = try ["a.jpg", "b.jpg"].map { try fixture.original($0) }
         let album = try await fixture.album()
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(
-        "an album that cannot be removed from the root stays ours for the next try",
+        "an album that cannot be removed from the root is kept for the next attempt",
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func rootNotWritable() async throws {

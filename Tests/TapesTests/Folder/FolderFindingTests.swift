@@ -129,7 +129,7 @@ import Testing
     /// Adding requires no read permission: the hint is sufficient, and if it is not, nothing is reported missing
     /// (trap 3).
     @Test(
-        "R5: who may not list the root says of no album that it is missing",
+        "R5: without permission to list the root, no album is reported missing",
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func unreadableRoot() async throws {
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(
-        "R5: a folder of ours that may not be entered is a doubt; one of others is none of ours",
+        "R5: an inaccessible folder of the program is an error; a foreign one is ignored",
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func unreadableFolders() async throws {

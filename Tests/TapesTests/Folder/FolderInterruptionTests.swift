@@ -120,7 +120,7 @@ import Testing
     // MARK: A disk that is full
 
     @Test(
-        "a full disk is a quota, and the next round after the repair completes the album",
+        "a full disk is reported as a quota, and the next run after the repair completes the album",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() async throws {
@@ -151,7 +151,7 @@ import Testing
 
     /// Targets of more than 60 bytes need a separate page on this file system.
     @Test(
-        "R7: links that a full disk let through are known again when there is room",
+        "R7: links created before the disk was full are adopted once there is space",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullBetweenLinks() async throws {
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(
-        "R9: what was linked before the file system refused is told one by one",
+        "R9: links created before the file system refused are reported individually",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func partialResponse() async throws {

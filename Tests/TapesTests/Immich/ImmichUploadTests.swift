@@ -239,7 +239,7 @@ struct ImmichUploadTests {
     }
 
     @Test(
-        "trap 12: a whole 200 that comes before the body was read counts, also when the connection resets",
+        "trap 12: a complete 200 before the body was read counts, even if the connection is reset",
         arguments: [(0, "Content-Length: 66\r\n"), (1 << 20, "Content-Length: 66\r\n"), (1 << 20, "")]
     )
     func earlyResponse(bytesRead: Int, length: String) async throws {

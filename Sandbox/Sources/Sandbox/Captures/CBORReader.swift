@@ -1,7 +1,7 @@
-/// Not the CBOR that an assertion is.
+/// Not the CBOR form of an assertion.
 struct UnreadableCBOR: Error {}
 
-/// Reads a map of texts to byte strings in CBOR (RFC 8949), which an assertion is; anything else is refused.
+/// Reads a map of texts to byte strings in CBOR (RFC 8949), the form of an assertion; anything else is refused.
 struct CBORReader {
     private var rest: ArraySlice<UInt8>
 
@@ -18,11 +18,12 @@ struct CBORReader {
         return map
     }
 
-    /// The number in a head of this major type. It is never above the bytes that are left, as each element takes one at least.
+    /// The number in a head of this major type. It is never greater than the number of remaining bytes, as each
+    /// element has one at least.
     private mutating func count(ofType type: UInt8) throws(UnreadableCBOR) -> Int {
         guard let first = rest.popFirst(), first >> 5 == type else { throw UnreadableCBOR() }
         let information = Int(first & 31)
-        // Lengths without end are refused: no assertion has one.
+        // Indefinite lengths are refused: no assertion has one.
         guard information < 28 else { throw UnreadableCBOR() }
         let digits = information < 24 ? [UInt8(information)] : try take(1 << (information - 24))
         guard let count = Int(exactly: digits.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }), count <= rest.count else {

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// The database of captures: devices with their counters, and what they sent.
+/// The database of captures: devices with their counters, and the captures they sent.
 struct CaptureCatalog: Sendable {
     let queue: DatabaseQueue
     let settings: CaptureSettings
@@ -34,7 +34,7 @@ struct CaptureCatalog: Sendable {
 
     func devices() throws -> [CaptureDevice] { try queue.read { try CaptureDevice.order(sql: "rowid").fetchAll($0) } }
 
-    /// Enrols a device; false when its key is known.
+    /// Enrolls a device; returns false if its key is already registered.
     @discardableResult
     func add(_ device: CaptureDevice) throws -> Bool {
         try queue.write { db in
@@ -44,8 +44,8 @@ struct CaptureCatalog: Sendable {
         }
     }
 
-    /// Raises the level of a device whose key is now proven to be in a TPM, and returns its id; nil when the key is not known.
-    /// Proving it once more changes nothing.
+    /// Raises the level of a device whose key is now verified to be in a TPM, and returns its id; nil if the key is
+    /// not registered. Verifying it once more changes nothing.
     func upgrade(_ device: CaptureDevice) throws -> String? {
         guard device.level == "tpm2" else { return nil }
         return try queue.write { db in
@@ -60,7 +60,7 @@ struct CaptureCatalog: Sendable {
         }
     }
 
-    /// Raises a device's counter; false when it is there or beyond already, as another request may just have done.
+    /// Raises a device's counter; returns false if it is not below that already, because of a concurrent request.
     func advance(_ device: CaptureDevice, to counter: Int) throws -> Bool {
         try queue.change("UPDATE device SET counter = ? WHERE id = ? AND counter < ?", [counter, device.id, counter])
     }
@@ -74,7 +74,7 @@ struct CaptureCatalog: Sendable {
 
     func captures() throws -> [CaptureRow] { try queue.read { try CaptureRow.order(sql: "rowid").fetchAll($0) } }
 
-    /// Throws `DatabaseError` when the hash is known.
+    /// Throws `DatabaseError` if the hash exists.
     func add(_ row: CaptureRow) throws { try queue.write { db in try row.insert(db) } }
 }
 
@@ -86,9 +86,9 @@ struct CaptureDevice: Sendable, SnakeCaseRecord {
     var model: String
     /// `software`, `tpm2`, `secure_enclave`, …
     var level: String
-    /// Nil for a device that proved nothing.
+    /// Nil for a device without an attestation.
     var key: P256PublicKey?
-    /// What makes a second registration a second one.
+    /// The value that must be unique among registrations.
     var keyId: String
     /// Of the last assertion that was accepted.
     var counter = 0
@@ -112,19 +112,19 @@ struct CaptureRow: Sendable, SnakeCaseRecord {
     var evidence: JSONValue
     /// Of hash-only captures.
     var flags: JSONValue?
-    /// The real server calls everything a photo (contract 1.4).
+    /// The real server reports everything as a photo (contract 1.4).
     var mediaType: String
-    /// What the public may know of the place.
+    /// The location that is public.
     var location: String?
     var capturedAt: Timestamp
     var uploadedAt: Timestamp
-    /// The request as it came, for tests; the real server does not keep it.
+    /// The request, unchanged, for tests; the real server does not store it.
     var body: Data
 }
 
-/// What a server makes of a capture (contract 1.4, 3.4).
+/// The server's evaluation of a capture (contract 1.4, 3.4).
 enum CaptureEvidence {
-    /// From `pass`, `fail` or `unavailable` of both; `level` is the device's, where it caps the confidence.
+    /// From `pass`, `fail` or `unavailable` of both; `level` is the device's, if it limits the confidence.
     static func confidence(hardware: String, depth: String, cappedFor level: String?) -> String {
         if [hardware, depth].contains("fail") { return "suspicious" }
         let cap = level == nil || level == "secure_enclave" ? 2 : level == "software" ? 0 : 1

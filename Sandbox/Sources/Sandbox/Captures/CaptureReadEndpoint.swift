@@ -17,8 +17,8 @@ struct CaptureReadEndpoint {
         return json(row)
     }
 
-    /// `GET /api/v1/captures/by-hash/{hex}` (3.4 no. 6). Another device's capture is as good as none: no one shall learn
-    /// by asking what others have photographed.
+    /// `GET /api/v1/captures/by-hash/{hex}` (3.4 no. 6). Another device's capture is reported as missing: queries
+    /// must not reveal what others have photographed.
     func capture(hash: String, for device: CaptureDevice) throws -> JSONValue {
         guard hash.wholeMatch(of: /[0-9a-fA-F]{64}/) != nil else { throw CaptureRefusal.invalid("Invalid hash") }
         guard let row = try catalog.capture(hash: hash.lowercased()), row.deviceId == device.id else {
@@ -61,8 +61,8 @@ struct CaptureReadEndpoint {
         return object
     }
 
-    /// `POST /api/v1/verify-file` (6.1). It takes the media itself, so no client of hash-only captures may call it on its own
-    /// (M17); the sandbox has it so that a test can tell.
+    /// `POST /api/v1/verify-file` (6.1). It receives the media itself, so no client of hash-only captures may call
+    /// it on its own (M17); the sandbox has it so that a test can detect such a call.
     func verifyFile(_ body: [UInt8], _ exchange: Exchange) throws -> JSONValue {
         guard let file = try FullCaptureEndpoint.form(body, exchange)["file"] else {
             throw CaptureRefusal.invalid("file is required")

@@ -1,12 +1,12 @@
 import HTTPTypes
 
-/// A request that is refused, and how (contract 1.3).
+/// A rejected request, with its response (contract 1.3).
 struct CaptureRefusal: Error {
     var status: HTTPResponse.Status
     var code: String
     var message: String
     var details: JSONValue?
-    /// A bare sentence of the framework; `mediactl-1` puts it into the envelope (contract 3.4 no. 4).
+    /// A plain-text message of the framework; `mediactl-1` puts it into the envelope (contract 3.4 no. 4).
     var isOfFramework = false
 
     init(_ status: HTTPResponse.Status, _ code: String, _ message: String, details: JSONValue? = nil) {
@@ -55,7 +55,7 @@ struct CaptureRefusal: Error {
 struct CaptureEnvelope {
     let profile: CaptureSettings.Profile
     let now: Timestamp
-    /// The client's `X-Request-Id`, or a new one when that is no UUID.
+    /// The client's `X-Request-Id`, or a new one if that is not a UUID.
     let requestID: String
 
     init(_ settings: CaptureSettings, requestID: String?) {
@@ -68,7 +68,7 @@ struct CaptureEnvelope {
         reply(status, .json(["data": data, "meta": meta]))
     }
 
-    /// `{"error":…,"meta":…}`, or what the framework says in its own words.
+    /// `{"error":…,"meta":…}`, or the framework's plain text.
     func reply(_ refusal: CaptureRefusal) -> Reply {
         if refusal.isOfFramework, profile == .reference {
             return reply(refusal.status, refusal.message.isEmpty ? .empty : .plainText(refusal.message))
@@ -88,7 +88,7 @@ struct CaptureEnvelope {
 }
 
 extension Reply {
-    /// What a fault says in the server's words; a proxy's page where it can only be a proxy.
+    /// The server's response for a fault; a proxy's page for statuses that only a proxy sends.
     static func captureFault(_ status: HTTPResponse.Status) -> Reply {
         let codes = [
             400: "VALIDATION_ERROR", 401: "ATTESTATION_FAILED", 403: "FORBIDDEN", 404: "DEVICE_NOT_FOUND",

@@ -65,18 +65,18 @@ enum CaptureID {
     static func read(_ text: String) -> String? { UUID(uuidString: text)?.uuidString.lowercased() }
 }
 
-/// A request of a device that was let in.
+/// A request of an authenticated device.
 struct DeviceCall {
     var device: CaptureDevice
     let timestamp: String
     let assertion: [UInt8]
     var isVerified = false
-    /// On `mediactl-1`: the request's counter, which is stored only when the payload's assertion has been checked, as the
-    /// payload was signed with a higher one (contract 3.4 no. 2).
+    /// On `mediactl-1`: the request's counter, which is stored only after the payload's assertion was verified, as
+    /// the payload was signed with a higher one (contract 3.4 no. 2).
     var pendingCounter: Int?
 }
 
-/// The checks before the body is looked at, in their order (contract 1.1).
+/// The checks before the body is parsed, in order (contract 1.1).
 struct CaptureGate {
     let catalog: CaptureCatalog
 
@@ -94,7 +94,7 @@ struct CaptureGate {
         guard let assertion = base64Bytes(signature), !assertion.isEmpty else {
             throw CaptureRefusal.invalid("X-Device-Signature must be base64")
         }
-        // The limits themselves are let in; numbers that are far from any time would overflow.
+        // The limits themselves are accepted; extreme numbers would overflow.
         let age = Double(settings.now.milliseconds) - Double(milliseconds)
         if age > 300_000 { throw CaptureRefusal.unauthorized("TIMESTAMP_EXPIRED", "Timestamp is too old") }
         if age < -60_000 { throw CaptureRefusal.unauthorized("TIMESTAMP_INVALID", "Timestamp is in the future") }
@@ -108,8 +108,8 @@ struct CaptureGate {
         return DeviceCall(device: row, timestamp: timestamp, assertion: assertion)
     }
 
-    /// Checks the signature over time and body. The reference server does so for one level only, and minds the outcome
-    /// only when it is strict.
+    /// Checks the signature over time and body. The reference server does so for one level only, and rejects an
+    /// invalid one only if it is strict.
     func verify(_ call: DeviceCall, body: [UInt8]) throws -> DeviceCall {
         guard settings.profile == .mediactl1 || call.device.level == "secure_enclave" else { return call }
         do {
@@ -153,7 +153,7 @@ struct CaptureGate {
     }
 }
 
-/// Addresses that the capture server gives its clients: a public page; here it is the page's data.
+/// Addresses that the capture server returns to its clients: a public page; here it is the page's data.
 struct CaptureLinks {
     let host: String
     let basePath: String

@@ -5,13 +5,13 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// The capture half of the server: gate, devices, and who answers what.
+/// The capture part of the server: gate, devices, and routes.
 struct CaptureSite: Sendable {
     let catalog: CaptureCatalog
     let bodies = ReceivedBodies()
     private let challenges = ChallengeBook()
 
-    /// Larger ones are refused before anything is looked at (contract 1.1).
+    /// Larger ones are rejected before any other check (contract 1.1).
     private static let bodyLimit = 20 << 20
     /// The framework's default, for JSON and for forms.
     static let frameworkLimit = 2 << 20
@@ -77,7 +77,7 @@ struct CaptureSite: Sendable {
         let reading = CaptureReadEndpoint(catalog: catalog, links: links)
         if let call {
             let call = try CaptureGate(catalog: catalog).verify(call, body: body)
-            // A request that was let in uses its counter up, whatever its result; a payload has raised it further.
+            // An accepted request uses its counter, regardless of its result; a payload has raised it further.
             defer { if let counter = call.pendingCounter { _ = try? catalog.advance(call.device, to: counter) } }
             switch route {
             case .hashOnly:
@@ -130,7 +130,7 @@ struct CaptureSite: Sendable {
     }
 }
 
-/// Every body that reached a capture route, refused ones too, for tests that search the wire.
+/// Every body that a capture route received, including rejected ones, for tests that search them.
 final class ReceivedBodies: Sendable {
     private let entries = Mutex<[(path: String, body: [UInt8])]>([])
 
@@ -139,27 +139,27 @@ final class ReceivedBodies: Sendable {
     var all: [(path: String, body: [UInt8])] { entries.withLock { $0 } }
 }
 
-/// How the capture half of a sandbox behaves (hash-only contract).
+/// The behavior of the capture part of a sandbox (hash-only contract).
 struct CaptureSettings: Sendable {
     enum Profile: String, Sendable, CaseIterable, ExpressibleByArgument {
-        /// Complete and honest (contract 3.4).
+        /// Complete and correct (contract 3.4).
         case mediactl1 = "mediactl-1"
-        /// The existing server as it is, with its deviations (contract section 9).
+        /// The existing server with its deviations (contract section 9).
         case reference
     }
 
     var profile = Profile.mediactl1
-    /// Its SHA-256 begins every assertion of a payload.
+    /// Its SHA-256 starts every assertion of a payload.
     var relyingParty = Profile.mediactl1.rawValue
     /// The reference server's `REQUIRE_VERIFIED_DEVICES`; on `mediactl-1` it admits level `tpm2` only.
     var isStrict = false
-    /// Those that are enrolled before the start.
+    /// Devices that are enrolled at the start.
     var devices: [CaptureDevice] = []
     /// Authorities whose TPMs are trusted; without any, no device gets the level `tpm2`.
     var tpmAuthorities = TPMAuthorities()
     /// Seconds by which its clock is ahead of the machine's.
     var clockOffset = 0.0
-    /// The path before `/api/v1` when a reverse proxy serves it below a path; empty or `/photos`.
+    /// The path before `/api/v1` if a reverse proxy serves it below a path; empty or `/photos`.
     var basePath = ""
 
     var now: Timestamp { .now(offset: clockOffset) }

@@ -2,11 +2,11 @@ import Foundation
 import HTTPTypes
 import NIOCore
 
-/// `POST /api/v1/captures` (contract 7): the media itself, for those who want to send it.
+/// `POST /api/v1/captures` (contract 7): an upload of the media itself.
 ///
-/// A photo may have 10 MiB and a depth map 5 MiB; the framework's limit on the whole form is below both, so the rules for
-/// those sizes never come into play. The sandbox does not analyze depth maps: it returns what the real server returns for one
-/// it cannot unpack.
+/// A photo may have 10 MiB and a depth map 5 MiB; the framework's limit on the whole form is below both, so the
+/// rules for those sizes never apply. The sandbox does not analyze depth maps: it returns what the real server
+/// returns for one it cannot unpack.
 struct FullCaptureEndpoint {
     let catalog: CaptureCatalog
     let links: CaptureLinks
@@ -16,7 +16,8 @@ struct FullCaptureEndpoint {
     func accept(_ body: [UInt8], _ exchange: Exchange, from call: DeviceCall) throws -> JSONValue {
         let upload = try FullCaptureUpload(try Self.form(body, exchange))
         let hardware = try hardware(upload, call)
-        // A device whose request was not verified is capped, and so are all that are not phones.
+        // The confidence of a device whose request was not verified is limited, and so is that of all devices that
+        // are not phones.
         let cap = settings.profile == .mediactl1 ? call.device.level : call.isVerified ? nil : "unverified"
         let late = settings.now.seconds - upload.time.seconds
         let metadata: JSONValue = [
@@ -41,7 +42,7 @@ struct FullCaptureEndpoint {
             uploadedAt: settings.now,
             body: Data(body)
         )
-        // A hash that is known violates the database's constraint: 500 on either server.
+        // A duplicate hash violates the database's constraint: 500 on either server.
         try catalog.add(row)
         return [
             "capture_id": .string(row.id), "status": "complete",
@@ -60,7 +61,7 @@ struct FullCaptureEndpoint {
         return form
     }
 
-    /// The assertion is optional and never in the way.
+    /// The assertion is optional and never causes a refusal.
     private func hardware(_ upload: FullCaptureUpload, _ call: DeviceCall) throws -> String {
         guard let assertion = upload.assertion else { return "unavailable" }
         let signed = Array("\(upload.photoHash)|\(upload.capturedAt)".utf8)
@@ -98,7 +99,7 @@ private struct FullCaptureUpload {
                 (try place.double("latitude"), try place.double("longitude"))
             }
         } catch let refusal as CaptureRefusal {
-            // It is read by hand, not by the framework: no 422 here.
+            // It is parsed by hand, not by the framework: no 422 here.
             throw CaptureRefusal.invalid(refusal.message)
         }
         guard let time = Timestamp(capturedAt) else { throw CaptureRefusal.invalid("captured_at must be RFC 3339") }

@@ -41,7 +41,8 @@ struct HashOnlyEndpoint {
         ]
     }
 
-    /// The reference server knows no duplicates, only a database that refuses; ours names the capture to its own device.
+    /// The reference server has no duplicate check, only a database constraint; `mediactl-1` returns the capture to
+    /// its own device.
     private func refusal(of row: CaptureRow) throws -> CaptureRefusal {
         guard settings.profile == .mediactl1, let known = try catalog.capture(hash: row.hash) else {
             return .databaseError
@@ -55,13 +56,14 @@ struct HashOnlyEndpoint {
     }
 }
 
-/// What the server makes of a hash-only capture whose assertion holds (contract 1.4, 3.4).
+/// The server's evaluation of a hash-only capture with a valid assertion (contract 1.4, 3.4).
 struct HashOnlyEvidence {
     let submission: HashOnlySubmission
     let device: CaptureDevice
     let profile: CaptureSettings.Profile
 
-    /// `pass` or `fail`, and on `mediactl-1` `unavailable`, which the reference server cannot tell from `fail`.
+    /// `pass` or `fail`, and on `mediactl-1` `unavailable`, which the reference server cannot distinguish from
+    /// `fail`.
     private var depthStatus: String {
         submission.depthStatus == "unavailable" ? "unavailable" : submission.isLikelyRealScene ? "pass" : "fail"
     }
@@ -71,7 +73,7 @@ struct HashOnlyEvidence {
         return CaptureEvidence.confidence(hardware: "pass", depth: depthStatus, cappedFor: cap)
     }
 
-    /// What the public may know of the place: four decimals at the level `precise`.
+    /// The location that is public: four decimals at the level `precise`.
     var location: String? {
         guard submission.includes("location") else { return nil }
         guard let place = submission.coordinates else { return submission.placeName }

@@ -1,4 +1,4 @@
-/// The body of a hash-only request as the server's structures hold it (contract 1.2), and the structures written out again.
+/// The body of a hash-only request in the server's structures (contract 1.2), and their serialization.
 struct HashOnlySubmission {
     let captureMode: String
     let mediaHash: String
@@ -62,7 +62,7 @@ struct HashOnlySubmission {
         self.flags = flags
         capturedAt = try body.string("captured_at")
         assertion = try body.string("assertion")
-        // It must parse; nothing in it is looked at.
+        // It must parse; its content is ignored.
         let chain = try body.optionalFields("hash_chain")
         hasHashChain = chain != nil
         _ = (try chain?.string("final_hash"), try chain?.int32("chain_length"))
@@ -93,7 +93,7 @@ struct HashOnlySubmission {
     /// Whether a flag allows something to be submitted.
     func includes(_ name: String) -> Bool { flags[name + "_included"] == true }
 
-    /// The field rules of contract 1.2, the first that is broken.
+    /// The field rules of contract 1.2; returns the first violation.
     func validate() throws(CaptureRefusal) {
         let rules = [
             (captureMode == "hash_only", "capture_mode must be \"hash_only\""),
@@ -116,8 +116,8 @@ struct HashOnlySubmission {
         if let broken = rules.first(where: { !$0.0 }) { throw .invalid(broken.1) }
     }
 
-    /// What the assertion signs. On the reference server the structures, written out again in the order of their declarations
-    /// (contract 2.1): the received bytes count for nothing, and what no structure has is not signed.
+    /// The signed bytes. On the reference server the structures, serialized again in the order of their declarations
+    /// (contract 2.1): the received bytes are ignored, and unknown members are not signed.
     func signedBytes(_ received: JSONValue, _ profile: CaptureSettings.Profile) throws(UnreadableJSON) -> [UInt8] {
         guard profile == .reference else {
             let signed = (received.members ?? []).filter { $0.key != "assertion" }

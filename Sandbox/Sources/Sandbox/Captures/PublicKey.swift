@@ -1,12 +1,12 @@
 import CLibcrypto
 import Foundation
 
-/// A public key in OpenSSL's hands.
+/// A public key of OpenSSL.
 struct PublicKey: ~Copyable {
-    /// An `EVP_PKEY`, owned: made in `init`, freed in `deinit`, never handed out.
+    /// An `EVP_PKEY`, owned: created in `init`, freed in `deinit`, never passed on.
     private let key: OpaquePointer
 
-    /// Reads SubjectPublicKeyInfo; nil when OpenSSL refuses it, as it does a point that is not on its curve.
+    /// Reads SubjectPublicKeyInfo; nil if OpenSSL refuses it, as it does for a point that is not on the curve.
     init?(der: [UInt8]) {
         let made: OpaquePointer? = der.withUnsafeBufferPointer { bytes in
             var start = bytes.baseAddress
@@ -30,13 +30,13 @@ struct PublicKey: ~Copyable {
     private static func point(of key: OpaquePointer) -> [UInt8]? {
         var encoded: UnsafeMutablePointer<UInt8>?
         let count = EVP_PKEY_get1_encoded_public_key(key, &encoded)
-        // Ours since the call.
+        // Owned from the call on.
         defer { CRYPTO_free(encoded, nil, 0) }
         guard count == 65, let encoded else { return nil }
         return P256PublicKey(point: Array(UnsafeBufferPointer(start: encoded, count: count)))?.point
     }
 
-    /// RSAES-OAEP with SHA-256 and a label (RFC 8017); nil when OpenSSL fails.
+    /// RSAES-OAEP with SHA-256 and a label (RFC 8017); nil if OpenSSL fails.
     func encryptOAEP(_ message: [UInt8], label: [UInt8]) -> [UInt8]? {
         guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
         defer {
@@ -60,7 +60,8 @@ struct PublicKey: ~Copyable {
         return Array(encrypted[..<count])
     }
 
-    /// ECDH of a new P-256 key with this one (SP 800-56A): x of the common point, and the new key's point; nil when OpenSSL fails.
+    /// ECDH of a new P-256 key with this one (SP 800-56A): x of the shared point, and the new key's point; nil if
+    /// OpenSSL fails.
     func exchange() -> (secret: [UInt8], point: [UInt8])? {
         defer { ERR_clear_error() }
         guard let maker = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { return nil }
@@ -80,7 +81,7 @@ struct PublicKey: ~Copyable {
         return (secret, point)
     }
 
-    /// Whether a signature with SHA-256 holds: ECDSA in DER, or RSASSA-PKCS1-v1_5.
+    /// Whether a signature with SHA-256 is valid: ECDSA in DER, or RSASSA-PKCS1-v1_5.
     func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer {
@@ -92,7 +93,7 @@ struct PublicKey: ~Copyable {
     }
 }
 
-/// A P-256 public key that was checked to be a point of the curve.
+/// A P-256 public key that was verified to be a point of the curve.
 struct P256PublicKey: Sendable, Equatable, Codable {
     /// SEC 1, uncompressed: 65 bytes.
     let point: [UInt8]
@@ -130,7 +131,7 @@ struct P256PublicKey: Sendable, Equatable, Codable {
     }
 }
 
-/// The few forms of DER that are needed to hand OpenSSL what came in another form.
+/// The DER forms required to convert keys and signatures for OpenSSL.
 enum DER {
     static func sequence(_ content: [UInt8]) -> [UInt8] { element(0x30, content) }
 
@@ -153,9 +154,9 @@ enum DER {
     }
 }
 
-/// What a device signs with (contract 3.1).
+/// A device's assertion (contract 3.1).
 struct CaptureAssertion {
-    /// rpIdHash ‖ flags ‖ counter, and perhaps more.
+    /// rpIdHash ‖ flags ‖ counter, optionally followed by more.
     let authenticatorData: [UInt8]
     let signature: [UInt8]
 

@@ -21,7 +21,7 @@ struct RegistrationEndpoint {
             device = try linuxDevice(try request.fields("key_attestation"), model)
         case (.reference, "ios"): device = try unverifiedDevice(request, model)
         case (.reference, "android"):
-            // The sandbox trusts no chain, so a self-made one enrolls nothing.
+            // The sandbox trusts no chain, so a self-signed one enrolls nothing.
             throw CaptureRefusal(.badRequest, "ANDROID_CHAIN_VERIFICATION_FAILED", "Certificate chain was refused")
         default: throw CaptureRefusal.invalid("platform \(platform) is not supported")
         }
@@ -35,8 +35,8 @@ struct RegistrationEndpoint {
         return ["device_id": .string(id), "attestation_level": .string(device.level), "has_lidar": .bool(hasLidar)]
     }
 
-    /// Proof of possession, and for `tpm2` the evidence of the TPM. Missing evidence lowers the level; invalid evidence
-    /// is refused.
+    /// Proof of possession, and for `tpm2` the evidence of the TPM. Missing evidence lowers the level; invalid
+    /// evidence is rejected.
     private func linuxDevice(_ attestation: TypedFields, _ model: String) throws -> CaptureDevice {
         let format = try attestation.string("format")
         guard ["self", "tpm2"].contains(format) else { throw CaptureRefusal.invalid("format must be self or tpm2") }
@@ -65,8 +65,9 @@ struct RegistrationEndpoint {
         )
     }
 
-    /// What the reference server does with an attestation it cannot verify: the device is enrolled without a key, and its
-    /// name is taken. The sandbox verifies none, as no device with a genuine one runs on Linux (contract 3.3).
+    /// The reference server's handling of an attestation it cannot verify: the device is enrolled without a key, and
+    /// its name is reserved. The sandbox verifies none, as no device with a genuine one runs on Linux (contract
+    /// 3.3).
     private func unverifiedDevice(_ request: TypedFields, _ model: String) throws -> CaptureDevice {
         let nested = try request.optionalFields("attestation")
         let keyID = try nested?.string("key_id") ?? request.string("device_id")
@@ -79,7 +80,7 @@ struct RegistrationEndpoint {
     }
 }
 
-/// The challenges that were given out: in memory, five minutes long, each for one registration (contract 3.2).
+/// The issued challenges: in memory, valid for five minutes, each for one registration (contract 3.2).
 final class ChallengeBook: Sendable {
     private struct Entry {
         let expiry: Timestamp
@@ -88,7 +89,7 @@ final class ChallengeBook: Sendable {
 
     private struct State {
         var challenges: [[UInt8]: Entry] = [:]
-        /// When each address asked.
+        /// The times of each address's requests.
         var calls: [String: [Timestamp]] = [:]
     }
 
@@ -96,7 +97,7 @@ final class ChallengeBook: Sendable {
 
     private let state = Mutex(State())
 
-    /// A new challenge; nil when this address has asked too often.
+    /// A new challenge; nil if this address has requested too many.
     func issue(to address: String, at now: Timestamp) -> (challenge: [UInt8], expiresAt: Timestamp)? {
         state.withLock { state in
             var calls = state.calls[address, default: []].filter { $0 > now.advanced(bySeconds: -60) }
@@ -110,7 +111,7 @@ final class ChallengeBook: Sendable {
         }
     }
 
-    /// Binds an activation to a challenge, in place of an earlier one.
+    /// Binds an activation to a challenge, replacing an earlier one.
     func bind(_ activation: TPMActivation, to challenge: [UInt8], at now: Timestamp) throws(CaptureRefusal) {
         let entry = state.withLock { state in
             state.challenges[challenge]?.activation = activation
@@ -119,7 +120,7 @@ final class ChallengeBook: Sendable {
         try Self.check(challenge, entry, at: now)
     }
 
-    /// Uses a challenge up. Returns what was bound to it.
+    /// Invalidates a challenge. Returns the value bound to it.
     @discardableResult
     func redeem(_ challenge: [UInt8], at now: Timestamp) throws(CaptureRefusal) -> TPMActivation? {
         let entry = state.withLock { $0.challenges.removeValue(forKey: challenge) }

@@ -1,28 +1,28 @@
-/// How the real server's JSON library reads a number: fast, and exact only where contract 2.1 requires it. A client that sends
-/// more digits than that signs another number than the server sees, here as there.
+/// Reads a number like the real server's JSON library: fast, and exact only where contract 2.1 requires it. The
+/// value that a client signs with more digits differs from the one that the server reads.
 enum SerdeNumber {
-    /// A binary64; nil for one that is too large.
+    /// A binary64; nil if it is too large.
     static func double(_ text: String) -> Double? {
         if let whole = UInt64(text) { return Double(whole) }
-        // A negative zero is no integer for it.
+        // A negative zero is not an integer there.
         if let whole = Int64(text), whole != 0 { return Double(whole) }
         let pieces = text.split { "eE".contains($0) }
         let digits = pieces[0].drop { $0 == "-" }.split(separator: ".")
         var significand: UInt64 = 0
-        // Integer digits that no longer fit only count; those of the fraction are forgotten.
+        // Integer digits beyond the capacity are only counted; those of the fraction are dropped.
         var exponent = digits[0].utf8.count - append(digits[0], to: &significand)
         if digits.count > 1 { exponent -= append(digits[1], to: &significand) }
         if pieces.count > 1 { exponent += max(-100_000, min(100_000, Int(pieces[1]) ?? 0)) }
         return scaled(Double(significand), by: exponent).map { text.hasPrefix("-") ? -$0 : $0 }
     }
 
-    /// A binary32, by way of the binary64 unless it is an integer.
+    /// A binary32, converted from the binary64 unless it is an integer.
     static func float(_ text: String) -> Float? {
         if let whole = Int64(text), whole != 0 { return Float(whole) }
         return double(text).map { Float($0) }
     }
 
-    /// Appends digits while they fit; returns how many.
+    /// Appends digits while they fit; returns their number.
     private static func append(_ digits: Substring, to significand: inout UInt64) -> Int {
         for (count, digit) in digits.utf8.enumerated() {
             let (product, isTooLarge) = significand.multipliedReportingOverflow(by: 10)
@@ -33,7 +33,7 @@ enum SerdeNumber {
         return digits.utf8.count
     }
 
-    /// One multiplication or division by a power of ten: the rounding of that is the whole inexactness.
+    /// One multiplication or division by a power of ten: its rounding is the only inexactness.
     private static func scaled(_ value: Double, by exponent: Int) -> Double? {
         var (value, exponent) = (value, exponent)
         while exponent < -308 {
@@ -48,7 +48,7 @@ enum SerdeNumber {
     }
 }
 
-/// The shortest decimal digits that lead back to a binary64, and the two ways in which the capture servers print them.
+/// The shortest decimal digits that represent a binary64, and the two number formats of the capture servers.
 struct ShortestDecimal: Equatable {
     /// Digits without zeros at either end; `0` for zero.
     private(set) var digits: [UInt8]
@@ -56,7 +56,7 @@ struct ShortestDecimal: Equatable {
     private(set) var point: Int
     private let isNegative: Bool
 
-    /// Takes a finite number; the sign of zero is kept.
+    /// Requires a finite number; the sign of zero is kept.
     init(_ value: Double) {
         isNegative = value.sign == .minus
         // Swift prints the shortest digits as well, with a point, an exponent, or both.
@@ -75,13 +75,13 @@ struct ShortestDecimal: Equatable {
 
     private var isZero: Bool { digits == [UInt8(ascii: "0")] }
 
-    /// As the real server's JSON library prints it: always with a fraction or an exponent (contract 2.1).
+    /// The format of the real server's JSON library: always with a fraction or an exponent (contract 2.1).
     var serdeText: String {
         guard point > -5, point <= 16 else { return sign(isNegative) + scientific(plus: "") }
         return sign(isNegative) + plain + (digits.count > point ? "" : ".0")
     }
 
-    /// As ECMAScript prints it (RFC 8785 section 3.2.2.3); there is no negative zero.
+    /// The format of ECMAScript (RFC 8785 section 3.2.2.3); there is no negative zero.
     var ecmaScriptText: String {
         let isInRange = point > -6 && point <= 21
         return sign(isNegative && !isZero) + (isInRange ? plain : scientific(plus: "+"))

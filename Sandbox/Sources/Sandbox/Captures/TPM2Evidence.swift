@@ -1,8 +1,10 @@
-/// What a TPM's attestation key certifies about a signing key (contract 3.4 no. 1), and the proof that it is one of a TPM.
+/// A TPM's certification of a signing key by its attestation key (contract 3.4 no. 1), and the verification that
+/// both are in a TPM.
 ///
-/// A certification alone shows only that a restricted key, which signs only data made by its TPM, certifies the key.
-/// Software keys can produce the same structures. `proves` checks the rest: the attestation key is in the TPM of a trusted
-/// endorsement certificate (credential activation, TPM 2.0 part 1 section 24), and it has signed this challenge.
+/// A certification alone shows only that a restricted key, which signs only data created by its TPM, certifies the
+/// key. Software keys can produce the same structures. `proves` checks the rest: the attestation key is in the TPM
+/// of a trusted endorsement certificate (credential activation, TPM 2.0 part 1 section 24), and it has signed this
+/// challenge.
 struct TPM2Evidence {
     /// TPMT_PUBLIC.
     let keyPublic: [UInt8]
@@ -14,7 +16,8 @@ struct TPM2Evidence {
     let signature: [UInt8]
     /// DER, leaf first.
     let endorsementCertificates: [[UInt8]]
-    /// The secret of the credential, and TPMS_ATTEST with TPMT_SIGNATURE of the quote; nil where one of them is missing.
+    /// The secret of the credential, and TPMS_ATTEST with TPMT_SIGNATURE of the quote; nil if one of them is
+    /// missing.
     let proof: (secret: [UInt8], quote: [UInt8], quoteSignature: [UInt8])?
 
     init(_ fields: TypedFields) throws(CaptureRefusal) {
@@ -52,7 +55,7 @@ struct TPM2Evidence {
             && signature.isValid(of: proof.quote, by: signer)
     }
 
-    /// Whether all of it fits together and belongs to this key.
+    /// Whether all of it is consistent and belongs to this key.
     func certifies(_ key: P256PublicKey) -> Bool {
         guard let area = try? TPMPublicArea(keyPublic), let signer = try? TPMPublicArea(attestationKeyPublic),
             let statement = try? TPMStatement(certification),
@@ -74,12 +77,12 @@ struct TPMReader {
 
     init(_ bytes: [UInt8]) { rest = bytes[...] }
 
-    /// A number of so many bytes.
+    /// A number of this many bytes.
     mutating func number(_ size: Int) throws(UnreadableTPMStructure) -> Int {
         try take(size).reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// A TPM2B: its size in two bytes, then so many bytes.
+    /// A TPM2B: its size in two bytes, then this many bytes.
     mutating func sized() throws(UnreadableTPMStructure) -> [UInt8] { try take(try number(2)) }
 
     mutating func take(_ count: Int) throws(UnreadableTPMStructure) -> [UInt8] {
@@ -93,7 +96,7 @@ struct TPMReader {
     }
 }
 
-/// TPM_ALG_ID values (part 2 section 6.3) and the one curve.
+/// TPM_ALG_ID values (part 2 section 6.3) and the only curve.
 enum TPMAlgorithm {
     static let rsa = 0x0001
     static let sha256 = 0x000B
@@ -104,7 +107,7 @@ enum TPMAlgorithm {
     static let curveP256 = 0x0003
 }
 
-/// TPMT_PUBLIC of an ECC or RSA key whose name is made with SHA-256 (part 2 section 12.2.4).
+/// TPMT_PUBLIC of an ECC or RSA key whose name uses SHA-256 (part 2 section 12.2.4).
 struct TPMPublicArea {
     /// TPMA_OBJECT.
     struct Attributes: OptionSet {
@@ -146,7 +149,7 @@ struct TPMPublicArea {
         case TPMAlgorithm.rsa:
             _ = try reader.number(2)
             let exponent = try reader.take(4)
-            // None stands for 65537.
+            // Zero means 65537.
             let isDefault = exponent.allSatisfy { $0 == 0 }
             key = .rsa(modulus: try reader.sized(), exponent: isDefault ? [1, 0, 1] : exponent)
         default: throw UnreadableTPMStructure()
@@ -158,12 +161,12 @@ struct TPMPublicArea {
     /// Of an ECC key, uncompressed.
     var point: [UInt8]? { if case .point(let point) = key { point } else { nil } }
 
-    /// Signs only what its TPM made.
+    /// Signs only data created by its TPM.
     var isAttestationKey: Bool {
         isBornInTPM && attributes.isSuperset(of: [.sign, .restricted]) && !attributes.contains(.decrypt)
     }
 
-    /// Made inside and never to leave.
+    /// Created inside the TPM and not exportable.
     var isBornInTPM: Bool { attributes.isSuperset(of: [.fixedTPM, .fixedParent, .sensitiveDataOrigin]) }
 
     /// SubjectPublicKeyInfo of an RSA key (RFC 8017 appendix A.1.1).
@@ -203,7 +206,7 @@ struct TPMStatement {
 
     init(_ statement: [UInt8]) throws(UnreadableTPMStructure) {
         var reader = TPMReader(statement)
-        // TPM_GENERATED_VALUE: a restricted key signs nothing that begins so unless its TPM made it.
+        // TPM_GENERATED_VALUE: a restricted key signs data with this start only if its TPM created it.
         guard try reader.number(4) == 0xFF54_4347, let kind = Kind(rawValue: try reader.number(2)) else {
             throw UnreadableTPMStructure()
         }
@@ -218,7 +221,7 @@ struct TPMStatement {
             _ = try reader.sized()
         case .quote:
             name = nil
-            // TPML_PCR_SELECTION, and the digest of what it selects.
+            // TPML_PCR_SELECTION, and the digest of the selection.
             for _ in 0..<(try reader.number(4)) {
                 _ = try reader.number(2)
                 _ = try reader.take(try reader.number(1))

@@ -2,7 +2,7 @@ import ArgumentParser
 import CLibcrypto
 import Foundation
 
-/// The authorities whose certificates of endorsement keys are trusted: makers of TPMs, or `swtpm_localca`.
+/// The trusted authorities for certificates of endorsement keys: TPM manufacturers, or `swtpm_localca`.
 struct TPMAuthorities: Sendable, ExpressibleByArgument {
     /// DER.
     private var certificates: [[UInt8]] = []
@@ -21,8 +21,8 @@ struct TPMAuthorities: Sendable, ExpressibleByArgument {
 
     mutating func add(_ other: TPMAuthorities) { certificates += other.certificates }
 
-    /// The key of the first certificate, if it is one of an endorsement key and leads to a trusted authority; the others
-    /// may be between them. Nil for anything else.
+    /// The key of the first certificate, if that is one of an endorsement key and chains to a trusted authority; the
+    /// others may be intermediate ones. Nil otherwise.
     func endorsementKey(of chain: [[UInt8]]) -> PublicKey? {
         let chain = chain.map(Certificate.init)
         guard !certificates.isEmpty, let leaf = chain.first ?? nil, leaf.isOfEndorsementKey,
@@ -41,7 +41,7 @@ struct TPMAuthorities: Sendable, ExpressibleByArgument {
         for issuer in chain.dropFirst().compactMap(\.self) {
             OPENSSL_sk_push(others, UnsafeRawPointer(issuer.pointer))
         }
-        // An authority that is trusted need not be a root.
+        // A trusted authority need not be a root.
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         let key = withExtendedLifetime((chain, trusted)) { () -> OpaquePointer? in
             guard X509_STORE_CTX_init(context, store, leaf.pointer, others) == 1, X509_verify_cert(context) == 1,
@@ -54,7 +54,7 @@ struct TPMAuthorities: Sendable, ExpressibleByArgument {
     }
 }
 
-/// An `X509`, owned: made in `init`, freed in `deinit`, not used after.
+/// An `X509`, owned: created in `init`, freed in `deinit`, not used afterwards.
 final class Certificate {
     let pointer: OpaquePointer
 
@@ -70,8 +70,8 @@ final class Certificate {
 
     deinit { X509_free(pointer) }
 
-    /// tcg-kp-EKCertificate among the extended key usages (TCG EK Credential Profile, section 3.2.16). An authority may sign other
-    /// certificates too, whose keys are in no TPM.
+    /// tcg-kp-EKCertificate among the extended key usages (TCG EK Credential Profile, section 3.2.16). An authority
+    /// may also sign other certificates, whose keys are not in a TPM.
     var isOfEndorsementKey: Bool {
         guard let usage = X509_get_ext_d2i(pointer, NID_ext_key_usage, nil, nil),
             let wanted = OBJ_txt2obj("2.23.133.8.1", 1)

@@ -1,16 +1,18 @@
 import CLibcrypto
 
-/// A secret that is encrypted to an endorsement key and bound to the name of another key of the same TPM, as TPM2_MakeCredential
-/// makes it (TPM 2.0 part 1 section 24 and annexes B.10.3, C.6.1). Made with OpenSSL: a server has no TPM.
+/// A secret encrypted to an endorsement key and bound to the name of another key of the same TPM, as by
+/// TPM2_MakeCredential (TPM 2.0 part 1 section 24 and annexes B.10.3, C.6.1). Created with OpenSSL: a server has no
+/// TPM.
 ///
-/// The endorsement key is one of the usual templates (TCG EK Credential Profile): SHA-256 names, AES-128 in CFB mode.
+/// The endorsement key has one of the usual templates (TCG EK Credential Profile): SHA-256 names, AES-128 in CFB
+/// mode.
 struct TPMCredential {
     /// TPM2B_ID_OBJECT.
     let idObject: [UInt8]
     /// TPM2B_ENCRYPTED_SECRET.
     let encryptedSecret: [UInt8]
 
-    /// Nil for a key that is neither RSA nor P-256, or when OpenSSL fails. A secret has 32 bytes at most.
+    /// Nil for a key that is neither RSA nor P-256, or if OpenSSL fails. A secret has 32 bytes at most.
     init?(_ secret: [UInt8], for name: [UInt8], to key: borrowing PublicKey) {
         guard let (seed, encrypted) = Self.seed(for: key) else { return nil }
         let symmetricKey = TPMDerivation.kdfA(seed, "STORAGE", name, byteCount: 16)
@@ -26,7 +28,7 @@ struct TPMCredential {
         [UInt8(bytes.count >> 8 & 0xFF), UInt8(bytes.count & 0xFF)] + bytes
     }
 
-    /// A seed, and how the key's owner gets it.
+    /// A seed, and its encryption for the key's owner.
     private static func seed(for key: borrowing PublicKey) -> (seed: [UInt8], encrypted: [UInt8])? {
         if key.isRSA {
             let seed = randomBytes(32)

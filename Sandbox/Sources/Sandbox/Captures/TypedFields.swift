@@ -1,7 +1,7 @@
-/// The members of a request's object, read as strictly as the real server's structures are: names count with their case, none may
-/// be there twice, unknown ones are ignored, `null` is as good as absent for optional ones only.
+/// The members of a request's object, read as strictly as by the real server's structures: names are case-sensitive,
+/// none may be duplicated, unknown ones are ignored, `null` counts as absent for optional ones only.
 ///
-/// What does not fit is thrown as 422 (contract 1.3).
+/// Invalid members are thrown as 422 (contract 1.3).
 struct TypedFields {
     private typealias Read<T> = (_ value: JSONValue, _ key: String) throws(CaptureRefusal) -> T
 
@@ -14,7 +14,7 @@ struct TypedFields {
         self.name = name
     }
 
-    /// Whether a member is there and not `null`.
+    /// Whether a member is present and not `null`.
     func has(_ key: String) throws(CaptureRefusal) -> Bool { try member(key).map { $0 != .null } ?? false }
 
     func string(_ key: String) throws(CaptureRefusal) -> String { try required(key, Self.string) }
@@ -37,7 +37,7 @@ struct TypedFields {
         return number
     }
 
-    /// Bytes in base64; what is none is refused with 400, since the server decodes them by hand.
+    /// Bytes in base64; invalid ones are rejected with 400, since the server decodes them by hand.
     func bytes(_ key: String) throws(CaptureRefusal) -> [UInt8] {
         guard let bytes = base64Bytes(try string(key)) else { throw .invalid("\(key) must be base64") }
         return bytes
@@ -48,7 +48,7 @@ struct TypedFields {
     func optionalInt32(_ key: String) throws(CaptureRefusal) -> Int32? { try optional(key, Self.int32) }
     func optionalFields(_ key: String) throws(CaptureRefusal) -> TypedFields? { try optional(key, TypedFields.init) }
 
-    /// Nothing when absent.
+    /// Returns nothing if absent.
     func elements(_ key: String) throws(CaptureRefusal) -> [JSONValue] {
         guard let value = try member(key) else { return [] }
         guard case .array(let elements) = value else { throw Self.wrongType(key, "a sequence") }
@@ -66,7 +66,7 @@ struct TypedFields {
         return number
     }
 
-    /// `3.0` and `3e0` are no integers, and neither is `-0`.
+    /// `3.0` and `3e0` are not integers, and neither is `-0`.
     private static func int32(_ value: JSONValue, _ key: String) throws(CaptureRefusal) -> Int32 {
         guard case .number(let text) = value, text != "-0", let number = Int32(text) else {
             throw wrongType(key, "i32")

@@ -73,6 +73,6 @@ struct ControlEndpoint {
 }
 
 extension Reply {
-    /// What a control route did; 404 when there was nothing to change.
+    /// The result of a control route; 404 if there was nothing to change.
     static func changed(_ isDone: Bool) -> Reply { isDone ? .json(.ok, ["changed": 1]) : .webServerError(.notFound) }
 }

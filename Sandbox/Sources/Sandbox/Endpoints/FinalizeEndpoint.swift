@@ -8,7 +8,7 @@ import NIOCore
 protocol FinalizeService: Sendable {
     var guests: GuestBook { get }
 
-    /// The link is that of a guest; nil for a user with a password.
+    /// The link of a guest; nil for a user with a password.
     func reply(to request: FinalizeRequest, _ link: EventLink?, _ plan: FaultPlan) async throws -> Reply
 }
 
@@ -27,9 +27,9 @@ struct FinalizeEndpoint: FinalizeService {
     let catalog: Catalog
     let store: TusStore
     let guests: GuestBook
-    /// Seconds between the last byte and the record that finalize needs.
+    /// Seconds between the last byte and the record that finalize requires.
     let hookDelay: Double
-    /// Seconds for which it waits for that record; 0 as servers before 2026-04-21 (gighive contract 4.4).
+    /// Seconds to wait for that record; 0 like servers before 2026-04-21 (gighive contract 4.4).
     let hookWait: Double
     private let running = BusyUploads()
 
@@ -53,7 +53,7 @@ struct FinalizeEndpoint: FinalizeService {
         return try await finalize(id, request, link)
     }
 
-    /// Why the upload cannot be finalized yet, or at all; nil once its hook has run.
+    /// The reason why the upload cannot be finalized, or not yet; nil once its hook has run.
     private func missingHook(_ id: String) async throws -> String? {
         let deadline = ContinuousClock.now + .seconds(hookWait)
         while true {
@@ -80,7 +80,7 @@ struct FinalizeEndpoint: FinalizeService {
         let metadata = TusMetadata(upload.metadata)
         var form = request.fields(orFrom: metadata)
         if let link {
-            // Whatever else a guest says about the event is ignored.
+            // Other event fields of a guest are ignored.
             guard let label = request.guestLabel else {
                 throw UploadFields.Refusal.badRequest(FinalizeRequest.invalidGuestFields)
             }
@@ -104,12 +104,12 @@ struct FinalizeEndpoint: FinalizeService {
             sourceName: safeName
         )
         let outcome = try await catalog.ingest(submission)
-        // Moved away when the bytes were new, else no longer wanted.
+        // Moved if the bytes were new, otherwise no longer needed.
         if outcome.usesUpBytes { unlink(store.folder.uploadPath(id)) }
         return try remembered(outcome, id, request, link)
     }
 
-    /// The answer, remembered for repetitions without its token when the upload was stored.
+    /// The response, stored for repetitions, without its token if the upload was stored.
     private func remembered(
         _ outcome: IngestOutcome,
         _ id: String,
@@ -128,10 +128,10 @@ struct FinalizeEndpoint: FinalizeService {
     }
 }
 
-/// The body of a finalize: JSON, or a form if that is the content type (gighive contract 4.2).
+/// The body of a finalize: JSON, or a form for that content type (gighive contract 4.2).
 struct FinalizeRequest {
     private var values: [String: String] = [:]
-    /// Whether `tos_accepted` is JSON's `true`, and nothing that resembles it (gighive contract 6).
+    /// Whether `tos_accepted` is JSON's `true`, and no other value (gighive contract 6).
     private(set) var acceptsTerms = false
 
     init(_ body: ByteBuffer, _ exchange: Exchange) {
@@ -155,7 +155,7 @@ struct FinalizeRequest {
 
     static let invalidGuestFields = "Missing or invalid token-mode fields (label, tos_accepted)"
 
-    /// The label of a guest's upload; nil when a field that guests must send is missing or invalid.
+    /// The label of a guest's upload; nil if a required field is missing or invalid.
     var guestLabel: String? {
         guard let label = text("label"), label.utf8.count <= 255, acceptsTerms,
             (text("display_name") ?? "").unicodeScalars.count <= 100
@@ -165,10 +165,10 @@ struct FinalizeRequest {
 
     var uploadID: String? { text("upload_id").flatMap { $0.wholeMatch(of: /[A-Za-z0-9_\-]+/) == nil ? nil : $0 } }
 
-    /// The trimmed text of a field; nil when it is missing or blank.
+    /// The trimmed text of a field; nil if it is missing or blank.
     func text(_ name: String) -> String? { values[name]?.nonBlank }
 
-    /// The fields of the upload: from the body, else from the metadata, else absent.
+    /// The fields of the upload: from the body, otherwise from the metadata, otherwise absent.
     func fields(orFrom metadata: TusMetadata) -> [String: String] {
         var fields: [String: String] = [:]
         for name in [
@@ -198,7 +198,7 @@ struct BlockFinalizeEndpoint: FinalizeService {
         case .pending: return .json(.created, ["status": "pending", "upload_id": .string(id)])
         case .complete: break
         }
-        // Nil when the asset was deleted since: the response is the same, with empty fields.
+        // Nil if the asset has been deleted since: the response is the same, with empty fields.
         let asset = try store.catalog.asset(upload.assetId ?? 0)?.asset
         var answer: JSONValue = [
             "id": .int(upload.assetId ?? 0), "asset_id": .int(upload.assetId ?? 0),

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// `GET /db/database.php` (gighive contract 7).
 struct ListingEndpoint {
-    /// From this many rows on, the listing comes in pages of as many.
+    /// The number of rows from which the listing is paginated, and rows per page.
     private static let pageSize = 750
 
     let catalog: Catalog
@@ -13,7 +13,8 @@ struct ListingEndpoint {
     func reply(query: QueryParameters) throws -> Reply {
         guard query["format"] == "json" else { return Reply(.ok, .application, .html(Reply.page("Media library"))) }
         let (condition, arguments) = condition(query)
-        // One row an asset, without event columns: only the newest era has this view, which shows assets of no event too.
+        // One row per asset, without event columns: only the newest dialect has this view, which also includes
+        // assets without an event.
         let isLibrarian = query["view"] == "librarian" && isNew
         let grouping = isLibrarian || !isNew ? "GROUP BY \(isLibrarian ? "" : "event.id, ")asset.id" : ""
         let order = isLibrarian ? "asset.id DESC" : "event.event_date DESC, event.id, event_item.position"
@@ -49,7 +50,7 @@ struct ListingEndpoint {
             return "asset LEFT JOIN event_item ON asset_id = asset.id LEFT JOIN event ON event.id = event_id"
         }
         if isNew { return "asset JOIN event_item ON asset_id = asset.id JOIN event ON event.id = event_id" }
-        // The older releases keep labels in a separate table: a file is listed in every event that uses its label.
+        // The older releases store labels in a separate table: a file is listed in every event that uses its label.
         return """
             event_item AS placed JOIN event ON event.id = placed.event_id
             JOIN event_item ON event_item.label = placed.label COLLATE NOCASE
@@ -75,7 +76,7 @@ struct ListingEndpoint {
         return json
     }
 
-    /// The SQL of the filters; columns that the sandbox does not fill are empty texts.
+    /// The SQL of the filters; columns that the sandbox does not store are empty texts.
     private func condition(_ query: QueryParameters) -> (String, StatementArguments) {
         let columns = [
             "date": "event.event_date", "org_name": "event.org_name", "rating": "event.rating",

@@ -8,21 +8,23 @@ struct MediaEndpoint {
     func reply(_ kind: MediaKind, _ fileName: String, _ request: Request) throws -> Reply {
         guard request.method == .get || request.method == .head else { return .webServerError(.methodNotAllowed) }
         let asset = try catalog.asset(kind: kind, fileName: fileName)
-        // Bytes without a row, which a lost race on D1 and D2 leaves behind, are served like any others.
+        // Bytes without a row, which a lost race on D1 and D2 leaves, are served like any others.
         guard asset != nil || fileName.wholeMatch(of: /[0-9a-f]{64}(\.[a-z0-9]+)?/) != nil,
             let file = StoredRange(path: catalog.folder.mediaPath(kind, fileName))
         else { return .webServerError(.notFound) }
         return Self.reply(serving: file, type: asset?.mimeType ?? "\(kind.rawValue)/mpeg", request)
     }
 
-    /// As PHP serves them in D4, in `/media/` too: any stored file of these kinds, with or without a row (gighive-d4 contract 2, 7).
+    /// Served by PHP in D4, also below `/media/`: any stored file of these kinds, with or without a row (gighive-d4
+    /// contract 2, 7).
     func stream(_ kinds: [MediaKind], _ fileName: String, _ request: Request) -> Reply {
         guard fileName.wholeMatch(of: /[0-9a-f]{64}\.[A-Za-z0-9]{2,5}/) != nil else { return .emptyPHP(.badRequest) }
         guard let file = kinds.lazy.compactMap({ StoredRange(path: catalog.folder.mediaPath($0, fileName)) }).first
         else {
             return .emptyPHP(.notFound)
         }
-        // The type follows the extension, not the row: a `.bin` is `application/octet-stream` whatever it contains.
+        // The type depends on the extension, not on the row: a `.bin` is `application/octet-stream` regardless of
+        // its content.
         let type = Self.types[fileExtension(fileName)] ?? "application/octet-stream"
         let reply = Self.reply(serving: file, type: type, request)
         guard reply.status.kind == .successful else { return reply }
@@ -47,7 +49,7 @@ struct MediaEndpoint {
     ]
 }
 
-/// `GET /api/uploads/<id>`: the cheap question whether an asset exists (gighive contract 2.5).
+/// `GET /api/uploads/<id>`: an inexpensive query for the existence of an asset (gighive contract 2.5).
 struct AssetEndpoint {
     let catalog: Catalog
 

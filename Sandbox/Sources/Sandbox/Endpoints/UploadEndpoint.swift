@@ -23,7 +23,7 @@ struct UploadEndpoint {
             guard exchange.hasBody else { return .badRequest("Missing file field") }
             return exchange.path == "/api/uploads" ? Self.tooLarge : .webServerError(.unsupportedMediaType)
         }
-        // As PHP fills `$_POST` and `$_FILES`. A file under another name is stored there and ignored.
+        // Like PHP fills `$_POST` and `$_FILES`. A file with another field name is stored there and ignored.
         let form = FormReader(exchange.contentType, folder: catalog.folder) { header, _ in
             guard header.fileName != nil else { return .kept }
             return ["file", "file[]"].contains(header.name) ? .stored : .dropped
@@ -31,12 +31,12 @@ struct UploadEndpoint {
         var bodySize = 0
         try await exchange.readBody { piece in
             bodySize += piece.readableBytes
-            // Everything is judged only after the whole body; an endless one is swallowed but not kept.
+            // Validation starts only after the whole body; an endless one is read but not stored.
             if bodySize <= Self.maxBody { form.consume(piece) }
         }
         if bodySize > Self.maxBody { return .webServerError(.requestEntityTooLarge) }
         if let limit = exchange.plan[.postLimit]?.number, bodySize > limit { return Self.tooLarge }
-        // The web firewall looks at the ends of field names, before `/api/uploads.php` and `/api/media-files` only.
+        // The web firewall checks the ends of field names, before `/api/uploads.php` and `/api/media-files` only.
         let hasExecutableName = form.parts.contains { part in
             [".php", ".sh", ".exe", ".phtml", ".pl", ".cgi"].contains(where: part.name.lowercased().hasSuffix)
         }
@@ -44,7 +44,7 @@ struct UploadEndpoint {
         return try await judge(form, exchange.plan)
     }
 
-    /// What PHP's silence about a missing file becomes, whatever the reason (trap T4).
+    /// The response to a file that PHP does not report, for any reason (trap T4).
     private static let tooLarge = Reply.failure(
         .requestEntityTooLarge,
         "Payload Too Large",
@@ -56,7 +56,7 @@ struct UploadEndpoint {
         guard files.count <= 1, files.first?.name != "file[]" else {
             return .badRequest("Multiple files not supported yet")
         }
-        // PHP's codes: 7 when the disk refused the file, 3 when the form ended inside it, 4 when its name was empty.
+        // PHP's codes: 7 if the disk refused the file, 3 if the form ended inside it, 4 if its name was empty.
         if form.couldNotWrite { return .serverError("Upload failed with code 7") }
         guard let part = files.first, let file = part.file else { return Self.tooLarge }
         guard form.isComplete else { return .serverError("Upload failed with code 3") }
@@ -120,26 +120,27 @@ extension IngestRecord {
         json["participants"] = .string(fields.participants)
         json["keywords"] = .string(keywords)
         json["duration_seconds"] = JSONValue(asset.duration)
-        // Missing, not null, when the bytes were known.
+        // Missing, not null, if the bytes already existed.
         json["delete_token"] = deleteToken.map(JSONValue.string)
         return json
     }
 
-    /// D1 and D2 show a name like `stormpigs20260215_00001_time-average.mp4`, which is not the served one (trap T16).
+    /// D1 and D2 show a name like `stormpigs20260215_00001_time-average.mp4`, which differs from the served one
+    /// (trap T16).
     private var readableName: String {
         let date = fields.eventDate.filter(\.isNumber)
         let name = "\(slug(fields.orgName))\(date)_\(padded(position, 5))_\(slug(fields.label))"
         return Asset.fileName(name, asset.fileExtension)
     }
 
-    /// ASCII letters and digits; every run of other characters is one hyphen.
+    /// ASCII letters and digits; every run of other characters becomes one hyphen.
     private func slug(_ text: String) -> String {
         text.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "-")
     }
 }
 
 extension IngestOutcome {
-    /// The answer that every way of uploading gives (gighive contract 2.2, 3).
+    /// The response shared by all ways of uploading (gighive contract 2.2, 3).
     func reply(in dialect: Dialect) -> Reply {
         switch self {
         case .stored(let record): return .json(.created, record.json(dialect))

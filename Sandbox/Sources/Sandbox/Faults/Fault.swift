@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One thing that goes wrong on purpose: where, what, and how often.
+/// One injected fault: where, what, and how often.
 struct Fault: Sendable, Equatable {
     enum Place: String, Sendable, CaseIterable {
         case upload, asset, delete, listing, media, health, finalize, token, devices, login
@@ -11,10 +11,10 @@ struct Fault: Sendable, Equatable {
         case photosThumbnail = "photos-thumbnail", photosLegacy = "photos-legacy", photosClaim = "photos-claim"
         case photosBrowse = "photos-browse", photosDelete = "photos-delete"
         case challenge, register, capture, captureFull = "capture-full", captureRead = "capture-read"
-        /// All requests handled by PHP (in D4 those below `/files/` too), and all below `/files/`.
+        /// All requests handled by PHP (in D4 those below `/files/` as well), and all below `/files/`.
         case php, tus
 
-        /// Whether a fault of this place applies to a request of that one.
+        /// Whether a fault of this route applies to a request of that one.
         func covers(_ place: Place, in dialect: Dialect) -> Bool {
             switch self {
             case .php:
@@ -29,13 +29,13 @@ struct Fault: Sendable, Equatable {
         var isGuest: Bool { rawValue.hasPrefix("guest-") || self == .token }
         var isPhotoSync: Bool { rawValue.hasPrefix("photos-") || self == .devices || self == .login }
         var isCaptures: Bool { rawValue.hasPrefix("capture") || self == .challenge || self == .register }
-        /// Whether PhotoSync's errors are JSON there and not bare sentences (photosync contract 0).
+        /// Whether PhotoSync's errors are JSON there and not plain text (photosync contract 0).
         var speaksJSON: Bool {
             [.photosHealth, .photosCheck, .photosUpload, .photosBrowse, .photosDelete].contains(self)
         }
     }
 
-    /// What happens; ``FaultSyntax/help`` describes each.
+    /// The effect; ``FaultSyntax/help`` describes each.
     enum Kind: String, Sendable, CaseIterable {
         case reset, stall, slow, status, truncate, html, whitespace, limit, forget, expire, redirect
         case earlyStatus = "early-status", statusAfter = "status-after", errorAfterStore = "500-after-store"
@@ -43,14 +43,14 @@ struct Fault: Sendable, Equatable {
         case wrongLength = "wrong-length", contentType = "content-type", endlessJSON = "endless-json"
         case fileLimit = "file-limit", postLimit = "post-limit", bodyTimeout = "body-timeout", corruptByte =
             "corrupt-byte", ignoreRange = "ignore-range"
-        // Changes to the fields of a 2xx JSON answer.
+        // Changes to the fields of a 2xx JSON response.
         case noToken = "no-token", oddToken = "odd-token", wrongTypes = "wrong-types", noChecksum = "no-checksum",
             corrupt
         // Faults of a page of PhotoSync's listing.
         case repeatedCursor = "repeated-cursor", emptyPage = "empty-page", expiredCursor = "expired-cursor"
         case lostPhoto = "lost-photo", hostileNames = "hostile-names", endless, total
 
-        /// Where it can strike; nil is everywhere.
+        /// The routes it can apply to; nil for all.
         var places: [Place]? {
             switch self {
             case .forget: [.tusPatch, .tusHead, .tusDelete, .finalize]
@@ -67,11 +67,11 @@ struct Fault: Sendable, Equatable {
     enum Moment: Sendable, Equatable {
         /// This many body bytes were read.
         case bodyBytes(Int)
-        /// The whole body was read, nothing was done with it.
+        /// The whole body was read, and not processed.
         case wholeBody
-        /// Status line and headers of the answer were sent; the work is done.
+        /// Status line and headers of the response were sent; the work is done.
         case responseHeaders
-        /// This many bytes of the answer's body were sent as well.
+        /// This many bytes of the response's body were sent as well.
         case responseBytes(Int)
     }
 
@@ -79,22 +79,22 @@ struct Fault: Sendable, Equatable {
     var kind: Kind
     /// A status, or a count of bytes or photos.
     var number = 0
-    /// Of a fault that takes time, or how long a stall lasts; nil is for ever.
+    /// The duration of a fault or of a stall; nil is unlimited.
     var seconds: Double?
     /// An address, or a media type.
     var word = ""
     /// Of a reset or a stall.
     var moment = Moment.bodyBytes(0)
-    /// How many requests it strikes; nil is all.
+    /// The number of requests it applies to; nil is all.
     var times: Int?
-    /// It strikes only every so many requests.
+    /// It applies only to every n-th request.
     var every = 1
-    /// So many requests go by before the first is counted.
+    /// The number of requests before the first counted one.
     var skip = 0
     var retryAfter: Int?
 }
 
-/// The faults in force, counted down as they strike.
+/// The active faults, counted down as they are applied.
 final class FaultBook: Sendable {
     private struct State {
         var faults: [Counter]
@@ -110,10 +110,10 @@ final class FaultBook: Sendable {
 
         var isSpent: Bool { fault.times.map { struck >= $0 } ?? false }
 
-        /// Counts a request of its place; whether the fault strikes it.
+        /// Counts a request of its route; returns whether the fault applies to it.
         mutating func strikesNext() -> Bool {
             seen += 1
-            // The last of every so many, once those to be skipped are by.
+            // The last of every group, after the skipped ones.
             let isItsTurn = seen > fault.skip && (seen - fault.skip).isMultiple(of: fault.every)
             guard isItsTurn, !isSpent else { return false }
             struck += 1
@@ -131,7 +131,7 @@ final class FaultBook: Sendable {
 
     func add(_ more: [Fault]) { state.withLock { $0.faults += more.map(Counter.init) } }
 
-    /// Removes all and lets the answers go that they hold back.
+    /// Removes all faults and releases delayed responses.
     func clear() {
         let old = state.withLock { state in
             defer { state = State(faults: []) }
@@ -140,7 +140,7 @@ final class FaultBook: Sendable {
         old.end()
     }
 
-    /// The faults that strike one request; each counts it.
+    /// The faults that apply to one request; each counts it.
     func take(for place: Fault.Place) -> FaultPlan {
         state.withLock { state in
             var striking: [Fault] = []

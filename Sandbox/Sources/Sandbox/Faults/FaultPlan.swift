@@ -5,20 +5,20 @@ struct FaultPlan: Sendable {
     var faults: [Fault] = []
     /// Whether the request is for the tus endpoint in PHP.
     var isOfBlockTus = false
-    /// Ends the wait of an answer that comes late.
+    /// Ends the delay of a response.
     var hold = Waits()
 
     subscript(kind: Fault.Kind) -> Fault? { faults.first { $0.kind == kind } }
 
     func has(_ kind: Fault.Kind) -> Bool { self[kind] != nil }
 
-    /// Resets and stalls, in the order in which the body reaches them.
+    /// Resets and stalls, in order of their position in the body.
     var bodyBreaks: [Break] { breaks { if case .bodyBytes(let offset) = $0 { offset } else { nil } } }
 
-    /// Resets and stalls, in the order in which the answer's body reaches them.
+    /// Resets and stalls, in order of their position in the response's body.
     var answerBreaks: [Break] { breaks { if case .responseBytes(let offset) = $0 { offset } else { nil } } }
 
-    /// Resets and stalls at one of the later moments.
+    /// Resets and stalls at one of the later stages.
     func breaks(at moment: Fault.Moment) -> [Break] { breaks { $0 == moment ? 0 : nil } }
 
     /// A reset or a stall, and the bytes before it.
@@ -33,15 +33,15 @@ struct FaultPlan: Sendable {
     }
 }
 
-/// Pages of PhotoSync's listing that a careful client must notice (photosync contract 5 and trap 1).
+/// Pages of PhotoSync's listing that a client must detect as inconsistent (photosync contract 5 and trap 1).
 extension FaultPlan {
-    /// The cursor that is looked up in place of the one in the request.
+    /// The cursor that is looked up instead of the requested one.
     func cursor(_ cursor: String?) -> String? {
         if has(.endless) { return nil }
         return has(.expiredCursor) ? cursor.map { _ in "expired" } : cursor
     }
 
-    /// The page as the client gets it.
+    /// The page that is sent to the client.
     func changed(_ listing: PhotoListing, askedAfter cursor: String?) -> PhotoListing {
         faults.reduce(into: listing) { listing, fault in
             switch fault.kind {
@@ -70,13 +70,13 @@ extension FaultPlan {
 }
 
 extension FaultPlan {
-    /// The answer that comes before the body is read.
+    /// The response that is sent before the body is read.
     var earlyReply: Reply? { self[.earlyStatus].map(injectedReply) }
 
-    /// The answer that takes the place of the work, after the whole body.
+    /// The response that replaces the work, after the whole body.
     var replyInsteadOfWork: Reply? { self[.status].map(injectedReply) }
 
-    /// JSON for the statuses that the application makes, Apache's page for the others (gighive contract 1).
+    /// JSON for the statuses of the application, Apache's page for the others (gighive contract 1).
     private func injectedReply(_ fault: Fault) -> Reply {
         let named: [HTTPResponse.Status] = [.requestEntityTooLarge, .badGateway, .serviceUnavailable, .gatewayTimeout]
         let status = named.first { $0.code == fault.number } ?? HTTPResponse.Status(code: fault.number)
@@ -96,13 +96,13 @@ extension FaultPlan {
         return reply
     }
 
-    /// An error in the words of the script that was asked: delete answers begin with `success`.
+    /// An error in the format of the requested script: delete responses start with `success`.
     private func applicationError(_ status: HTTPResponse.Status, _ error: String, _ message: String) -> Reply {
         guard faults.first?.place == .delete else { return .failure(status, error, message) }
         return .json(status, ["success": false, "error": .string(error), "message": .string(message)])
     }
 
-    /// The answer as the client gets it after the work was done.
+    /// The response that is sent after the work was done.
     func changed(_ reply: Reply) -> Reply {
         guard reply.status.kind == .successful else { return reply }
         return faults.reduce(reply) { reply, fault in
@@ -134,7 +134,7 @@ extension FaultPlan {
         applicationError(.internalServerError, "Server Error", message)
     }
 
-    /// A proxy's page where it can only be a proxy, else the server's own words (photosync contract 0).
+    /// A proxy's page for statuses that only a proxy sends, otherwise the server's own text (photosync contract 0).
     private func photoSyncError(_ status: HTTPResponse.Status, _ place: Fault.Place) -> Reply {
         switch status.code {
         case 401: .photoSyncError(status, "Invalid API key.")
@@ -152,7 +152,7 @@ extension FaultPlan {
     }
 
     private func asPage(_ reply: Reply) -> Reply {
-        // Where no JSON was due, a login page of a proxy.
+        // Where no JSON is expected, a login page of a proxy.
         guard case .json = reply.body, reply.origin == .application else {
             return Reply(.ok, .webServer, .html(Reply.page("Sign in")))
         }
@@ -161,7 +161,7 @@ extension FaultPlan {
 
     private func altered(_ reply: Reply, _ kind: Fault.Kind) -> Reply {
         guard case .json(var value) = reply.body, value.members != nil else { return reply }
-        // In the capture server's answers, what counts is inside the envelope.
+        // In the capture server's responses, the relevant members are inside the envelope.
         if reply.origin == .captures, let data = value["data"] {
             value["data"] = altered(data, kind)
         } else {
@@ -184,7 +184,7 @@ extension FaultPlan {
         return object
     }
 
-    /// Another type for every field but the token, which a careful client can still save.
+    /// Another type for every field but the token, which a client can still save.
     private func retyped(_ member: JSONValue.Member) -> JSONValue.Member {
         guard member.key != "delete_token" else { return member }
         return switch member.value {
@@ -203,12 +203,12 @@ extension Reply {
     }
 }
 
-/// Waits that can be ended early, all at once: those of `delay-answer` when the faults are cleared, that of a stall when the
-/// connection is closed.
+/// Delays that can be ended early, all at once: those of `delay-answer` when the faults are cleared, that of a stall
+/// when the connection is closed.
 final class Waits: Sendable {
     private let state = Mutex<(isOver: Bool, sleeps: [Task<Void, any Error>])>((false, []))
 
-    /// Waits; not at all once they were ended. Throws `CancellationError`.
+    /// Waits, unless the delay was ended already. Throws `CancellationError`.
     func wait(seconds: Double) async throws {
         let sleep = state.withLock { state -> Task<Void, any Error>? in
             guard !state.isOver else { return nil }

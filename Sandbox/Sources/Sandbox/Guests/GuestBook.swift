@@ -4,13 +4,13 @@ import GRDB
 import HTTPTypes
 import Synchronization
 
-/// Event links and what guests did with them.
+/// Event links and their guests' uploads.
 struct GuestBook: Sendable {
     let catalog: Catalog
     private var queue: DatabaseQueue { catalog.queue }
 
-    /// The link of a guest; nil for a request without its token, of a user with a password.
-    /// Throws ``GuestRefusal`` for a token that is unknown, expired or revoked.
+    /// The link of a guest; nil for a request without its token, of a user with a password. Throws ``GuestRefusal``
+    /// for a token that is unknown, expired or revoked.
     func link(of exchange: Exchange) throws -> EventLink? { try exchange.uploadToken.map(validLink) }
 
     func validLink(_ token: String) throws -> EventLink {
@@ -33,7 +33,7 @@ struct GuestBook: Sendable {
         }
     }
 
-    /// Makes a link, and its event when there is none; an older link of that token is replaced.
+    /// Creates a link, and its event if there is none; an older link with that token is replaced.
     func add(_ request: EventLinkRequest) throws {
         let form = [
             "label": "-", "event_date": request.eventDate, "org_name": request.orgName, "event_type": request.eventType,
@@ -52,7 +52,8 @@ struct GuestBook: Sendable {
         try queue.change("UPDATE event_link SET is_revoked = 1 WHERE token = ?", [token])
     }
 
-    /// Makes the job of a guest's upload, and adds it to the answer. Throws a constraint violation when the upload has a job already.
+    /// Creates the job of a guest's upload, and adds it to the response. Throws a constraint violation if the upload
+    /// has a job already.
     func addJob(
         for link: EventLink,
         asset: Int,
@@ -77,7 +78,7 @@ struct GuestBook: Sendable {
 
     func job(nonce: String) throws -> GuestJob? { try jobs("nonce = ?", [nonce]).first }
 
-    /// What an event shows to its guests: approved and not hidden.
+    /// The uploads that an event shows to its guests: approved and not hidden.
     func gallery(ofEvent id: Int) throws -> [GuestJob] {
         try jobs(
             """
@@ -95,7 +96,7 @@ struct GuestBook: Sendable {
         )
     }
 
-    /// Hides a job; like the server's UPDATE, it changes nothing twice within a second.
+    /// Hides a job; like the server's UPDATE, it reports no change twice within a second.
     func hide(_ id: Int) throws -> Bool {
         let now = Int(Date().timeIntervalSince1970)
         return try queue.change(
@@ -140,14 +141,14 @@ struct EventLink: Sendable, SnakeCaseRecord {
     /// Seconds since 1970.
     var expiresAt: Double
 
-    /// The event's fields, as an upload form holds them.
+    /// The event's fields, in the form of an upload's fields.
     var fields: [String: String] { ["event_date": eventDate, "org_name": orgName, "event_type": eventType ?? ""] }
 
     var daysRemaining: Int { max(0, Int((expiresAt - Date().timeIntervalSince1970) / 86_400)) }
     var isExpired: Bool { expiresAt <= Date().timeIntervalSince1970 }
 }
 
-/// `TOKEN=DATE,ORG,TYPE[,DAYS]`: a link to be made; without `TOKEN=` the sandbox invents one.
+/// `TOKEN=DATE,ORG,TYPE[,DAYS]`: a link to be created; without `TOKEN=` the sandbox creates a token.
 struct EventLinkRequest: Sendable, Equatable, ExpressibleByArgument {
     var token: String
     var eventDate: String
@@ -158,7 +159,7 @@ struct EventLinkRequest: Sendable, Equatable, ExpressibleByArgument {
     init?(argument: String) {
         let sides = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let event = sides.last else { return nil }
-        // 43 characters, as the server's.
+        // 43 characters, like the server's.
         token = sides.count == 2 ? sides[0] : urlSafeText(randomBytes(32))
         let pieces = event.split(separator: ",").map(String.init)
         guard (3...4).contains(pieces.count), token.wholeMatch(of: /[A-Za-z0-9_\-]{1,128}/) != nil else { return nil }

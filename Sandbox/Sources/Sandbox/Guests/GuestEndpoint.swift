@@ -4,7 +4,7 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// What guests ask before and after they upload (gighive contract 6).
+/// Requests of guests before and after an upload (gighive contract 6).
 struct GuestEndpoint {
     let book: GuestBook
     let catalog: Catalog
@@ -18,7 +18,7 @@ struct GuestEndpoint {
     func reply(_ call: GuestCall, to exchange: Exchange) async throws -> Reply {
         let body = try await exchange.collectBody(upTo: 1 << 16)
         guard catalog.dialect >= .d3 else { return .webServerError(.notFound) }
-        // These scripts forbid caching; Apache adds its own line.
+        // These scripts disable caching; Apache adds its own line.
         let noStore = [("Cache-Control", "no-store")]
         switch call {
         case .token: return try token(exchange)
@@ -52,7 +52,7 @@ struct GuestEndpoint {
             "event_type": JSONValue(link.eventType),
         ]
         let reply = Reply.json(.ok, event)
-        // A changing parameter makes every URL a new one; remembering those would be useless.
+        // With a changing parameter every URL is new; caching those would be useless.
         if exchange.query["t"] == nil { cache.store(reply, for: url) }
         return reply
     }
@@ -64,7 +64,7 @@ struct GuestEndpoint {
         }
         let status: JSONValue = [
             "status": .string(link.isExpired ? "expired" : job.state.rawValue),
-            // A backslash and a u: the real script writes its dash in single quotes.
+            // A backslash and a u: the real script has its dash in single quotes.
             "event_name": .string("\(link.orgName) \\u2014 \(link.eventDate)"),
             "video_count": .int(try book.gallery(ofEvent: link.eventId).count),
             "days_remaining": .int(link.daysRemaining),
@@ -72,7 +72,7 @@ struct GuestEndpoint {
         return .json(.ok, status)
     }
 
-    /// The link of a guest whose own upload was approved, and of those who have the link itself.
+    /// The link of a guest whose own upload was approved, or of the link's owner.
     private func visitedLink(_ nonce: String) throws -> EventLink {
         if nonce.count == 43, let own = try book.link(nonce, evenRevoked: false) { return own }
         guard Self.isNonce(nonce) else { throw GuestRefusal(reply: Self.invalidNonce) }
@@ -149,11 +149,12 @@ enum GuestCall: Sendable {
     }
 }
 
-/// Apache's disk cache as it treats `/api/upload-token.php`: for a day, a link that was valid stays so (gighive contract 1, 6).
+/// Apache's disk cache for `/api/upload-token.php`: for a day, a link that was valid stays so (gighive contract 1,
+/// 6).
 private final class TokenCache: Sendable {
     private let entries = Mutex<[String: (reply: Reply, storedAt: Double)]>([:])
 
-    /// The answer that was given to this path and query before, with its age; nil when there is none.
+    /// The cached response to this path and query, with its age; nil if there is none.
     func reply(to url: String) -> Reply? {
         let now = Date().timeIntervalSince1970
         guard let entry = entries.withLock({ $0[url] }), now < entry.storedAt + 86_400 else { return nil }

@@ -5,7 +5,8 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// Issues and checks logins as the drafts describe them (gighive-d4 contract section 12). They end with the process.
+/// Issues and checks logins as described in the drafts (gighive-d4 contract section 12). They are invalid after the
+/// process ends.
 final class LoginBook: Sendable {
     private struct Login: Sendable {
         var email: String
@@ -16,7 +17,7 @@ final class LoginBook: Sendable {
             return ["owner", "viewer", "platform"].contains(name) ? name : "contributor"
         }
 
-        /// The user of Basic with the same rights (gighive contract 1).
+        /// The Basic user with the same permissions (gighive contract 1).
         var account: String { ["contributor": "uploader", "viewer": "viewer"][role] ?? "admin" }
 
         func reply(_ key: String, _ value: JSONValue) -> Reply {
@@ -36,10 +37,10 @@ final class LoginBook: Sendable {
         self.lifetime = lifetime
     }
 
-    /// The user of Basic with the rights of the login in an `Authorization` header; nil for anything else.
+    /// The Basic user with the permissions of the login in an `Authorization` header; nil for anything else.
     func user(_ header: String?) -> String? { find(header).login?.account }
 
-    /// Makes every login invalid; returns how many there were.
+    /// Makes every login invalid; returns their number.
     func revokeAll() -> Int {
         logins.withLock { logins in
             defer { logins = [:] }
@@ -49,7 +50,7 @@ final class LoginBook: Sendable {
 
     static let paths: Set<String> = ["/api/login.php", "/api/verify.php"]
 
-    /// Wrong role and missing login are different responses; HEAD gets the fields only.
+    /// A wrong role and a missing login have different responses; HEAD gets the header fields only.
     static func refusal(of exchange: Exchange) -> Reply {
         let reply = exchange.user == nil ? error(.unauthorized, "unauthenticated") : error(.forbidden, "forbidden")
         guard exchange.request.method == .head else { return reply }
@@ -102,9 +103,9 @@ final class LoginBook: Sendable {
 
 struct LoginArguments: ParsableArguments {
     enum Scheme: String, Sendable, CaseIterable, ExpressibleByArgument {
-        /// User names and passwords, as every server that was observed.
+        /// User names and passwords, as on every observed server.
         case basic
-        /// Logins, as the drafts of 2026-09-09 describe them (gighive-d4 contract section 12).
+        /// Logins, as described in the drafts of 2026-09-09 (gighive-d4 contract section 12).
         case bearer
     }
 

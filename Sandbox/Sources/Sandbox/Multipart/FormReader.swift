@@ -1,20 +1,20 @@
 import NIOCore
 
-/// Parses a form while it arrives. Nothing is thrown: a form that went wrong is judged at its end.
+/// Parses a form while it arrives. Nothing is thrown: an invalid form is reported at its end.
 final class FormReader {
     /// One part, in the order of their arrival.
     struct Part {
         let header: PartHeader
-        /// What is kept in memory; of a value above the limit, what fits.
+        /// The part kept in memory; of a longer value, as much as the limit allows.
         var value = ByteBuffer()
-        /// The part's bytes, when they go to the disk.
+        /// The part's bytes, if they are written to the disk.
         var file: IncomingFile?
 
         var name: String { header.name }
         var text: String { String(buffer: value) }
     }
 
-    /// Where the bytes of a part go.
+    /// The destination of a part's bytes.
     enum Fate {
         case kept
         case stored
@@ -22,7 +22,7 @@ final class FormReader {
     }
 
     private(set) var parts: [Part] = []
-    /// The disk refused a byte.
+    /// The disk refused a write.
     private(set) var couldNotWrite = false
     private var parser: MultipartParser?
     private var isDropping = false
@@ -30,8 +30,8 @@ final class FormReader {
     private let folder: DataFolder?
     private let fate: (_ header: PartHeader, _ before: [Part]) -> Fate
 
-    /// Of a type that is not a form with a boundary, nothing is ever complete. No field of an upload is anywhere near the limit,
-    /// which is in bytes of a part in memory.
+    /// For a content type that is not a form with a boundary, nothing is ever complete. The limit, in bytes of a
+    /// part in memory, is far above any field of an upload.
     init(
         _ type: HeaderParameters,
         limit: Int = 1 << 20,

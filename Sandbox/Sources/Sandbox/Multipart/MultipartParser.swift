@@ -15,7 +15,7 @@ struct MultipartParser {
         case preamble, afterDelimiter, header, data, epilogue
     }
 
-    /// More header bytes than this in one part are not a form any more.
+    /// With more header bytes in one part, it is not a form any more.
     private static let headerLimit = 64 * 1024
 
     /// `\r\n--boundary`; the first one may lack its CRLF, so parsing starts as if one had been read.
@@ -36,13 +36,13 @@ struct MultipartParser {
             pending.writeImmutableBuffer(chunk)
             input = pending
         }
-        // So that appending to it later does not copy the slices that were handed on.
+        // So that appending to it later does not copy the slices that were passed on.
         pending = ByteBuffer()
         while try step(&input, handle) {}
         pending = input
     }
 
-    /// One state transition; false when more input is needed.
+    /// One state transition; false if more input is needed.
     private mutating func step(_ input: inout ByteBuffer, _ handle: (Event) throws -> Void) throws -> Bool {
         switch state {
         case .preamble: try readData(&input, isPart: false, handle)
@@ -59,7 +59,7 @@ struct MultipartParser {
             isComplete = true
             state = .epilogue
         } else if end == Array("\r\n".utf8) {
-            // The CRLF also begins the blank line of a part without headers.
+            // The CRLF also starts the blank line of a part without headers.
             input.moveReaderIndex(to: input.readerIndex - 2)
             state = .header
         } else {
@@ -80,7 +80,7 @@ struct MultipartParser {
         return true
     }
 
-    /// Up to the next delimiter; what comes before the first one is not data of a part.
+    /// Up to the next delimiter; bytes before the first one do not belong to a part.
     private mutating func readData(
         _ input: inout ByteBuffer,
         isPart: Bool,
@@ -95,12 +95,12 @@ struct MultipartParser {
         return true
     }
 
-    /// Where the needle is, or else the offset from which the bytes may be its beginning.
+    /// The position of the needle, or the offset from which the bytes may be its start.
     private static func find(_ needle: [UInt8], in buffer: ByteBuffer) -> (offset: Int, isFound: Bool) {
         buffer.withUnsafeReadableBytes { haystack in
             guard let start = haystack.baseAddress else { return (0, false) }
             var offset = 0
-            // Every needle begins with CR: let `memchr` do the running, compare only where it stops.
+            // Every needle starts with CR: `memchr` searches for it, and only its matches are compared.
             while offset < haystack.count, let hit = memchr(start + offset, 0x0D, haystack.count - offset) {
                 offset = start.distance(to: UnsafeRawPointer(hit))
                 let comparable = min(needle.count, haystack.count - offset)
@@ -117,9 +117,9 @@ enum MultipartError: Error {
 }
 
 struct PartHeader: Equatable {
-    /// The field's name; empty when the part has none.
+    /// The field's name; empty if the part has none.
     var name = ""
-    /// Present when the part is a file, as the client spelled it, directories removed (as PHP does).
+    /// Present if the part is a file, as sent by the client, without directories (as in PHP).
     var fileName: String?
     /// The part's own `Content-Type`, without parameters.
     var contentType = ""

@@ -1,5 +1,5 @@
-/// The members of a request's object as Go reads them: unknown keys are ignored, the case of keys too, the last of several wins, and
-/// `null` is as good as absent (photosync contract 0).
+/// The members of a request's object as read by Go: unknown keys are ignored, keys are case-insensitive, the last of
+/// several wins, and `null` counts as absent (photosync contract 0).
 struct GoFields {
     private var members: [String: JSONValue] = [:]
 

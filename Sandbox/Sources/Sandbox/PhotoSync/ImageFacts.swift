@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a JPEG file says about itself: its size and when it was taken.
+/// The metadata of a JPEG file: its size and the time it was taken.
 struct ImageFacts: Equatable {
     struct Size: Sendable, Equatable {
         var width: Int
@@ -8,7 +8,7 @@ struct ImageFacts: Equatable {
     }
 
     var size: Size?
-    /// Nil when there is no EXIF date.
+    /// Nil without an EXIF date.
     var takenAt: Timestamp?
 
     /// Reads the first 128 KiB; other formats have no facts.
@@ -34,7 +34,8 @@ enum JPEG {
 
     static let exif = Array("Exif\0\0".utf8)
 
-    /// Those before the picture's data; nil for another format, and for a segment that is cut off unless that is expected.
+    /// The segments before the picture's data; nil for another format, and for a truncated segment unless that is
+    /// expected.
     static func segments(_ bytes: [UInt8], isWhole: Bool = true) -> [Segment]? {
         guard bytes.starts(with: [0xFF, 0xD8]) else { return nil }
         var segments: [Segment] = []
@@ -53,7 +54,7 @@ enum JPEG {
     }
 }
 
-/// A TIFF structure as photos carry it (Exif 2.32 section 4.6).
+/// A TIFF structure in a photo (Exif 2.32 section 4.6).
 struct TIFF {
     private var bytes: [UInt8]
     private let isLittle: Bool
@@ -90,7 +91,7 @@ struct TIFF {
 
     var isTurned: Bool { (5...8).contains(value(of: 0x0112, in: directory(at: number(4, 4)), 2) ?? 1) }
 
-    /// `YYYY:MM:DD HH:MM:SS`, the camera's wall clock, taken for UTC.
+    /// `YYYY:MM:DD HH:MM:SS`, the camera's local time, interpreted as UTC.
     var takenAt: Timestamp? {
         let exif = directory(at: value(of: 0x8769, in: directory(at: number(4, 4))))
         guard let offset = value(of: 0x9003, in: exif), offset + 19 <= bytes.count else { return nil }
@@ -98,8 +99,8 @@ struct TIFF {
         return Timestamp(text.prefix(10).replacing(":", with: "-") + "T" + text.suffix(8) + "Z")
     }
 
-    /// A structure with `ImageUniqueID` in its Exif directory: an old one with it, or a new one. All that the old one has keeps its
-    /// place; the changed directories are added at its end. Nil for a structure that cannot be read.
+    /// A structure with `ImageUniqueID` in its Exif directory: an existing one with it, or a new one. Existing
+    /// content keeps its position; the changed directories are appended. Nil for a structure that cannot be read.
     static func stamped(_ old: [UInt8]?, with id: String) -> [UInt8]? {
         var tiff = TIFF(old ?? [0x4D, 0x4D, 0, 0x2A, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0])
         guard tiff.bytes.count >= 14, tiff.bytes[0] == tiff.bytes[1], let first = tiff.directory(at: tiff.number(4, 4))
@@ -130,7 +131,7 @@ struct TIFF {
         return bytes.count
     }
 
-    /// Adds a directory with one more entry at the end, and tells where.
+    /// Appends a directory with one more entry, and returns its offset.
     private mutating func append(_ entry: [UInt8], to directory: Directory) -> Int {
         let entries = (directory.entries.filter { tag($0) != tag(entry) } + [entry]).sorted { tag($0) < tag($1) }
         return append(digits(entries.count, 2) + entries.joined() + directory.next)

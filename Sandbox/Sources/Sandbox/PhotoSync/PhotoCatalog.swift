@@ -51,9 +51,10 @@ struct PhotoCatalog: Sendable {
         try queue.read { try PhotoRecord.fetchOne($0, key: ["hash": hash]) }
     }
 
-    /// Stores a file and its row in one transaction, so of identical uploads at one moment exactly one is new.
+    /// Stores a file and its row in one transaction, so that exactly one of several identical concurrent uploads is
+    /// new.
     ///
-    /// - Returns: The row, or the one that has the same bytes already.
+    /// - Returns: The row, or the existing one with the same bytes.
     func store(_ upload: PhotoUpload, of user: UserRecord) throws -> (photo: PhotoRecord, isDuplicate: Bool) {
         try queue.write { db in
             if let known = try PhotoRecord.fetchOne(db, key: ["hash": upload.hash]) { return (known, true) }
@@ -75,7 +76,7 @@ struct PhotoCatalog: Sendable {
         }
     }
 
-    /// `_001`, `_002` … before the extension where the name is taken.
+    /// `_001`, `_002` … before the extension if the name exists.
     private func freePath(_ name: String, in folder: String, _ db: Database) throws -> String {
         let dot = name.lastIndex(of: ".") ?? name.endIndex
         var path = "\(folder)/\(name)"
@@ -97,7 +98,7 @@ struct PhotoCatalog: Sendable {
         return true
     }
 
-    /// What the published server does hourly and at its start: up to 100 photos without an owner go.
+    /// The hourly job of the published server, also at its start: up to 100 photos without an owner are deleted.
     @discardableResult
     func purge() throws -> Int {
         let photos = try queue.read { try PhotoRecord.filter(sql: "user_id IS NULL").limit(100).fetchAll($0) }
@@ -105,7 +106,7 @@ struct PhotoCatalog: Sendable {
         return photos.count
     }
 
-    /// Which of these hashes some photo of some user has.
+    /// Which of these hashes belong to a photo of any user.
     func known(_ hashes: [String]) throws -> Set<String> {
         try queue.read { db in
             try String.fetchSet(
@@ -143,9 +144,9 @@ extension PhotoCatalog {
         return user?.isActive == true ? user : nil
     }
 
-    /// Gives a user a new key; the old one is no longer valid.
+    /// Issues a new key for a user; the old one is no longer valid.
     ///
-    /// Throws in the published build when another user's key was rotated before.
+    /// Throws in the published build if another user's key was rotated before.
     func rotateKey(of user: UserRecord) throws -> String {
         let key = newSecret()
         try queue.change(
@@ -191,7 +192,7 @@ extension PhotoCatalog {
 
     func device(_ id: String) throws -> DeviceRecord? { try queue.read { try DeviceRecord.fetchOne($0, key: id) } }
 
-    /// Its photos become legacy and its sync state is dropped; false when the user has no such device.
+    /// Its photos become legacy and its sync state is dropped; false if the user has no such device.
     func deleteDevice(_ id: String, of user: String) throws -> Bool {
         try queue.change("DELETE FROM device WHERE id = ? AND user_id = ?", [id, user])
     }
@@ -201,15 +202,15 @@ extension PhotoCatalog {
 extension PhotoCatalog {
     struct Page: Sendable {
         var photos: [PhotoRecord] = []
-        /// The devices that the photos came from, by id.
+        /// The devices of the photos, by id.
         var devices: [String: DeviceRecord] = [:]
         var hasMore = false
         var totalCount: Int
     }
 
-    /// The photos after the one that the cursor names, in the order of their upload.
+    /// The photos after that of the cursor, in upload order.
     ///
-    /// The position is looked up through that photo: without it nothing comes after it.
+    /// The position is looked up through that photo: without it the result is empty.
     func page(of user: String, after cursor: String?, since: Timestamp?, limit: Int) throws -> Page {
         try queue.read { db in
             let own = PhotoRecord.filter(sql: "user_id = ?", arguments: [user])
@@ -235,14 +236,15 @@ extension PhotoCatalog {
         }
     }
 
-    /// Notes that a device got a page with a photo in it. An unknown device is nothing to write down.
+    /// Records that a device received a page with a photo. An unknown device is ignored.
     func noteSync(of device: String) throws {
         try queue.change("UPDATE device SET last_sync_at = ? WHERE id = ?", [Timestamp.now().microseconds, device])
     }
 
     func claimAll(of user: String, for device: String) throws -> Int { try claim("user_id = ?", [device, user]) }
 
-    /// Gives legacy photos to a device, regardless of their owner: the real server does not check (photosync contract 7).
+    /// Assigns legacy photos to a device, regardless of their owner: the real server does not check (photosync
+    /// contract 7).
     func claim(_ ids: [String], for device: String) throws -> Int {
         try claim("id IN (SELECT value FROM json_each(?))", [device, JSONValue.array(ids.map(JSONValue.string)).text])
     }

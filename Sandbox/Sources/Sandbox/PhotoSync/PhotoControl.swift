@@ -66,7 +66,7 @@ struct PhotoControl {
         }
     }
 
-    /// Adds a row, or as many as `count` says; the ids of up to a thousand come back.
+    /// Adds a row, or `count` rows; returns the ids of up to a thousand.
     private func add(_ fields: GoFields) throws -> [String] {
         try catalog.queue.write { db in
             let user = try owner(try fields.string("user") ?? catalog.settings.allUsers.first?.email ?? "", db)
@@ -95,7 +95,7 @@ struct PhotoControl {
         }
     }
 
-    /// Rows without files, made by SQLite: a hundred thousand in a second.
+    /// Rows without files, created by SQLite: a hundred thousand per second.
     private func addMany(
         _ count: Int,
         _ fields: GoFields,
@@ -103,7 +103,7 @@ struct PhotoControl {
         device: String?,
         _ db: Database
     ) throws -> [String] {
-        // What can only be true of one photo.
+        // Properties that only one photo can have.
         for name in ["content", "fileHash", "storedPath", "originalFilename"] where try fields.string(name) != nil {
             throw UnreadableJSON()
         }
@@ -157,7 +157,7 @@ struct PhotoControl {
         return id
     }
 
-    /// What happens to files on a server's disk while their rows stay (photosync contract, new fact 2).
+    /// Damage to files on a server's disk, with unchanged rows (photosync contract, new fact 2).
     private func damage(_ id: String, _ fields: GoFields) throws -> Bool {
         guard let file = try url(id) else { return false }
         switch try fields.string("action") {
@@ -193,7 +193,7 @@ struct PhotoControl {
 final class PhotoOutage: Sendable {
     private let current = Mutex<Reply?>(nil)
 
-    /// What a request is answered with instead of work; nil while the database is up.
+    /// The response that replaces the work; nil while the database is up.
     var reply: Reply? { current.withLock { $0 } }
 
     /// The plain text, or the `error` of the JSON, of all responses.

@@ -5,9 +5,9 @@ struct PhotoRecord: Sendable {
     var id: String
     /// Nil in the published build.
     var userID: String?
-    /// The device it came from; nil makes it legacy.
+    /// The photo's device; nil for a legacy photo.
     var deviceID: String?
-    /// SHA-256 of the bytes as they were uploaded.
+    /// SHA-256 of the uploaded bytes.
     var hash: String
     var name: String
     /// Below the photo folder, as `2024/01/IMG_0001.jpg`.
@@ -78,7 +78,7 @@ struct DeviceRecord: Sendable, SnakeCaseRecord {
     var fcmToken: String
     var registeredAt: Timestamp
     var lastSeenAt: Timestamp
-    /// When it last got a page with a photo in it.
+    /// When it last received a page with a photo.
     var lastSyncAt: Timestamp?
 
     var json: JSONValue {
@@ -89,9 +89,9 @@ struct DeviceRecord: Sendable, SnakeCaseRecord {
     }
 }
 
-/// What the server makes of the names of files (photosync contract 3.6).
+/// The server's handling of file names (photosync contract 3.6).
 enum PhotoName {
-    /// The media type of a name's extension; nil for those that are refused.
+    /// The media type of a name's extension; nil for unsupported ones.
     static func contentType(_ name: String) -> String? {
         [
             "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
@@ -99,13 +99,13 @@ enum PhotoName {
         ][fileExtension(name)]
     }
 
-    /// The base name, without `..` and without the characters that Windows forbids.
+    /// The base name, without `..` and without characters that are invalid on Windows.
     static func sanitized(_ name: String) -> String {
         let base = name.split(separator: "/").last.map(String.init) ?? ""
         return String(base.replacing("..", with: "").map { "/\\:*?\"<>|".contains($0) ? "_" : $0 })
     }
 
-    /// The name in the store: at most 200 bytes, the extension among them.
+    /// The name in the store: at most 200 bytes, including the extension.
     static func stored(_ name: String) -> String {
         let name = sanitized(name)
         let suffix = name.lastIndex(of: ".").map { name[$0...] } ?? ""

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Writes the id of a photo into its file as Exif `ImageUniqueID`, in GIF as XMP, as the real server's exiftool does
+/// Writes the id of a photo to its file as Exif `ImageUniqueID`, in GIF as XMP, like the real server's exiftool
 /// (photosync contract, new fact 1).
 enum PhotoStamper {
-    /// The bytes with the id; nil for a format, or a file, that exiftool could not write.
+    /// The bytes with the id; nil for a format, or a file, that exiftool cannot write.
     static func stamped(_ bytes: [UInt8], with id: String) -> [UInt8]? {
         if bytes.starts(with: [0xFF, 0xD8]) { return jpeg(bytes, id) }
         if bytes.starts(with: pngSignature) { return png(bytes, id) }
@@ -13,7 +13,7 @@ enum PhotoStamper {
         return nil
     }
 
-    /// In place of an Exif segment, else after the start of the image and a JFIF segment (ITU-T T.81 annex B).
+    /// In place of an Exif segment, otherwise after the start of the image and a JFIF segment (ITU-T T.81 annex B).
     private static func jpeg(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
         guard let segments = JPEG.segments(bytes) else { return nil }
         let old = segments.last(where: { JPEG.isExif($0, bytes) })?.content
@@ -59,8 +59,9 @@ enum PhotoStamper {
         return ~value
     }
 
-    /// An application extension behind the table of colors, in place of that of an earlier stamp: the packet as it is, then a
-    /// trailer that ends it for programs that read it as sub-blocks (XMP specification, part 3, section 1.1.2).
+    /// An application extension after the color table, replacing that of an earlier stamp: the packet unchanged,
+    /// then a trailer that ends it for programs that read it as sub-blocks (XMP specification, part 3, section
+    /// 1.1.2).
     private static func gif(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
         guard bytes.count > 13 else { return nil }
         let place = 13 + (bytes[10] & 0x80 == 0 ? 0 : 3 << (Int(bytes[10] & 7) + 1))
@@ -74,7 +75,7 @@ enum PhotoStamper {
             """
         let trailer: [UInt8] = (0...255).reversed().map { UInt8($0) }
         let block = join([0x21, 0xFF, 11], Array("XMP DataXMP".utf8), Array(packet.utf8), [1], trailer, [0])
-        // The packet of an earlier stamp is as long as this one and begins with the same bytes, up to the id.
+        // The packet of an earlier stamp has the same length and starts with the same bytes, up to the id.
         let common = packet.components(separatedBy: id)[0].utf8.count + 14
         let isStamped = bytes[place...].starts(with: block[..<common]) && bytes.count >= place + block.count
         return replacing(place..<(place + (isStamped ? block.count : 0)), of: bytes, with: block)
@@ -120,9 +121,9 @@ enum PhotoStamper {
         return ImageFacts.Size(width: little(content, 6, 2) & 0x3FFF, height: little(content, 8, 2) & 0x3FFF)
     }
 
-    /// An item of type `Exif` (ISO/IEC 23008-12 annex A). Its data and a new `meta` box go to the end of the file, and the old
-    /// `meta` becomes a `free` box, so that no other item moves. In a file that was stamped before, the id is replaced. Files
-    /// that have another `Exif` item stay as they are.
+    /// An item of type `Exif` (ISO/IEC 23008-12 annex A). Its data and a new `meta` box are appended to the file,
+    /// and the old `meta` becomes a `free` box, so that no other item moves. In a file that was stamped before, the
+    /// id is replaced. Files that have another `Exif` item are unchanged.
     private static func heif(_ bytes: [UInt8], _ id: String) -> [UInt8]? {
         guard let meta = boxes(bytes, 0..<bytes.count)?.first(where: { $0.type == "meta" }),
             var children = boxes(bytes, (meta.content.lowerBound + 4)..<meta.content.upperBound)
@@ -134,7 +135,7 @@ enum PhotoStamper {
             let tiff = TIFF.stamped(nil, with: id)
         else { return nil }
         let location = children[places].content
-        // Versions 0 and 1 with offsets and lengths of 32 bits: what heif-enc writes.
+        // Versions 0 and 1 with offsets and lengths of 32 bits, as written by heif-enc.
         guard location.count >= 8, location[0] <= 1, location[4] == 0x44, [0, 0x40].contains(location[5]) else {
             return nil
         }
@@ -148,7 +149,7 @@ enum PhotoStamper {
         children[list].content = replacing(4..<6, of: children[list].content, with: itemCount) + box("infe", entry)
         let data = box("mdat", [0, 0, 0, 0] + tiff)
         var place = join(big(item, 2), location[0] == 1 ? [0, 0] : [], [0, 0])
-        // A base offset of 32 bits, where the box has them.
+        // A base offset of 32 bits, if the box has one.
         place += join([UInt8](repeating: 0, count: Int(location[5] >> 4)), big(1, 2))
         place += join(big(bytes.count + 8, 4), big(tiff.count + 4, 4))
         children[places].content =
@@ -168,9 +169,10 @@ enum PhotoStamper {
         return join(emptied, data, box("meta", content))
     }
 
-    /// The file with another id in the item that `heif` added; nil for an item that another program wrote.
+    /// The file with another id in the item added by `heif`; nil for an item of another program.
     private static func restamped(_ bytes: [UInt8], at location: [UInt8], item: Int, _ id: String) -> [UInt8]? {
-        // Its place is the last one of the list: item, version 1: construction, data reference, base, count, offset, length.
+        // Its location is the last one of the list: item, version 1: construction, data reference, base, count,
+        // offset, length.
         let size = 6 + (location[0] == 1 ? 2 : 0) + Int(location[5] >> 4) + 8
         guard location.count >= 8 + size, big(location, location.count - size, 2) == item,
             let plain = TIFF.stamped(nil, with: id)

@@ -1,12 +1,12 @@
 import ArgumentParser
 
-/// The arguments about PhotoSync: how that half of a sandbox behaves.
+/// The arguments about PhotoSync, which set the behavior of that part of a sandbox.
 struct PhotoSyncArguments: ParsableArguments, Sendable {
-    /// Which build of the server this is (photosync contract, "Two builds matter").
+    /// The build of the server (photosync contract, "Two builds matter").
     enum Build: String, Sendable, CaseIterable, ExpressibleByArgument {
-        /// Uploads belong to their sender.
+        /// Uploads belong to the user who sent them.
         case fixed
-        /// Uploads have no owner and are purged; only one user can sign in again.
+        /// Uploads have no owner and are purged; only one user can log in again.
         case published
     }
 
@@ -74,7 +74,7 @@ struct PhotoSyncArguments: ParsableArguments, Sendable {
         }
     }
 
-    /// Those by default and those that were specified, with their keys.
+    /// The default users and the specified ones, with their keys.
     var allUsers: [PhotoSyncUser] {
         let named = Set(users.map(\.email))
         var all = PhotoSyncUser.defaults.filter { !named.contains($0.email) } + users
@@ -91,12 +91,12 @@ struct PhotoSyncArguments: ParsableArguments, Sendable {
 
 struct PhotoSyncUser: Sendable, Equatable {
     var email: String
-    /// Nil when the administrator never set one.
+    /// Nil if the administrator has never set one.
     var password: String?
-    /// Nil makes a random one, which is unknown: such a user must sign in.
+    /// Nil creates a random one, which is unknown: such a user must log in.
     var apiKey: String?
 
-    /// Alice and Bob, whose keys are their names and zeros.
+    /// Alice and Bob, whose keys consist of their names and zeros.
     static let defaults = [("alice", "a11ce"), ("bob", "b0b")].map { name, start in
         PhotoSyncUser(
             email: name + "@example.test",
@@ -107,7 +107,7 @@ struct PhotoSyncUser: Sendable, Equatable {
 }
 
 extension PhotoSyncUser: ExpressibleByArgument {
-    /// Reads `EMAIL:PASSWORD[:KEY]`; a key is 64 hex digits, and an empty password is none.
+    /// Reads `EMAIL:PASSWORD[:KEY]`; a key is 64 hex digits, and an empty password means none.
     init?(argument: String) {
         guard let match = argument.wholeMatch(of: /([^:]+@[^:]+):(.*?)(?::([0-9a-f]{64}))?/) else { return nil }
         self.init(

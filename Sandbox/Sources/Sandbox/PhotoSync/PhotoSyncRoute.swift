@@ -8,12 +8,12 @@ enum PhotoSyncRoute: Sendable, Equatable {
     case photo(String), deletePhoto(String)
     case download(id: String), downloadByHash(String), thumbnail(id: String)
     case registerDevice, devices, deleteDevice(String)
-    /// Needs the cookie of a browser.
+    /// Requires the cookie of a browser.
     case cookieOnly
     case notFound, methodNotAllowed
 
     init?(method: HTTPRequest.Method, path: String) {
-        // A doubled slash hides nothing from the sandbox: the path is still PhotoSync's, and still unknown to it.
+        // A doubled slash is not normalized: the path is still PhotoSync's, and unknown to it.
         let segments = path.split(separator: "/").map(String.init)
         guard Self.belongs(segments) else { return nil }
         // Only these may end in a slash.
@@ -96,7 +96,7 @@ enum PhotoSyncRoute: Sendable, Equatable {
     }
 }
 
-/// A request that is refused with 400 and this sentence.
+/// A request that is rejected with 400 and this message.
 struct PhotoSyncRefusal: Refusal {
     let reply: Reply
 
@@ -104,7 +104,7 @@ struct PhotoSyncRefusal: Refusal {
 }
 
 extension Reply {
-    /// A 2xx answer, or an error of the JSON kind (photosync contract 0).
+    /// A 2xx response, or an error in JSON (photosync contract 0).
     static func photoSync(_ status: HTTPResponse.Status = .ok, _ value: JSONValue) -> Reply {
         Reply(status, .photoSync, .json(value))
     }
@@ -114,7 +114,7 @@ extension Reply {
         .photoSync(status, ["error": .string(message)])
     }
 
-    /// A bare sentence, as Go's `http.Error` writes it: sync, download, devices, login.
+    /// Plain text, as written by Go's `http.Error`: sync, download, devices, login.
     static func photoSyncText(_ status: HTTPResponse.Status, _ message: String) -> Reply {
         Reply(status, .photoSync, .plainText(message + "\n"), [("X-Content-Type-Options", "nosniff")])
     }

@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// The PhotoSync half of the server: gate, keys, and who answers what.
+/// The PhotoSync part of the server: gate, keys, and routes.
 struct PhotoSyncSite: Sendable {
     let catalog: PhotoCatalog
     let rewriter: PhotoRewriter
@@ -47,7 +47,7 @@ struct PhotoSyncSite: Sendable {
         }
     }
 
-    /// What comes before the key is looked at.
+    /// The checks before the key is verified.
     private func refusal(_ route: PhotoSyncRoute, _ exchange: Exchange) -> Reply? {
         if let reply = catalog.outage.reply { return reply }
         if catalog.settings.setup == .incomplete, !route.isBeforeSetup {
@@ -61,7 +61,7 @@ struct PhotoSyncSite: Sendable {
         switch route {
         case .notFound: return .photoSyncNotFound
         case .methodNotAllowed: return Reply(.methodNotAllowed, .photoSync, .empty)
-        // The sandbox hands out no cookies, so any there is comes from elsewhere.
+        // The sandbox sets no cookies, so any cookie comes from another server.
         case .cookieOnly:
             let hasCookie = exchange.header("Cookie")?.contains("session_token=") ?? false
             return .photoSyncError(.unauthorized, hasCookie ? "Session expired or invalid." : "Session required.")
@@ -69,12 +69,12 @@ struct PhotoSyncSite: Sendable {
         }
     }
 
-    /// Without a user only the open routes get here.
+    /// Without a user only the open routes are served.
     private func work(_ route: PhotoSyncRoute, _ exchange: Exchange, _ user: UserRecord?) async throws -> Reply {
         if route == .upload, let user {
             return try await PhotoUploadEndpoint(catalog: catalog, rewriter: rewriter).reply(to: exchange, from: user)
         }
-        // Far beyond any request but an upload.
+        // Far above any request but an upload.
         let body = Array(buffer: try await exchange.collectBody(upTo: 64 << 20))
         if let user, let reply = try reply(route, exchange, body, user) { return reply }
         let isComplete = catalog.settings.setup == .complete
@@ -96,7 +96,7 @@ struct PhotoSyncSite: Sendable {
         }
     }
 
-    /// Nil for the routes that need no user.
+    /// Nil for the routes that require no user.
     private func reply(
         _ route: PhotoSyncRoute,
         _ exchange: Exchange,

@@ -10,7 +10,7 @@ struct PhotoUploadEndpoint {
     let rewriter: PhotoRewriter
 
     func reply(to exchange: Exchange, from user: UserRecord) async throws -> Reply {
-        // Without a file name a part is a field, whatever it is called (photosync contract 3.1).
+        // Without a file name a part is a field, regardless of its name (photosync contract 3.1).
         let form = FormReader(exchange.contentType, folder: catalog.folder) { header, before in
             guard header.fileName?.isEmpty == false else { return .kept }
             return header.name == "file" && !before.contains { $0.file != nil } ? .stored : .dropped
@@ -25,7 +25,7 @@ struct PhotoUploadEndpoint {
             return .photoSyncError(.badRequest, "No file provided or file is empty.")
         }
         if let known = try catalog.photo(hash: upload.hash) { return Self.reply(known, isDuplicate: true) }
-        // Known bytes are never refused, so this comes after the look-up of the hash.
+        // Known bytes are never rejected, so this follows the lookup of the hash.
         if upload.file.size > catalog.settings.maxSize {
             return .photoSyncError(.badRequest, "file size exceeds maximum allowed")
         }
@@ -54,7 +54,7 @@ struct PhotoUploadEndpoint {
     }
 }
 
-/// A received photo with what the form says about it; of several fields with one name the first counts.
+/// A received photo with the form's fields; of several fields with one name the first counts.
 struct PhotoUpload {
     var file: IncomingFile
     var hash: String
@@ -80,14 +80,14 @@ struct PhotoUpload {
         deviceID = field("deviceId")
         let facts = ImageFacts(fileAt: file.path)
         pixels = facts.size
-        // A date that cannot be read is no error: the photo is dated now, even when the file knows better.
+        // An invalid date is not an error: the photo gets the current time, even if the file contains a date.
         let date = field("dateTaken")
         takenAt = (date == nil ? facts.takenAt : date.flatMap { Timestamp($0, isWallClock: true) }) ?? .now()
     }
 }
 
-/// Embeds ids into stored files some time after their upload, as the real server's exiftool does (photosync
-/// contract 3.6): hash and length differ from then on.
+/// Embeds ids into stored files some time after their upload, like the real server's exiftool (photosync contract
+/// 3.6): hash and length differ from then on.
 actor PhotoRewriter {
     private let folder: DataFolder
     /// Milliseconds; negative is never.
@@ -99,20 +99,20 @@ actor PhotoRewriter {
         self.delay = delay
     }
 
-    /// Rewrites the photo when its time has come; at once when there is nothing to wait for.
+    /// Rewrites the photo when it is due; at once without a delay.
     func add(_ photo: PhotoRecord) throws {
         let path = folder.photoPath(photo.path)
         if delay == 0 { try Self.embed(photo.id, in: path) }
         guard delay > 0 else { return }
         pending[photo.id] = Task {
             try? await Task.sleep(for: .milliseconds(delay))
-            // A photo that was deleted meanwhile has nothing to rewrite.
+            // A photo deleted in the meantime is not rewritten.
             try? Self.embed(photo.id, in: path)
             pending[photo.id] = nil
         }
     }
 
-    /// Rewrites now what waits for its time; returns how many that were.
+    /// Rewrites all pending photos now; returns their number.
     func settle() async -> Int {
         let tasks = Array(pending.values)
         for task in tasks { task.cancel() }
@@ -120,10 +120,10 @@ actor PhotoRewriter {
         return tasks.count
     }
 
-    /// Puts a new file in the old one's place: who has the old one open reads it to its end.
+    /// Replaces the old file by a new one: readers that have the old one open read it to its end.
     private static func embed(_ id: String, in path: String) throws {
         let content = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-        // exiftool leaves alone what it cannot write.
+        // exiftool does not change files that it cannot write.
         guard let stamped = PhotoStamper.stamped(content, with: id) else { return }
         try Data(stamped).write(to: URL(fileURLWithPath: path), options: .atomic)
     }

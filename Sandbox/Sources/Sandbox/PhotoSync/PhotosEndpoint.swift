@@ -25,7 +25,7 @@ struct PhotosEndpoint {
         )
     }
 
-    /// Of all users, the latest capture first.
+    /// Of all users, the most recently taken first.
     func browse(_ query: QueryParameters) throws -> Reply {
         let skip = max(0, query["skip"].flatMap { Int($0) } ?? 0)
         let wanted = query["take"].flatMap { Int($0) } ?? 0
@@ -44,7 +44,7 @@ struct PhotosEndpoint {
 
     private static let notFound = Reply.photoSyncError(.notFound, "Photo not found.")
 
-    /// Of any user: the real server does not look whose it is.
+    /// Of any user: the real server does not check the owner.
     func photo(_ id: String) throws -> Reply {
         try catalog.photo(id).map { .photoSync(.ok, Self.item($0)) } ?? Self.notFound
     }
@@ -73,14 +73,14 @@ struct PhotoDownloadEndpoint {
         return serve(photo, Self.headers(photo), exchange)
     }
 
-    /// Only the user's own photos exist here.
+    /// Only the user's own photos are found here.
     func reply(hash: String, to exchange: Exchange, from user: UserRecord) throws -> Reply {
         guard let photo = try catalog.photo(hash: hash), photo.userID == user.id else { return .photoNotFound }
         return serve(photo, Self.headers(photo) + [("X-Photosync-Id", photo.id)], exchange)
     }
 
-    /// The sandbox makes no thumbnails, but serves those that a test stores. Without one, there is none of files that are not
-    /// pictures, and of pictures it was lost.
+    /// The sandbox creates no thumbnails, but serves those that a test stores. A missing one of a file that is not a
+    /// picture never existed; that of a picture was lost.
     func thumbnail(id: String, to exchange: Exchange, from user: UserRecord) throws -> Reply {
         guard let photo = try catalog.photo(id) else { return .photoNotFound }
         guard photo.userID == user.id else { return .photoSyncText(.forbidden, "Access denied") }
@@ -108,7 +108,7 @@ struct PhotoDownloadEndpoint {
         if let since = exchange.header("If-Modified-Since").flatMap(HTTPDate.seconds), file.modifiedAt <= since {
             return Reply(.notModified, .photoSync, .empty, common)
         }
-        // `If-Range` with another date means: all of it if it has changed (RFC 9110 section 13.1.5).
+        // `If-Range` with another date requests the whole file if it has changed (RFC 9110 section 13.1.5).
         let isSame = exchange.header("If-Range").map { HTTPDate.seconds($0) == file.modifiedAt } ?? true
         let range = isSame && !exchange.plan.has(.ignoreRange) ? exchange.header("Range") : nil
         return Self.reply(
@@ -119,7 +119,7 @@ struct PhotoDownloadEndpoint {
         )
     }
 
-    /// As Go's file server: several ranges are ignored, bad syntax is refused.
+    /// Like Go's file server: several ranges are ignored, invalid syntax is rejected.
     private static func reply(
         serving file: StoredRange,
         _ range: String?,
@@ -151,7 +151,7 @@ struct PeopleEndpoint {
             if texts[key] == "" { throw PhotoSyncRefusal(name + " is required") }
         }
         let wrongLogin = Reply.photoSyncText(.unauthorized, "Invalid email or password")
-        // Stored in lower case and compared as sent.
+        // Stored in lower case and compared as received.
         guard let user = try catalog.user(email: texts["email"] ?? "") else { return wrongLogin }
         guard user.isActive else { return .photoSyncText(.internalServerError, "Internal server error") }
         guard let hash = user.passwordHash else { return .photoSyncText(.badRequest, "Password not set for this user") }
@@ -167,7 +167,7 @@ struct PeopleEndpoint {
         .photoSync(.ok, try meetOrAddDevice(GoFields(body: body), of: user).json)
     }
 
-    /// A known token is its device, unchanged, over all users.
+    /// A known token returns its device, unchanged, across all users.
     private func meetOrAddDevice(_ fields: GoFields, of user: UserRecord) throws -> DeviceRecord {
         let name = (try fields.string("deviceName") ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
         let platform = (try fields.string("platform") ?? "").lowercased()

@@ -87,7 +87,7 @@ struct SyncEndpoint {
                 ? ([], 0)
                 : (try legacy.order(sql: "taken_at DESC").limit(limit).fetchAll(db), try legacy.fetchCount(db))
         }
-        // The address is given even where there is no thumbnail.
+        // The address is returned even without a thumbnail.
         let items = photos.map { Self.item($0, nil, currentDevice: "", showsThumbnail: true) }
         let reply: JSONValue = [
             "photos": .array(items), "totalCount": .int(total),
@@ -104,7 +104,7 @@ struct SyncEndpoint {
         guard !device.isEmpty else { throw PhotoSyncRefusal("Device ID is required") }
         guard try catalog.device(device)?.userId == user.id else { throw PhotoSyncRefusal("Invalid device") }
         guard claimsAll || !ids.isEmpty else { throw PhotoSyncRefusal("No photos specified to claim") }
-        // PostgreSQL numbers the parameters of a statement with 16 bits, and the device takes one.
+        // PostgreSQL numbers the parameters of a statement with 16 bits, and the device uses one.
         guard claimsAll || ids.count <= 65_534 else { return .photoSyncDatabaseError }
         let claimed =
             isStub ? 0 : try claimsAll ? catalog.claimAll(of: user.id, for: device) : catalog.claim(ids, for: device)

@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// One request until its response, with the faults that strike it.
+/// One request until its response, with the faults that apply to it.
 final class Exchange {
     let request: Request
     let channel: any Channel
@@ -31,7 +31,7 @@ final class Exchange {
 
     func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
 
-    /// The token of an event link, nil when there is none (gighive contract 6).
+    /// The token of an event link, nil if there is none (gighive contract 6).
     var uploadToken: String? { header("X-Upload-Token").flatMap { $0.isEmpty ? nil : $0 } }
 
     /// A header that is a number from 0 on.
@@ -40,13 +40,13 @@ final class Exchange {
     var contentLength: Int? { request.headers[.contentLength].flatMap { Int($0) } }
     var contentType: HeaderParameters { HeaderParameters(request.headers[.contentType] ?? "") }
 
-    /// Whether the request has a body, whatever its length.
+    /// Whether the request has a body of any length.
     var hasBody: Bool { (contentLength ?? 0) > 0 || request.headers[.transferEncoding] != nil }
 
-    /// Uploads answer in HTML when asked to, and also when HTML is merely acceptable (gighive contract 2.3).
+    /// Uploads respond in HTML on request, and also if HTML is merely acceptable (gighive contract 2.3).
     var wantsHTML: Bool { (request.headers[.accept] ?? "").lowercased().contains("text/html") || query["ui"] == "html" }
 
-    /// Scheme and host as the client knows them, told by the proxies in front (as tusd asks them).
+    /// Scheme and host as the client sees them, from the proxies' header fields (as in tusd).
     var origin: String {
         let forwarded = header("Forwarded") ?? ""
         let scheme = forwarded.firstMatch(of: /proto=(https?)/).map { String($0.1) } ?? header("X-Forwarded-Proto")
@@ -56,15 +56,15 @@ final class Exchange {
 
     // MARK: Body
 
-    /// Reads the body to its end, breaking where the faults say; `100 Continue` is sent when it is due.
+    /// Reads the body to its end, interrupted as the faults specify; `100 Continue` is sent when it is due.
     ///
-    /// Throws ``ConnectionEnded`` when the client hung up before the end.
+    /// Throws ``ConnectionEnded`` if the client disconnected before the end.
     func readBody(_ consume: (ByteBuffer) throws -> Void = { _ in }) async throws {
         try await receiveBody(consume)
         try await bodyIsComplete()
     }
 
-    /// As ``readBody(_:)``, without the faults that strike when all of it is there.
+    /// Like ``readBody(_:)``, without the faults that apply after the whole body.
     func receiveBody(_ consume: (ByteBuffer) throws -> Void) async throws {
         var breaks = plan.bodyBreaks
         try await strike(&breaks, bodyBytesRead)
@@ -90,12 +90,12 @@ final class Exchange {
         isBodyRead = true
     }
 
-    /// Strikes with what is due after the last byte of the body.
+    /// Applies the faults that are due after the last byte of the body.
     func bodyIsComplete() async throws {
         for stop in plan.breaks(at: .wholeBody) { try await enact(stop.fault) }
     }
 
-    /// The whole body, when it is small; of a longer one, what fits.
+    /// The whole body if it is small; of a longer one, as much as fits.
     func collectBody(upTo limit: Int = 1 << 20) async throws -> ByteBuffer {
         var collected = ByteBuffer()
         try await readBody { piece in
@@ -104,15 +104,15 @@ final class Exchange {
         return collected
     }
 
-    /// What the faults answer before the body is read; nil when they let it come.
+    /// The response of a fault before the body is read; nil if the body is to be read.
     var answerBeforeBody: Answer? {
         if let reply = plan.earlyReply { return Answer(reply: reply, isEarly: true) }
         guard let limit = plan[.limit]?.number, contentLength ?? 0 > limit else { return nil }
         return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
     }
 
-    /// Refuses a request whose body is not needed. Go's server swallows up to 256 KiB of it, a longer one costs the
-    /// connection; Rust's is treated alike.
+    /// Rejects a request whose body is not needed. Go's server reads up to 256 KiB of it, a longer one closes the
+    /// connection; Rust's is treated in the same way.
     func refusal(_ reply: Reply) async throws -> Answer {
         guard hasBody else { return Answer(reply: reply) }
         if expectsContinue || contentLength ?? Int.max > 256 * 1024 { return Answer(reply: reply, isEarly: true) }
@@ -120,7 +120,7 @@ final class Exchange {
         return Answer(reply: reply)
     }
 
-    /// Strikes with what is due after so many bytes.
+    /// Applies the faults that are due after this many bytes.
     func strike(_ breaks: inout [FaultPlan.Break], _ count: Int) async throws {
         while let next = breaks.first, next.offset <= count {
             breaks.removeFirst()
@@ -130,8 +130,8 @@ final class Exchange {
 
     // MARK: Breaking off
 
-    /// Performs a reset, or a stall: silence until the time is up. Throws when the client hung up meanwhile, and when the server
-    /// stops.
+    /// Performs a reset, or a stall: no data until the time is up. Throws if the client disconnects in the meantime,
+    /// and if the server stops.
     func enact(_ fault: Fault) async throws {
         if fault.kind == .reset { return try await reset() }
         let silence = Waits()
@@ -140,7 +140,7 @@ final class Exchange {
         guard channel.isActive else { throw ConnectionEnded() }
     }
 
-    /// Ends the connection with a TCP reset: lingering for no time makes `close` send RST.
+    /// Ends the connection with a TCP reset: with a linger time of zero, `close` sends RST.
     private func reset() async throws {
         if let options = channel as? any SocketOptionProvider {
             try await options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
@@ -149,26 +149,26 @@ final class Exchange {
         throw ConnectionEnded()
     }
 
-    /// Notes the status of the answer that goes out.
+    /// Records the status of the response that is sent.
     func noteAnswer(_ status: HTTPResponse.Status) { log.update(number) { $0.status = status.code } }
 
-    /// Notes that nothing more is done for the request, whether it was answered or not.
+    /// Records that the request is no longer processed, with or without a response.
     func noteEnd() { log.update(number) { $0.isOver = true } }
 }
 
-/// The connection is over; thrown through the server so that it closes the socket.
+/// The connection is closed; thrown through the server so that it closes the socket.
 struct ConnectionEnded: Error {}
 
-/// The body is longer than a proxy lets through, and was sent without a length.
+/// The body is longer than a proxy allows, and was sent without a length.
 struct BodyTooLarge: Error {}
 
-/// An answer, and whether it was decided before the body was read.
+/// A response, and whether it was determined before the body was read.
 struct Answer {
     var reply: Reply
     var isEarly = false
 }
 
-/// The way of one answer onto the wire, with the faults that strike it there.
+/// The sending of one response, with the faults that apply to it.
 struct Delivery {
     let exchange: Exchange
     let answer: Answer
@@ -176,7 +176,7 @@ struct Delivery {
 
     private var plan: FaultPlan { exchange.plan }
 
-    /// Sends the answer. Throws ``ConnectionEnded`` when the connection must not be used again.
+    /// Sends the response. Throws ``ConnectionEnded`` if the connection must not be reused.
     func run(_ writer: consuming ResponseWriter) async throws {
         if plan.has(.dropAnswer) { throw ConnectionEnded() }
         if let delay = plan[.delayAnswer]?.seconds { try await plan.hold.wait(seconds: delay) }
@@ -187,7 +187,7 @@ struct Delivery {
         if exchange.request.method != .head { try await write(rendered, to: &body) }
         try await body.finish(nil)
         if leavesBodyUnread {
-            // Half-close: the client reads the answer whole, the server reads and discards the rest.
+            // Half-close: the client reads the whole response, the server reads and discards the rest.
             try? await exchange.channel.close(mode: .output).get()
         } else if closes {
             throw ConnectionEnded()
@@ -222,14 +222,15 @@ struct Delivery {
 
     private var leavesBodyUnread: Bool { answer.isEarly && exchange.hasBody }
 
-    /// Apache drops the connection after these (recorded as `Connection: close`), and when it left a body unread.
+    /// Apache closes the connection after these (recorded as `Connection: close`), and after a body that was not
+    /// read.
     private var closes: Bool {
         leavesBodyUnread
             || (answer.reply.origin == .application && [400, 413, 500].contains(answer.reply.status.code))
     }
 }
 
-/// Writes the body of an answer, and breaks where the faults say.
+/// Writes the body of a response, interrupted as the faults specify.
 struct FaultyBodyWriter<Base: ResponseBodyWriter>: ResponseBodyWriter {
     private var base: Base
     private let exchange: Exchange
@@ -257,7 +258,7 @@ struct FaultyBodyWriter<Base: ResponseBodyWriter>: ResponseBodyWriter {
     consuming func finish(_ trailingHeaders: HTTPFields?) async throws { try await base.finish(trailingHeaders) }
 }
 
-/// The parameters of a URL's query, decoded as PHP does; the last of a name wins.
+/// The parameters of a URL's query, decoded like in PHP; the last of a name wins.
 struct QueryParameters: Sendable {
     private(set) var all: [String: String] = [:]
 
@@ -278,10 +279,10 @@ struct QueryParameters: Sendable {
 
 /// One range of a `Range` header (RFC 9110 section 14.1.2).
 struct ByteRange: Equatable {
-    /// Nil when no byte of the file is in it.
+    /// Nil if it contains no byte of the file.
     var bytes: Range<Int>?
 
-    /// Nil when the header is none that this server serves: other units, several ranges, bad syntax.
+    /// Nil for a header that this server does not support: other units, several ranges, invalid syntax.
     init?(_ header: String, size: Int) {
         guard let match = header.wholeMatch(of: /bytes=([0-9]*)-([0-9]*)/) else { return nil }
         switch (Int(match.1), Int(match.2)) {
@@ -296,7 +297,7 @@ struct ByteRange: Equatable {
 }
 
 extension Reply {
-    /// A whole file, or the range of it that was requested; `refusal` answers ranges without a byte of the file.
+    /// A whole file, or the requested range of it; `refusal` is the response to ranges without a byte of the file.
     func serving(_ file: StoredRange, _ range: String?, refusal: Reply) -> Reply {
         var reply = with { $0.body = .file(file) }
         guard let range = range.flatMap({ ByteRange($0, size: file.count) }) else { return reply }

@@ -2,17 +2,17 @@ import HTTPTypes
 import HummingbirdCore
 import Synchronization
 
-/// The requests a sandbox has seen, oldest first, for tests that ask what reached the server.
+/// The requests that a sandbox has received, oldest first, for tests that check them.
 final class RequestLog: Sendable {
     struct Entry: Sendable {
         var method: String
         var path: String
         /// The schemes of its credentials, never the secrets: `basic`, `bearer`, `upload-token`, `api-key`.
         var credentials: [String]
-        /// Nil while unanswered, and for ever when no answer was sent.
+        /// Nil until there is a response, and permanently if none was sent.
         var status: Int?
         var bodyBytesRead = 0
-        /// Nothing more is done for it: what is stored of it is stored, answered or not.
+        /// It is no longer processed: its effects are stored, with or without a response.
         var isOver = false
     }
 

@@ -13,7 +13,7 @@ enum Route: Sendable {
     case mediaFilesListing
     case delete, listing, health
     case media(MediaKind, fileName: String)
-    /// A media file as PHP serves it (D4).
+    /// A media file served by PHP (D4).
     case stream([MediaKind], fileName: String)
     case home
     /// A PHP script that does not exist (D4).
@@ -23,7 +23,7 @@ enum Route: Sendable {
     init(method: HTTPRequest.Method, path: String, dialect: Dialect) {
         self = Self.general(path, method: method)
         guard dialect == .d4 else { return }
-        // What D3 leaves to tusd and Apache goes to PHP as well (gighive-d4 contract 2).
+        // Paths that tusd and Apache serve in D3 are handled by PHP as well (gighive-d4 contract 2).
         switch self {
         case _ where path == "/files": self = .tus(TusCall(method: method, path: ""))
         case _ where path.hasPrefix("/media/"):
@@ -79,7 +79,7 @@ enum Route: Sendable {
 
 /// Who may use a path: the table of gighive contract 1.
 enum AccessRule {
-    /// The realm of a refusal; nil lets the request through.
+    /// The realm of a refusal; nil permits the request.
     static func refusal(_ path: String, _ dialect: Dialect, user: String?, hasUploadToken: Bool) -> String? {
         func isBelow(_ prefixes: String...) -> Bool { prefixes.contains { path == $0 || path.hasPrefix($0 + "/") } }
         let isUploader = user == "admin" || user == "uploader"

@@ -3,10 +3,10 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// The whole server behind the socket: takes a request, checks it, has it answered, and applies the faults.
+/// The whole server behind the socket: receives a request, checks it, dispatches it, and applies the faults.
 struct Site: Sendable {
     let accounts: [Account]
-    /// nil when users authenticate by Basic.
+    /// nil if users authenticate with Basic.
     let logins: LoginBook?
     let faults: FaultBook
     let catalog: Catalog
@@ -102,13 +102,13 @@ struct Site: Sendable {
             return Answer(reply: try await logins.reply(to: exchange))
         }
         if let reply = refusal(exchange) {
-            // Without `Expect`, Apache swallows the body before it says 401 (gighive contract 2.6).
+            // Without `Expect`, Apache reads the body before it sends 401 (gighive contract 2.6).
             if exchange.hasBody, exchange.expectsContinue { return Answer(reply: reply, isEarly: true) }
             try await exchange.readBody()
             return Answer(reply: reply)
         }
         let tooLarge = Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
-        // Apache's limit spares the tus path (gighive contract 2.6).
+        // Apache's limit does not apply to the tus path (gighive contract 2.6).
         let ownLimit = if case .tus = route { Int.max } else { UploadEndpoint.maxBody }
         if exchange.contentLength ?? 0 > min(exchange.plan[.limit]?.number ?? Int.max, ownLimit) { return tooLarge }
         if let reply = exchange.plan.replyInsteadOfWork {
@@ -123,7 +123,7 @@ struct Site: Sendable {
             return tooLarge
         } catch let error where error is SystemError || error is DatabaseError {
             if case .guest = route { return Answer(reply: .guestServerError) }
-            // The application's catch-all, with its small e (gighive contract 2.5).
+            // The application's catch-all, with its lower-case e (gighive contract 2.5).
             return Answer(reply: .failure(.internalServerError, "Server error", String(describing: error)))
         }
     }

@@ -25,7 +25,7 @@ struct Asset: Sendable, SnakeCaseRecord {
         try fetchOne(db, key: ["checksum": checksum])
     }
 
-    /// Makes a row; the file must be put in place by the caller.
+    /// Creates a row; the caller must move the file to its place.
     static func insert(
         _ file: IncomingFile,
         _ checksum: String,
@@ -53,7 +53,7 @@ struct Asset: Sendable, SnakeCaseRecord {
     }
 }
 
-/// Audio or video: the two shelves of the server, and its rules for what goes where (gighive contract 2.4).
+/// Audio or video: the two folders of the server, and its rules for selecting one (gighive contract 2.4).
 enum MediaKind: String, Sendable, CaseIterable, Codable {
     case audio, video
 
@@ -63,7 +63,7 @@ enum MediaKind: String, Sendable, CaseIterable, Codable {
     private static let videoExtensions =
         "mp4 mov mkv webm m4v avi mpg mpeg ts m2t m2ts ogv mxf flv rm rmvb rv wmv vob m2v bup ifo".split(separator: " ")
 
-    /// The kind a known extension (lower case) stands for.
+    /// The kind of a known extension (lower case).
     init?(fileExtension: String) {
         let isAudio = Self.audioExtensions.contains { $0 == fileExtension }
         guard isAudio || Self.videoExtensions.contains(where: { $0 == fileExtension }) else { return nil }
@@ -75,7 +75,7 @@ enum MediaKind: String, Sendable, CaseIterable, Codable {
         self = kind
     }
 
-    /// The two gates of an upload: is it media at all, then which kind; nil is "Unsupported media type".
+    /// The two checks of an upload: whether it is media, then which kind; nil is "Unsupported media type".
     static func judged(declaredType: String, fileExtension: String, prefix: [UInt8]) -> MediaKind? {
         let byExtension = MediaKind(fileExtension: fileExtension)
         let byType = MediaKind(mimeType: declaredType)
@@ -83,7 +83,7 @@ enum MediaKind: String, Sendable, CaseIterable, Codable {
         return isMedia ? byType ?? byExtension : nil
     }
 
-    /// The type that the content shows: a simple form of the server's sniffing.
+    /// The type detected from the content: a simple form of the server's detection.
     static func sniffedType(_ prefix: [UInt8]) -> String {
         let known = signatures.first { prefix.dropFirst($0.offset).starts(with: $0.bytes) }?.type
         return known ?? (prefix.contains { $0 < 9 } ? "application/octet-stream" : "text/plain")
@@ -100,7 +100,7 @@ enum MediaKind: String, Sendable, CaseIterable, Codable {
 
 /// Reads the duration of an MP4 or QuickTime file from its `mvhd` box (ISO/IEC 14496-12, 8.2.2).
 enum MovieDuration {
-    /// Whole seconds, or nil when the file is something else.
+    /// Whole seconds, or nil for any other file.
     static func seconds(ofFileAt path: String) -> Int? {
         guard let file = try? OpenFile(path, O_RDONLY), let end = try? Int(file.status().st_size),
             let movie = box("moov", in: file, 0..<end), let header = box("mvhd", in: file, movie),
@@ -114,7 +114,7 @@ enum MovieDuration {
         return Int((Double(duration) / Double(scale)).rounded())
     }
 
-    /// The contents of the first box of a type among siblings.
+    /// The content of the first box of a type among siblings.
     private static func box(_ type: String, in file: OpenFile, _ range: Range<Int>) -> Range<Int>? {
         var position = range.lowerBound
         while position + 8 <= range.upperBound, var size = number(file, at: position, 4) {

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// A received file with everything the database wants to know of it.
+/// A received file with all values for the database.
 struct Submission {
     var fields: UploadFields
     var file: IncomingFile
@@ -15,17 +15,17 @@ struct Submission {
 }
 
 enum IngestOutcome: Sendable {
-    /// A row for this attempt; the token only when the bytes were new.
+    /// A row for this attempt; the token only if the bytes were new.
     case stored(IngestRecord)
-    /// Refused: the bytes are known (409).
+    /// Rejected: the bytes exist (409).
     case duplicate(existingID: Int, checksum: String)
-    /// The file and its token are stored, then the database refused a longer text (traps T7 and T26).
+    /// The file and its token are stored, then the database rejected a longer text (traps T7 and T26).
     case storedThenFailed(message: String)
-    /// The database refused a text before anything was stored (500).
+    /// The database rejected a text before anything was stored (500).
     case refused(message: String)
     case collision(DuplicateEntry)
 
-    /// Whether the bytes of a tus upload are gone: what fails at the event comes before they are moved.
+    /// Whether the bytes of a tus upload were deleted: failures at the event occur before they are moved.
     var usesUpBytes: Bool {
         switch self {
         case .refused: false
@@ -47,7 +47,7 @@ struct IngestRecord: Sendable {
 }
 
 extension Catalog {
-    /// What an upload has looked up before its bytes are put away.
+    /// The lookups of an upload before its bytes are stored.
     private enum Claim {
         case over(IngestOutcome)
         case open(event: Int, position: Int)
@@ -55,8 +55,8 @@ extension Catalog {
 
     /// Stores a submission by the rules of the dialect (gighive contract 3).
     ///
-    /// Without a race window one transaction covers look-up and insert, so nothing collides. With one, other uploads can
-    /// come between, as on the real servers.
+    /// Without a race window one transaction covers lookup and insert, so nothing collides. With one, other uploads
+    /// can come in between, as on the real servers.
     func ingest(_ submission: Submission) async throws -> IngestOutcome {
         guard let raceWindow else {
             return try write { db in
@@ -74,7 +74,7 @@ extension Catalog {
     private func read<T>(_ work: (Database) throws -> T) throws -> T { try queue.read(work) }
     private func write<T>(_ work: (Database) throws -> T) throws -> T { try queue.write(work) }
 
-    /// Finds or creates the event, and takes the next number in it; nothing is stored yet.
+    /// Finds or creates the event, and reserves the next number in it; nothing is stored yet.
     private func claim(_ submission: Submission, seen: Int?, _ db: Database) throws -> Claim {
         let fields = submission.fields
         let isLate = try seen == nil && event(of: fields, db) != nil
@@ -98,7 +98,7 @@ extension Catalog {
         return .over(try link(known, to: event, at: position, submission, token: nil, db))
     }
 
-    /// Puts the bytes away and makes the rows.
+    /// Stores the bytes and creates the rows.
     private func finish(_ claim: Claim, _ submission: Submission, _ db: Database) throws -> IngestOutcome {
         let (event, position): (Int, Int)
         switch claim {
@@ -152,7 +152,7 @@ extension Catalog {
             return .storedThenFailed(message: UploadFields.tooLong(dialect >= .d3 ? "label" : "title"))
         }
         let item = try insertItem(asset, event: event, position: position, fields, db)
-        // The older releases do not keep participants of uploads.
+        // The older releases do not store participants of uploads.
         guard dialect < .d3 || fields.participantNames.allSatisfy({ $0.unicodeScalars.count <= 255 }) else {
             return .storedThenFailed(message: UploadFields.tooLong("name"))
         }
@@ -174,9 +174,9 @@ extension Catalog {
     }
 }
 
-/// The error of MySQL for a row whose key exists, in the words of the recorded responses.
+/// MySQL's error for a duplicate key, in the text of the recorded responses.
 struct DuplicateEntry: Sendable, Equatable {
-    /// MariaDB cuts longer values to this, the three dots included.
+    /// MariaDB truncates longer values to this, including the three dots.
     private static let longestValue = 64
 
     var value: String
@@ -191,7 +191,7 @@ struct DuplicateEntry: Sendable, Equatable {
             : DuplicateEntry(value: "\(date)-\(orgName)", key: "unique_session_date_org", isOfEvent: true)
     }
 
-    /// Two files took the number (D1, D2). The bytes stay on disk and are served without a row.
+    /// Two files got the same number (D1, D2). The bytes stay on disk and are served without a row.
     static func sequence(_ number: Int, ofEvent event: Int) -> DuplicateEntry {
         DuplicateEntry(value: "\(event)-\(number)", key: "uq_files_session_seq")
     }

@@ -1,12 +1,12 @@
 import Foundation
 import GRDB
 
-/// The database of a sandbox: assets, events, and which asset hangs on which event.
+/// The database of a sandbox: assets, events, and the links between them.
 struct Catalog: Sendable {
     let queue: DatabaseQueue
     let dialect: Dialect
     let folder: DataFolder
-    /// Seconds between look-up and insert, in which other uploads can come between; nil is never.
+    /// Seconds between lookup and insert, during which other uploads can come in between; nil is none.
     let raceWindow: Double?
 
     init(folder: DataFolder, dialect: Dialect, raceWindow: Double? = nil) throws {
@@ -16,7 +16,7 @@ struct Catalog: Sendable {
         queue = try DatabaseQueue.sandbox(folder.path + "/sandbox.sqlite", Self.schema)
     }
 
-    /// AUTOINCREMENT: like MySQL, a number is never given twice within one database.
+    /// AUTOINCREMENT: like in MySQL, a number is never used twice within one database.
     private static let schema = """
         CREATE TABLE asset (
             id INTEGER PRIMARY KEY AUTOINCREMENT, checksum TEXT NOT NULL UNIQUE, file_extension TEXT NOT NULL,
@@ -57,7 +57,7 @@ struct Catalog: Sendable {
         );
         """
 
-    /// The asset of a number with its first place in an event, as `GET /api/uploads/<id>` shows it.
+    /// The asset of a number with its first position in an event, as in `GET /api/uploads/<id>`.
     func asset(_ id: Int) throws -> (asset: Asset, eventID: Int?, position: Int?)? {
         try queue.read { db in
             guard let asset = try Asset.find(id, db) else { return nil }
@@ -79,7 +79,8 @@ struct Catalog: Sendable {
         try queue.read { db in try Asset.find(id, db)?.deleteTokenHash == Digest.hex(of: token) }
     }
 
-    /// Removes an asset from disk and from every event; the events stay (gighive contract 5.4). Returns why it cannot be removed.
+    /// Removes an asset from disk and from every event; the events are kept (gighive contract 5.4). Returns the
+    /// reason if it cannot be removed.
     func delete(_ id: Int) throws -> String? {
         try queue.write { db in
             guard let asset = try Asset.find(id, db) else { return "Not found" }
@@ -94,7 +95,7 @@ struct Catalog: Sendable {
         }
     }
 
-    /// The event of a date and an organization; nil when there is none.
+    /// The event of a date and an organization; nil if there is none.
     func event(of fields: UploadFields, _ db: Database) throws -> Int? {
         let key = OrganizationName.key(OrganizationName.stored(fields.orgName, dialect))
         let rows = try Row.fetchAll(
@@ -105,7 +106,8 @@ struct Catalog: Sendable {
         return rows.first { OrganizationName.key($0["org_name"]) == key }?["id"]
     }
 
-    /// The event of an upload, created when there is none. Throws ``UploadFields/Refusal`` for a text that is too long.
+    /// The event of an upload, created if there is none. Throws ``UploadFields/Refusal`` for a text that is too
+    /// long.
     func ensureEvent(_ fields: UploadFields, _ db: Database) throws -> Int {
         if let existing = try event(of: fields, db) {
             if !fields.keywords.isEmpty {
@@ -145,7 +147,7 @@ struct Catalog: Sendable {
         ) ?? 1
     }
 
-    /// Puts an asset into an event; returns the row's id.
+    /// Links an asset to an event; returns the row's id.
     func insertItem(_ asset: Asset, event: Int, position: Int, _ fields: UploadFields, _ db: Database) throws -> Int {
         try db.execute(
             sql: "INSERT INTO event_item (event_id, asset_id, position, label, participants) VALUES (?, ?, ?, ?, ?)",
@@ -156,9 +158,9 @@ struct Catalog: Sendable {
 
     /// Stores a complete tus upload of D4 (gighive-d4 contract 4.6, 6).
     ///
-    /// The file is moved first, so a refused event leaves it without a row: readable, but in no listing. The row has the duration at
-    /// once; on the real server a job adds it later.
-    /// - Returns: The asset's id; the existing one when the bytes are known.
+    /// The file is moved first, so a rejected event leaves it without a row: served, but not listed. The row has the
+    /// duration at once; on the real server a job adds it later.
+    /// - Returns: The asset's id; the existing one if the bytes exist.
     /// - Throws: ``UploadFields/Refusal`` for event fields that the database does not accept, ``SystemError``.
     func store(_ file: IncomingFile, _ checksum: String, _ upload: BlockUpload) throws -> Int {
         let fileName = Asset.fileName(checksum, upload.fileExtension)
@@ -190,7 +192,7 @@ extension DatabaseQueue {
     static func sandbox(_ path: String, _ schema: String) throws -> DatabaseQueue {
         var configuration = GRDB.Configuration()
         configuration.busyMode = .timeout(5)
-        // A sandbox must survive its own end, not the machine's: no waiting for the disk.
+        // A sandbox must survive its own exit, but not a power loss: no syncing.
         configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = OFF") }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.write { db in
@@ -209,13 +211,13 @@ extension DatabaseQueue {
 }
 
 extension Database {
-    /// Whether there is such a row: a table, and perhaps a condition.
+    /// Whether there is such a row: a table, and optionally a condition.
     func exists(_ rows: String, _ arguments: StatementArguments) throws -> Bool {
         try Bool.fetchOne(self, sql: "SELECT EXISTS (SELECT 1 FROM \(rows))", arguments: arguments) ?? false
     }
 }
 
-/// A record whose properties are named as its columns.
+/// A record whose properties have the names of its columns.
 protocol SnakeCaseRecord: Codable, FetchableRecord, PersistableRecord {}
 
 extension SnakeCaseRecord {

@@ -5,7 +5,7 @@ import NIOCore
 struct DataFolder: Sendable {
     let path: String
 
-    /// Opens or creates it; the bodies that an earlier process left half received are removed, tus uploads are kept.
+    /// Opens or creates it; partially received bodies of an earlier process are removed, tus uploads are kept.
     init(path: String) throws {
         self.path = path
         try? FileManager.default.removeItem(atPath: path + "/incoming")
@@ -16,10 +16,10 @@ struct DataFolder: Sendable {
 
     func mediaPath(_ type: MediaKind, _ fileName: String) -> String { "\(path)/media/\(type.rawValue)/\(fileName)" }
 
-    /// Where a photo lives; `path` is below the photo folder.
+    /// The path of a photo; `path` is below the photo folder.
     func photoPath(_ path: String) -> String { "\(self.path)/photos/\(path)" }
 
-    /// Where a photo is to be put: its folder is made.
+    /// The path for a new photo, whose folder is created.
     func makePhotoPath(_ path: String) throws -> String {
         let url = URL(fileURLWithPath: photoPath(path))
         try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -28,7 +28,7 @@ struct DataFolder: Sendable {
 
     func thumbnailPath(_ photo: String) -> String { "\(path)/thumbnails/\(photo).jpg" }
 
-    /// Where the bytes of a tus upload gather.
+    /// The path of a tus upload's bytes.
     func uploadPath(_ id: String) -> String { "\(path)/uploads/\(id)" }
 
     func makeUpload(_ id: String) throws { _ = try OpenFile(uploadPath(id), O_WRONLY | O_CREAT | O_EXCL) }
@@ -44,7 +44,7 @@ struct SystemError: Error, CustomStringConvertible {
 }
 
 final class OpenFile: Sendable {
-    /// Owned by this object alone: opened in `init`, closed in `deinit`, never handed out.
+    /// Owned by this object only: opened in `init`, closed in `deinit`, never passed on.
     private let descriptor: CInt
 
     init(_ path: String, _ flags: CInt) throws {
@@ -60,7 +60,7 @@ final class OpenFile: Sendable {
         return status
     }
 
-    /// At most so many bytes; fewer at the end. No position is kept.
+    /// At most this many bytes; fewer at the end. No position is kept.
     func read(at offset: Int, count: Int) throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             let result = pread(descriptor, buffer.baseAddress, count, off_t(offset))
@@ -69,7 +69,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Writes everything, however little the system takes at a time.
+    /// Writes everything, also if the system accepts only a part at a time.
     func write(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while !rest.isEmpty {
@@ -80,13 +80,13 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Appends a whole file, giving way to other requests between pieces.
+    /// Appends a whole file, yielding to other requests between pieces.
     func append(fileAt path: String) async throws {
         let file = try OpenFile(path, O_RDONLY)
         try await file.forEachPiece { piece in try piece.withUnsafeBytes { try write($0) } }
     }
 
-    /// Reads the file from its beginning, giving way to other requests between pieces.
+    /// Reads the file from its start, yielding to other requests between pieces.
     func forEachPiece(_ work: ([UInt8]) throws -> Void) async throws {
         var offset = 0
         while case let piece = try read(at: offset, count: 1 << 20), !piece.isEmpty {
@@ -97,11 +97,12 @@ final class OpenFile: Sendable {
     }
 }
 
-/// A file while its bytes arrive: hashed on the fly if wanted, removed with its last reference unless it was kept.
+/// A file while its bytes arrive: hashed during writing if requested, removed with its last reference unless it was
+/// kept.
 final class IncomingFile {
     private(set) var path: String
     private(set) var size = 0
-    /// The first bytes, enough to sniff a type.
+    /// The first bytes, sufficient to detect a type.
     private(set) var prefix: [UInt8] = []
     private let file: OpenFile
     private var digest: Digest?
@@ -113,7 +114,7 @@ final class IncomingFile {
         file = try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL)
     }
 
-    /// A file that has arrived whole, and stays where it is unless it is moved.
+    /// A file that was received completely, and stays in place unless it is moved.
     init(existing path: String) async throws {
         self.path = path
         file = try OpenFile(path, O_RDONLY)
@@ -147,7 +148,8 @@ final class IncomingFile {
     }
 }
 
-/// Bytes of a stored file that an answer carries. The file is opened once, so what replaces it under its name does not mix with it.
+/// Bytes of a stored file in a response. The file is opened once, so a replacement with the same name is not mixed
+/// with it.
 struct StoredRange: Sendable {
     private static let pieceSize = 256 * 1024
 
@@ -158,7 +160,7 @@ struct StoredRange: Sendable {
     let modifiedAt: Int
     var isCorrupted = false
 
-    /// The whole file; nil when there is no such file, or it cannot be read.
+    /// The whole file; nil if it does not exist or cannot be read.
     init?(path: String) {
         guard let file = try? OpenFile(path, O_RDONLY), let status = try? file.status() else { return nil }
         self.file = file
@@ -166,7 +168,7 @@ struct StoredRange: Sendable {
         modifiedAt = Int(status.st_mtim.tv_sec)
     }
 
-    /// Throws when the file cannot be read to the end of the range; the connection is then broken off.
+    /// Throws if the file cannot be read to the end of the range; the connection is then closed.
     func write(to body: inout some ResponseBodyWriter) async throws {
         var sent = 0
         while sent < count {

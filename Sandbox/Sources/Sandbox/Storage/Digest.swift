@@ -1,8 +1,8 @@
 import CLibcrypto
 
-/// A running SHA-256 over OpenSSL.
+/// An incremental SHA-256 of OpenSSL.
 struct Digest: ~Copyable {
-    /// Owned by this value alone: made in `init`, freed in `deinit`, never handed out.
+    /// Owned by this value only: created in `init`, freed in `deinit`, never passed on.
     private let context: OpaquePointer?
 
     init() {

@@ -15,7 +15,7 @@ struct UploadFields: Sendable {
     enum Refusal: Sandbox.Refusal, Equatable {
         /// 400: the application's own check.
         case badRequest(String)
-        /// 500: only the database notices.
+        /// 500: detected only by the database.
         case database(String)
 
         var reply: Reply {
@@ -48,7 +48,7 @@ struct UploadFields: Sendable {
         try checkDatabaseTypes(dialect)
     }
 
-    /// What the database refuses before it stores anything. An over-long label is not among it: trap T7.
+    /// Texts that the database rejects before it stores anything. An over-long label is not among them: trap T7.
     private func checkDatabaseTypes(_ dialect: Dialect) throws(Refusal) {
         guard Self.isCalendarDate(eventDate) else {
             throw .database(
@@ -92,7 +92,7 @@ struct UploadFields: Sendable {
 
 /// How the releases store and compare the names of organizations (gighive contract T27).
 enum OrganizationName {
-    /// The name as the database keeps it: D1 as sent, D2 as a comparison form, D3 and D4 with single blanks.
+    /// The name as stored: D1 unchanged, D2 in a comparison form, D3 and D4 with single spaces.
     static func stored(_ name: String, _ dialect: Dialect) -> String {
         switch dialect {
         case .d1: name
@@ -105,7 +105,7 @@ enum OrganizationName {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ").precomposedStringWithCanonicalMapping
     }
 
-    /// What D2 keeps of organizations and labels: lower case, no apostrophes, plain dashes, no accents.
+    /// The form of organizations and labels in D2: lower case, no apostrophes, plain dashes, no accents.
     static func comparisonForm(_ text: String) -> String {
         var form = normalized(text).lowercased()
         form.removeAll { "'\u{2019}\u{2018}\u{60}\u{2032}".contains($0) }
@@ -115,7 +115,7 @@ enum OrganizationName {
         return normalized(form.folding(options: .diacriticInsensitive, locale: nil))
     }
 
-    /// Equal for names that the database takes for the same: its collation ignores case and accents.
+    /// Equal for names that the database treats as the same: its collation ignores case and accents.
     static func key(_ name: String) -> String {
         name.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
     }

@@ -24,7 +24,7 @@ struct BlockStore: Sendable {
         try folder.makeUpload(upload.id)
     }
 
-    /// Throws ``BlockTusError/tooManyPending`` when the guest, or all users with a password (nil), have no place left.
+    /// Throws ``BlockTusError/tooManyPending`` if the guest, or all users with a password (nil), have no free slot.
     func requirePlace(forGuest token: String?) throws { try queue.read { db in try requirePlace(forGuest: token, db) } }
 
     private func requirePlace(forGuest token: String?, _ db: Database) throws {
@@ -53,7 +53,7 @@ struct BlockStore: Sendable {
     /// Makes the upload 24 h older.
     func age(_ id: String) throws { try change("created_at = created_at - ?", [Self.pendingLifetime], id) }
 
-    /// Removes row and bytes, as the nightly clean-up does.
+    /// Removes row and bytes, like the nightly cleanup.
     func forget(_ id: String) throws {
         unlink(folder.uploadPath(id))
         try queue.change("DELETE FROM block_upload WHERE id = ?", [id])
@@ -64,7 +64,8 @@ struct BlockStore: Sendable {
     }
 }
 
-/// One upload of the tus endpoint in PHP, with the metadata that it reads; everything else is dropped (gighive-d4 contract 4.2, 4.6).
+/// One upload of the tus endpoint in PHP, with the supported metadata; everything else is dropped (gighive-d4
+/// contract 4.2, 4.6).
 struct BlockUpload: Sendable, SnakeCaseRecord {
     static let databaseTableName = "block_upload"
 
@@ -75,20 +76,20 @@ struct BlockUpload: Sendable, SnakeCaseRecord {
     }
 
     var id = newUUID()
-    /// The event link of a guest; nil for all users with a password, who share one number.
+    /// The event link of a guest; nil for all users with a password, who share one limit.
     var guestToken: String?
     var state = State.pending
     var length: Int
     var kind: MediaKind
     var mimeType: String
-    /// `YYYY-MM-DD`; nil when it was missing or malformed.
+    /// `YYYY-MM-DD`; nil if it was missing or malformed.
     var eventDate: String?
     var orgName: String?
     var eventType: String
     var label: String
     /// Bytes of the first PATCH; 0 before it.
     var blockSize = 0
-    /// PATCH requests that were accepted.
+    /// The number of accepted PATCH requests.
     var blockCount = 0
     var assetId: Int?
     /// Seconds since 1970.
@@ -99,7 +100,7 @@ struct BlockUpload: Sendable, SnakeCaseRecord {
         let type = metadata["filetype"]?.nonBlank?.lowercased()
         if let type, !Self.allowedTypes.contains(type) { throw .unsupportedType }
         let kinds: [MediaKind?] = [MediaKind(fileExtension: suffix), type.flatMap { MediaKind(mimeType: $0) }]
-        // Video wins where name and type disagree.
+        // Video takes precedence if name and type differ.
         guard let kind = kinds.contains(.video) ? .video : kinds.compactMap({ $0 }).first else { throw .noMedia }
         self.guestToken = guestToken
         self.length = length
@@ -112,7 +113,7 @@ struct BlockUpload: Sendable, SnakeCaseRecord {
         label = metadata["label"]?.nonBlank ?? "Untitled clip"
     }
 
-    /// What the server reports: not the size of the file, but a product.
+    /// The reported offset: not the size of the file, but a product.
     var claimedOffset: Int { state == .complete ? length : blockCount * blockSize }
 
     /// The default list of a site (gighive contract 2.4).
@@ -126,7 +127,7 @@ struct BlockUpload: Sendable, SnakeCaseRecord {
         .flatMap { family, names in names.split(separator: " ").map { "\(family)/\($0)" } }
     )
 
-    /// The extension under which the file is stored: from the type, never from the name.
+    /// The extension of the stored file: from the type, never from the name.
     var fileExtension: String {
         [
             "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/x-wav": "wav", "audio/aac": "aac",
@@ -141,7 +142,8 @@ struct BlockUpload: Sendable, SnakeCaseRecord {
             && orgName?.unicodeScalars.count ?? 0 <= 255 && eventType.unicodeScalars.count <= 64
     }
 
-    /// The event to which the file is linked at the last PATCH; nil unless organization and date were both given.
+    /// The event to which the file is linked at the last PATCH; nil unless organization and date were both
+    /// specified.
     func eventFields() throws(UploadFields.Refusal) -> UploadFields? {
         guard let eventDate, let orgName else { return nil }
         let form = ["event_date": eventDate, "org_name": orgName, "event_type": eventType, "label": label]

@@ -3,9 +3,9 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// `/files/` in PHP: tus 1.0.0 with `creation` alone (gighive-d4 contract 1, 4).
+/// `/files/` in PHP: tus 1.0.0 with `creation` only (gighive-d4 contract 1, 4).
 struct BlockTusEndpoint: TusService {
-    /// Bytes that the web firewall holds back: an interrupted body up to this size never reaches PHP.
+    /// The number of bytes that the web firewall buffers: an interrupted body up to this size never reaches PHP.
     private static let firewallBuffer = 20_971_520
 
     let store: BlockStore
@@ -27,7 +27,7 @@ struct BlockTusEndpoint: TusService {
 
     func reply(_ call: TusCall, to exchange: Exchange) async throws -> Reply {
         if case .patch(let id) = call { return try await patch(id, exchange) }
-        // A body that comes with a creation is dropped.
+        // A body in a creation request is dropped.
         try await exchange.readBody()
         if case .options = call { return .blockTus(.noContent, [("Tus-Max-Size", String(maxSize))]) }
         let guest = try guestToken(exchange)
@@ -40,7 +40,7 @@ struct BlockTusEndpoint: TusService {
 
     private var maxSize: Int { settings.tusMaxSize ?? UploadEndpoint.applicationLimit }
 
-    /// The token of a guest, checked; nil for a user with a password.
+    /// The token of a guest, verified; nil for a user with a password.
     private func guestToken(_ exchange: Exchange) throws -> String? {
         do {
             _ = try guests.link(of: exchange)
@@ -75,7 +75,7 @@ struct BlockTusEndpoint: TusService {
         )
     }
 
-    /// An upload that a request is about, after the faults that remove or age it.
+    /// The upload of a request, after the faults that remove or age it.
     private func upload(_ id: String, _ exchange: Exchange) throws -> BlockUpload {
         if exchange.plan.has(.forget) { try store.forget(id) }
         if exchange.plan.has(.expire) { try store.age(id) }
@@ -83,7 +83,7 @@ struct BlockTusEndpoint: TusService {
         return upload
     }
 
-    /// The response to a method that is not served at this path.
+    /// The response to a method that is not supported on this path.
     private func refusal(of method: HTTPRequest.Method) -> Reply {
         switch method {
         case .post:
@@ -105,7 +105,7 @@ struct BlockTusEndpoint: TusService {
             try await exchange.receiveBody(body.append)
         } catch  where !(error is BodyTooLarge || error is SystemError) {
             if body.size > Self.firewallBuffer {
-                // PHP takes what arrived for a whole block, and continues although the client is gone.
+                // PHP treats the received bytes as a whole block, and continues after the client has disconnected.
                 _ = try await take(body, for: id, exchange)
             }
             throw error
@@ -134,7 +134,7 @@ struct BlockTusEndpoint: TusService {
         do {
             return try await append(body, to: upload)
         } catch {
-            // Whatever went wrong, the script marks the upload as failed.
+            // After any error, the script marks the upload as failed.
             try store.fail(id)
             throw BlockTusError.exception
         }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// A refusal of the tus endpoint in PHP: a JSON text, or an empty body (gighive-d4 contract 4.1).
+/// An error of the tus endpoint in PHP: a JSON text, or an empty body (gighive-d4 contract 4.1).
 struct BlockTusError: Refusal {
     var status: HTTPResponse.Status
     var text: String?
@@ -25,12 +25,12 @@ struct BlockTusError: Refusal {
     static let hasFailed = BlockTusError(409, "Upload has permanently failed")
     static let exception = BlockTusError(500)
 
-    /// A PATCH at another offset than the claimed one.
+    /// A PATCH with an offset other than the expected one.
     static func mismatch(claimed offset: Int) -> BlockTusError {
         BlockTusError(409, "Upload-Offset mismatch", headers: [("Upload-Offset", String(offset))])
     }
 
-    /// What the script sends with a status, for faults; nil when that status comes from Apache.
+    /// The script's body for a status, for faults; nil if that status comes from Apache.
     static func saying(_ status: Int) -> BlockTusError? {
         [notFound, hasFailed, tooLong, wrongContentType, tooManyPending, exception].first { $0.status.code == status }
     }

@@ -6,7 +6,7 @@ import NIOCore
 /// The program that serves `/files/`: tusd up to D3, PHP in D4.
 protocol TusService: Sendable {
     func reply(_ call: TusCall, to exchange: Exchange) async throws -> Reply
-    /// The uploads that the server knows: id, length, and offset as HEAD reports it.
+    /// The uploads on the server: id, length, and offset as reported by HEAD.
     func uploads() throws -> [JSONValue]
 }
 
@@ -17,7 +17,7 @@ enum TusCall: Sendable {
     case terminate(id: String)
     case other
 
-    /// The path is what follows `/files/`.
+    /// The path is the part after `/files/`.
     init(method: HTTPRequest.Method, path: String) {
         switch (method, path.isEmpty) {
         case (.options, _): self = .options
@@ -41,7 +41,7 @@ enum TusCall: Sendable {
     }
 }
 
-/// `/files/`: tus 1.0.0 as tusd answers it behind the web firewall (gighive contract 4.1).
+/// `/files/`: tus 1.0.0 like tusd behind the web firewall (gighive contract 4.1).
 struct TusEndpoint: TusService {
     static let chunkType = "application/offset+octet-stream"
 
@@ -65,7 +65,7 @@ struct TusEndpoint: TusService {
         }
     }
 
-    /// A chunk, which the web firewall keeps back until it is whole (trap T14); any other body is read and dropped.
+    /// A chunk, which the web firewall buffers until it is complete (trap T14); any other body is read and dropped.
     private func body(_ call: TusCall, of exchange: Exchange) async throws -> IncomingFile? {
         switch call {
         case .patch: break
@@ -79,7 +79,7 @@ struct TusEndpoint: TusService {
         return body
     }
 
-    /// An upload that a request is about, after the faults that remove it.
+    /// The upload of a request, after the faults that remove it.
     private func upload(_ id: String, _ exchange: Exchange) throws -> TusUpload {
         if exchange.plan.has(.forget) { try store.forget(id) }
         if exchange.plan.has(.expire) { try store.expire(id) }
@@ -148,7 +148,7 @@ struct TusEndpoint: TusService {
         return upload
     }
 
-    /// Other content types are taken for none, as some clients always send one.
+    /// Other content types are ignored, as some clients always send one.
     private func holdsChunk(_ exchange: Exchange) -> Bool {
         settings.offers("creation-with-upload") && exchange.header("Content-Type") == Self.chunkType
     }
@@ -196,7 +196,7 @@ struct TusEndpoint: TusService {
         }
         if !upload.metadata.isEmpty { headers.append(("Upload-Metadata", upload.metadata)) }
         guard let length = upload.length else { return .tus(.ok, headers + [("Upload-Defer-Length", "1")]) }
-        // The length of what GET would send: newer releases of tusd say it, though no byte follows.
+        // The length of a GET response: newer releases of tusd include it, although no byte follows.
         headers += [("Upload-Length", String(length)), ("Content-Length", String(length))]
         return .tus(.ok, headers)
     }

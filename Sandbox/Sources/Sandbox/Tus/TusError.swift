@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What tusd refuses with: a code word and a text, in plain text.
+/// An error of tusd: a code and a text, in plain text.
 struct TusError: Refusal {
     var status: Int
     var code: String
@@ -35,11 +35,11 @@ struct TusError: Refusal {
     static let notFinished = TusError(400, "UPLOAD_NOT_FINISHED", "one of the partial uploads is not finished")
     static let invalidConcat = TusError(400, "INVALID_CONCAT", "invalid Upload-Concat header")
     static let modifyFinal = TusError(403, "MODIFY_FINAL", "modifying a final upload is not allowed")
-    // tusd knows neither expiration nor checksums; these are in its manner, with the statuses of tus 1.0.0.
+    // tusd supports neither expiration nor checksums; these are in its style, with the statuses of tus 1.0.0.
     static let gone = TusError(410, "UPLOAD_EXPIRED", "upload has expired")
     static let checksumMismatch = TusError(460, "CHECKSUM_MISMATCH", "checksum mismatch")
 
-    /// What tusd would say with a status, for faults; nil when that status comes from the proxy.
+    /// tusd's text for a status, for faults; nil if that status comes from the proxy.
     static func saying(_ status: Int) -> TusError? {
         let readTimeout = TusError(500, "READ_TIMEOUT", "timeout while reading request body")
         return [
@@ -55,7 +55,7 @@ struct TusError: Refusal {
 }
 
 extension Reply {
-    /// An answer of tusd.
+    /// A response of tusd.
     static func tus(_ status: HTTPResponse.Status, _ headers: HeaderList = [], body: Body = .empty) -> Reply {
         Reply(status, .tusd, body, [("Tus-Resumable", "1.0.0")] + headers)
     }

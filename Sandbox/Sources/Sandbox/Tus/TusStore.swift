@@ -2,7 +2,8 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// The uploads of the tus endpoint: facts in the database, bytes in a file each, whose size is the offset (as in tusd).
+/// The uploads of the tus endpoint: metadata in the database, bytes in a file each, whose size is the offset (as in
+/// tusd).
 ///
 /// Both survive a restart of the sandbox.
 final class TusStore: Sendable {
@@ -21,7 +22,7 @@ final class TusStore: Sendable {
         try folder.makeUpload(upload.id)
     }
 
-    /// Everything known of an id, finished and finalized ones included.
+    /// All data about an id, including finished and finalized ones.
     func find(_ id: String) throws -> TusUpload? {
         var upload = try queue.read { try TusUpload.fetchOne($0, key: id) }
         upload?.offset = StoredRange(path: folder.uploadPath(id))?.count
@@ -32,7 +33,7 @@ final class TusStore: Sendable {
         try queue.read { try String.fetchAll($0, sql: "SELECT id FROM tus_upload ORDER BY rowid") }.compactMap(find)
     }
 
-    /// The upload as tusd sees it: not any more when its bytes are gone.
+    /// The upload as seen by tusd: nil once its bytes are deleted.
     func upload(_ id: String) throws -> TusUpload {
         guard let upload = try find(id) else { throw TusError.notFound }
         guard !upload.isExpired else { throw TusError.gone }
@@ -40,30 +41,30 @@ final class TusStore: Sendable {
         return upload
     }
 
-    /// Notes the moment at which the hook starts.
+    /// Records the time at which the hook starts.
     func finish(_ id: String) throws { try change("finished_at = ?", [Date().timeIntervalSince1970], id) }
 
     func declareLength(_ length: Int, of id: String) throws { try change("length = ?", [length], id) }
 
-    /// Removes the bytes; what is known of a finished upload stays, as its hook record does.
+    /// Removes the bytes; the data about a finished upload is kept, like its hook record.
     func terminate(_ id: String) throws {
         unlink(folder.uploadPath(id))
         try queue.change("DELETE FROM tus_upload WHERE id = ? AND finished_at IS NULL", [id])
     }
 
-    /// Removes every trace.
+    /// Removes everything.
     func forget(_ id: String) throws {
         unlink(folder.uploadPath(id))
         try queue.change("DELETE FROM tus_upload WHERE id = ?", [id])
     }
 
-    /// Removes the bytes and remembers why.
+    /// Removes the bytes and records the reason.
     func expire(_ id: String) throws {
         unlink(folder.uploadPath(id))
         try change("is_expired = ?", [true], id)
     }
 
-    /// What a finalize answered, without the token; nil when none succeeded.
+    /// The response of a finalize, without the token; nil if none succeeded.
     func answer(_ id: String) throws -> JSONValue? {
         let text = try queue.read { db in
             try String.fetchOne(db, sql: "SELECT answer FROM tus_upload WHERE id = ?", arguments: [id])
@@ -92,23 +93,23 @@ struct TusUpload: Sendable, SnakeCaseRecord {
     /// The header that ``TusMetadata`` reads.
     var metadata: String
     var isPartial: Bool
-    /// Ids of which a final upload was put together; empty for others.
+    /// Ids of which a final upload was concatenated; empty for others.
     var parts: [String] = []
-    /// When its last byte was in place, seconds since 1970; the post-finish hook starts then.
+    /// When its last byte was stored, seconds since 1970; the post-finish hook starts then.
     var finishedAt: Double?
     var isExpired = false
-    /// Bytes on disk; nil when the file is gone.
+    /// Bytes on disk; nil if the file was deleted.
     var offset: Int?
 
     var isFinal: Bool { !parts.isEmpty }
     var isComplete: Bool { offset != nil && offset == length }
 }
 
-/// Uploads that one request at a time may use.
+/// Uploads that only one request at a time may use.
 final class BusyUploads: Sendable {
     private let ids = Mutex<Set<String>>([])
 
-    /// False when another request uses it.
+    /// False if another request uses it.
     func begin(_ id: String) -> Bool { ids.withLock { $0.insert(id).inserted } }
 
     func end(_ id: String) { ids.withLock { _ = $0.remove(id) } }
@@ -118,7 +119,7 @@ final class BusyUploads: Sendable {
 struct TusMetadata: Sendable {
     private var pairs: [(key: String, value: [UInt8])] = []
 
-    /// Like tusd, skips what cannot be read; of equal keys the last counts.
+    /// Like tusd, skips invalid entries; of equal keys the last counts.
     init(_ header: String) {
         for element in header.split(separator: ",") {
             let pieces = element.split(separator: " ").map(String.init)
@@ -130,11 +131,11 @@ struct TusMetadata: Sendable {
         }
     }
 
-    /// The text of a key, nil when it is missing.
+    /// The text of a key, nil if it is missing.
     subscript(key: String) -> String? {
         pairs.first { $0.key == key }.map { String(decoding: $0.value, as: UTF8.self) }
     }
 
-    /// The header that says the same.
+    /// The header with these values.
     var header: String { pairs.map { "\($0.key) \(base64($0.value))" }.joined(separator: ",") }
 }

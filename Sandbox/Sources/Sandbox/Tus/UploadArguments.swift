@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The arguments about tus, finalize and guests: how uploads behave.
+/// The arguments about tus, finalize and guests, which set the behavior of uploads.
 struct UploadArguments: ParsableArguments, Sendable {
     @Flag(help: "Answer 404 below /files/.")
     var noTus = false
@@ -34,7 +34,7 @@ struct UploadArguments: ParsableArguments, Sendable {
         guard tusMaxSize ?? 0 >= 0 else { throw ValidationError("--tus-max-size is a number from 0 on") }
     }
 
-    /// The first option that a server of this dialect would ignore; nil when there is none.
+    /// The first option that a server of this dialect would ignore; nil if there is none.
     func optionWithoutEffect(in dialect: Dialect) -> String? {
         let options = [
             ("--tus-extensions", tusExtensions != nil), ("--hook-delay", hookDelay != nil),
@@ -43,7 +43,8 @@ struct UploadArguments: ParsableArguments, Sendable {
         return dialect == .d4 ? options.first { $0.1 }?.0 : nil
     }
 
-    /// The value of `Tus-Extension`, as it is sent, and what is honored: by default that of tusd, in its order.
+    /// The value of `Tus-Extension`, as it is sent, and the supported extensions: by default those of tusd, in its
+    /// order.
     var extensions: String {
         tusExtensions ?? "creation,creation-with-upload,termination,concatenation,creation-defer-length"
     }

@@ -2,26 +2,26 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Asks the connection to send `100 Continue` now.
+/// Makes the connection send `100 Continue` now.
 ///
-/// Hummingbird leaves the interim answer to the application, and the application must be able to refuse before it
-/// (gighive contract 2.6), so the site triggers this event when it is about to read a body that was announced.
+/// Hummingbird leaves the interim response to the application, and the application must be able to reject a request
+/// before it (gighive contract 2.6), so the site triggers this event when it is about to read an announced body.
 struct SendContinue: Sendable {}
 
-/// Sets the time until which PhotoSync waits for the end of a body (photosync contract 3.4).
+/// Sets the deadline until which PhotoSync waits for the end of a body (photosync contract 3.4).
 struct BodyDeadline: Sendable {
     let seconds: Double
 }
 
-/// Watches a connection between the head of a request and the end of its body, or an answer: answers in place of the site and hangs
-/// up when the body stops coming or ends too early.
+/// Monitors a connection between the head of a request and the end of its body, or a response: responds instead of
+/// the site and disconnects if the body stalls or ends too early.
 final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// To a body that stops coming, as Apache answers (gighive contract 2.5, trap T21), after an event of an `IdleStateHandler`.
+    /// To a body that stalls, like Apache (gighive contract 2.5, trap T21), after an event of an `IdleStateHandler`.
     private let timeout: ReplyRenderer.Rendered
     /// To a body that ends too early (gighive-d4 contract 4.3); nil sends none.
     private let interruption: ReplyRenderer.Rendered?
@@ -46,7 +46,7 @@ final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // `100 Continue` asks for the body; any other answer makes it superfluous.
+        // `100 Continue` requests the body; after any other response it is not needed.
         if case .head(let head) = unwrapOutboundIn(data), head.status.kind != .informational { _ = endWatch() }
         context.write(data, promise: promise)
     }
@@ -57,8 +57,8 @@ final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return
         }
         context.fireUserInboundEventTriggered(event)
-        // No client of HTTP closes its side and still listens. Otherwise it would go unnoticed, and a stall would go on, with the lock
-        // it holds, for a client that is long gone.
+        // No HTTP client closes its side and still listens. Otherwise it would go unnoticed, and a stall would
+        // continue, with its lock, for a client that has disconnected.
         guard case .inputClosed? = event as? ChannelEvent else { return }
         if endWatch(), let interruption { interruption.send(instead: context) } else { context.close(promise: nil) }
     }
@@ -78,7 +78,7 @@ final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: promise)
     }
 
-    /// Returns whether a body was due.
+    /// Returns whether a body was expected.
     private func endWatch() -> Bool {
         defer { isBodyDue = false }
         return isBodyDue

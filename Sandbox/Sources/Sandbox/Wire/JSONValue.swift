@@ -1,5 +1,5 @@
-/// A JSON value, received or to be sent. Objects keep the order of their members, and members that are there twice. Numbers keep
-/// their spelling: `2.0` is not an integer for the real servers.
+/// A JSON value, received or to be sent. Objects keep the order of their members, and duplicate members. Numbers
+/// keep their spelling: `2.0` is not an integer for the real servers.
 enum JSONValue: Sendable, Equatable {
     struct Member: Sendable, Equatable {
         var key: String
@@ -19,10 +19,10 @@ enum JSONValue: Sendable, Equatable {
 
     static func int(_ number: Int) -> JSONValue { .number(String(number)) }
 
-    /// With a fraction or an exponent, as the capture server prints it (hash-only contract 2.1).
+    /// With a fraction or an exponent, like in the capture server's output (hash-only contract 2.1).
     static func decimal(_ number: Double) -> JSONValue { .number(ShortestDecimal(number).serdeText) }
 
-    /// The first value of a key of an object; nil when there is none. A new key goes to the end, and nil removes one.
+    /// The first value of a key of an object; nil if there is none. A new key is appended, and nil removes one.
     subscript(key: String) -> JSONValue? {
         get { members?.first { $0.key == key }?.value }
         set {
@@ -44,7 +44,7 @@ enum JSONValue: Sendable, Equatable {
 
     // MARK: Text
 
-    /// Without white space, and with no escape that JSON does not require.
+    /// Without white space, and with only the escapes that JSON requires.
     var text: String {
         var text = ""
         append(to: &text)
@@ -77,7 +77,7 @@ enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// RFC 8785 section 3.2.2.2 wants the same.
+    /// As in RFC 8785 section 3.2.2.2.
     private static func quote(_ string: String, to text: inout String) {
         guard string.utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }) else {
             text += "\"" + string + "\""
@@ -93,10 +93,10 @@ enum JSONValue: Sendable, Equatable {
         text += "\""
     }
 
-    /// Canonical JSON (RFC 8785) of whatever was received: the sandbox knows nothing here of what members there should be, so it
-    /// checks the client's own writer.
-    /// - Throws: ``UnreadableJSON`` for a member that is there twice and a number beyond binary64, which have no canonical form
-    ///   (RFC 7493).
+    /// Canonical JSON (RFC 8785) of any received value: the sandbox has no schema here, so it checks the client's
+    /// own writer.
+    /// - Throws: ``UnreadableJSON`` for a duplicate member and a number beyond binary64, which have no canonical
+    ///   form (RFC 7493).
     func canonical() throws(UnreadableJSON) -> JSONValue {
         switch self {
         case .null, .bool, .string: return self
@@ -107,7 +107,7 @@ enum JSONValue: Sendable, Equatable {
             return .array(try elements.map { element throws(UnreadableJSON) in try element.canonical() })
         case .object(let members):
             guard Set(members.map { Array($0.key.utf8) }).count == members.count else { throw UnreadableJSON() }
-            // Sorted by UTF-16 code units, which is not the order of the code points.
+            // Sorted by UTF-16 code units, which differs from the order of the code points.
             let sorted = members.sorted { $0.key.utf16.lexicographicallyPrecedes($1.key.utf16) }
             return .object(
                 try sorted.map { member throws(UnreadableJSON) in
@@ -142,11 +142,11 @@ extension JSONValue: Codable {
     }
 }
 
-/// Not JSON, or not the JSON that a handler decodes.
+/// Invalid JSON, or not the JSON that a handler decodes.
 struct UnreadableJSON: Error {}
 
 extension JSONValue {
-    /// Reads a whole text, which must be JSON in every way (RFC 8259).
+    /// Reads a whole text, which must be strictly valid JSON (RFC 8259).
     init(_ bytes: [UInt8]) throws(UnreadableJSON) {
         var reader = Reader(bytes: bytes)
         self = try reader.value()
@@ -154,7 +154,7 @@ extension JSONValue {
     }
 
     private struct Reader {
-        /// Deeper nesting is refused, as the real servers refuse it sooner or later.
+        /// Deeper nesting is rejected, as the real servers do at some depth.
         private static let depthLimit = 1000
 
         let bytes: [UInt8]

@@ -5,7 +5,7 @@ import NIOHTTPTypes
 
 typealias HeaderList = [(name: String, value: String)]
 
-/// An answer before it is turned into bytes.
+/// A response before it is serialized.
 struct Reply: Sendable {
     enum Body: Sendable {
         case json(JSONValue)
@@ -14,11 +14,11 @@ struct Reply: Sendable {
         case empty
         /// A byte range of a stored file.
         case file(StoredRange)
-        /// JSON that goes on for so many bytes before it breaks off.
+        /// JSON that continues for this many bytes before it ends abruptly.
         case endlessJSON(bytes: Int)
     }
 
-    /// Which of the real programs speaks; it decides headers and framing.
+    /// Which of the real programs responds; this determines headers and framing.
     enum Origin: Sendable {
         /// PHP: chunked, `Server: Gighive`.
         case application
@@ -44,7 +44,7 @@ struct Reply: Sendable {
         self.headers = headers
     }
 
-    /// A JSON answer of the application.
+    /// A JSON response of the application.
     static func json(_ status: HTTPResponse.Status, _ value: JSONValue) -> Reply {
         Reply(status, .application, .json(value))
     }
@@ -70,7 +70,7 @@ struct Reply: Sendable {
         )
     }
 
-    /// The 401 of wrong passwords and wrong roles alike (gighive contract 1).
+    /// The 401 for both wrong passwords and wrong roles (gighive contract 1).
     static func unauthorized(realm: String) -> Reply {
         Reply(
             .unauthorized,
@@ -80,10 +80,10 @@ struct Reply: Sendable {
         )
     }
 
-    /// Headers of answers that no cache may keep.
+    /// Headers of responses that no cache may store.
     static let noStore = [("Cache-Control", "no-store"), ("Pragma", "no-cache"), ("Expires", "0")]
 
-    /// PHP's default for responses to which the script gives no type.
+    /// PHP's default for responses without a type set by the script.
     static let phpContentType = ("Content-Type", "text/html; charset=UTF-8")
 
     /// A response of PHP without a body.
@@ -94,7 +94,7 @@ struct Reply: Sendable {
     /// The scripts for guests send an empty 500 (gighive contract 6).
     static let guestServerError = Reply(.internalServerError, .application, .empty)
 
-    /// The HTML page that stands for the JSON of an upload when the client takes HTML (gighive contract 2.3).
+    /// The HTML page that replaces the JSON of an upload if the client accepts HTML (gighive contract 2.3).
     func asPage(when wantsHTML: Bool) -> Reply {
         guard wantsHTML, origin == .application, case .json(let value) = body else { return self }
         var page = self
@@ -102,7 +102,7 @@ struct Reply: Sendable {
         return page
     }
 
-    /// A page with a title, as short as HTML allows.
+    /// A minimal HTML page with a title.
     static func page(_ title: String, details: String? = nil) -> String {
         let escaped = details?.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(
             "\"",
@@ -112,30 +112,30 @@ struct Reply: Sendable {
     }
 }
 
-/// A request that is refused with this answer.
+/// A request that is rejected with this response.
 protocol Refusal: Error {
     var reply: Reply { get }
 }
 
 extension HTTPResponse.Status {
-    /// 413 with the words Apache uses.
+    /// 413 with Apache's text.
     static let requestEntityTooLarge = HTTPResponse.Status(code: 413, reasonPhrase: "Request Entity Too Large")
 }
 
-/// Turns an answer into a head as the real server sends it, and bytes.
+/// Serializes a response into a head as sent by the real server, and bytes.
 struct ReplyRenderer: Sendable {
     let dialect: Dialect
 
-    /// Head and body of an answer.
+    /// Head and body of a response.
     struct Rendered {
         var head: HTTPResponse
-        /// Empty when ``file`` is set.
+        /// Empty if ``file`` is set.
         var bytes = ByteBuffer()
         var file: StoredRange?
-        /// Bytes of a text that has no end, after ``bytes``.
+        /// Bytes of a text without an end, after ``bytes``.
         var padding = 0
 
-        /// Answers in place of the site, and closes the connection.
+        /// Responds instead of the site, and closes the connection.
         func send(instead context: ChannelHandlerContext) {
             context.write(NIOAny(HTTPResponsePart.head(head)), promise: nil)
             context.write(NIOAny(HTTPResponsePart.body(bytes)), promise: nil)
@@ -144,7 +144,7 @@ struct ReplyRenderer: Sendable {
         }
     }
 
-    /// An answer after which the connection is closed.
+    /// A response after which the connection is closed.
     func renderLast(_ reply: Reply) -> Rendered {
         var rendered = render(reply)
         rendered.head.headerFields[.connection] = "close"
@@ -180,7 +180,7 @@ struct ReplyRenderer: Sendable {
         return rendered
     }
 
-    /// The announced length; nil for what is chunked.
+    /// The announced length; nil for chunked responses.
     private func length(of rendered: Rendered, _ reply: Reply) -> Int? {
         let count = rendered.bytes.readableBytes
         switch (reply.body, reply.origin) {

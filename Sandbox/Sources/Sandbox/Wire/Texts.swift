@@ -17,36 +17,36 @@ func hexString(_ bytes: [UInt8]) -> String {
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }
 
-/// Unguessable bytes.
+/// Random bytes of cryptographic quality.
 func randomBytes(_ count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     RAND_bytes(&bytes, CInt(count))
     return bytes
 }
 
-/// 32 bytes in hex: `SANDBOX!` and unguessable bytes, so that a secret found in a log is known to be from a sandbox, and
+/// 32 bytes in hex: `SANDBOX!` and random bytes, so that a secret found in a log is known to be from a sandbox, and
 /// tests can search for all of them.
 func newSecret() -> String { hexString(Array("SANDBOX!".utf8) + randomBytes(24)) }
 
-/// A number with so many decimals, rounded half to even as C does.
+/// A number with this many decimals, rounded half to even as in C.
 func decimals(_ value: Double, _ count: Int) -> String { String(format: "%.\(count)f", value) }
 
-/// A number with zeros before it, so many digits at least.
+/// A number with leading zeros and at least this many digits.
 func padded(_ number: some BinaryInteger, _ count: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, count - digits.count)) + digits
 }
 
-/// An id as the real servers make them: a UUID in lower case.
+/// An id in the format of the real servers: a UUID in lower case.
 func newUUID() -> String { UUID().uuidString.lowercased() }
 
-/// What follows the last dot of a name, in lower case; empty without one.
+/// The part after the last dot of a name, in lower case; empty without one.
 func fileExtension(_ name: String) -> String {
     name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() } ?? ""
 }
 
 extension String {
-    /// Without white space at its ends; nil when nothing is left.
+    /// Without white space at its ends; nil if nothing remains.
     var nonBlank: String? {
         let text = trimmingCharacters(in: .whitespacesAndNewlines)
         return text.isEmpty ? nil : text

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A point of time, to the nanosecond.
+/// A point in time, with nanoseconds.
 struct Timestamp: Sendable, Equatable, Comparable {
     /// Since 1970-01-01T00:00:00Z; negative before it.
     private(set) var seconds: Int
     /// From 0 to 999,999,999.
     private var nanoseconds = 0
 
-    /// The machine's clock, this many seconds off.
+    /// The machine's clock with this offset in seconds.
     static func now(offset: Double = 0) -> Timestamp {
         var clock = timespec()
         clock_gettime(CLOCK_REALTIME, &clock)
@@ -28,7 +28,7 @@ struct Timestamp: Sendable, Equatable, Comparable {
         )
     }
 
-    /// As PostgreSQL stores it: rounded, so 0.9999999 becomes the next second.
+    /// As stored by PostgreSQL: rounded, so 0.9999999 becomes the next second.
     var microseconds: Int { seconds * 1_000_000 + (nanoseconds + 500) / 1000 }
     var milliseconds: Int { seconds * 1000 + nanoseconds / 1_000_000 }
 
@@ -40,8 +40,8 @@ struct Timestamp: Sendable, Equatable, Comparable {
 
     /// Reads a date-time with a zone (RFC 3339 section 5.6); digits after the ninth are dropped.
     ///
-    /// `isWallClock` is for Go with PostgreSQL behind it (photosync contract 0): capital letters only, and the zone is discarded,
-    /// so that the wall clock is called UTC.
+    /// `isWallClock` is for Go with PostgreSQL behind it (photosync contract 0): capital letters only, and the zone
+    /// is discarded, so that the local time is treated as UTC.
     init?(_ text: String, isWallClock: Bool = false) {
         let pattern =
             /([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))/
@@ -54,7 +54,7 @@ struct Timestamp: Sendable, Equatable, Comparable {
         (fields.tm_hour, fields.tm_min, fields.tm_sec) = (numbers[3], numbers[4], numbers[5])
         let wanted = (fields.tm_mon, fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec)
         seconds = timegm(&fields)
-        // A 31st of February comes back as a day of March.
+        // A 31st of February becomes a day in March.
         guard (fields.tm_mon, fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec) == wanted else {
             return nil
         }
@@ -65,14 +65,14 @@ struct Timestamp: Sendable, Equatable, Comparable {
         if !isWallClock { seconds -= (zone[0] * 3600 + zone[1] * 60) * (sign == "-" ? -1 : 1) }
     }
 
-    /// With `Z`; as many digits of the fraction as there are, without zeros at the end (Go).
+    /// With `Z`; with all digits of the fraction, without trailing zeros (Go).
     var text: String {
         var digits = padded(nanoseconds, 9)[...]
         while digits.last == "0" { digits.removeLast() }
         return text(fraction: digits) + "Z"
     }
 
-    /// With `+00:00`, and a fraction of 3, 6 or 9 digits where there is one (the capture server).
+    /// With `+00:00`, and a fraction of 3, 6 or 9 digits if there is one (the capture server).
     var captureText: String {
         let count = nanoseconds == 0 ? 0 : nanoseconds % 1_000_000 == 0 ? 3 : nanoseconds % 1000 == 0 ? 6 : 9
         return text(fraction: padded(nanoseconds, 9).prefix(count)) + "+00:00"
@@ -84,7 +84,7 @@ struct Timestamp: Sendable, Equatable, Comparable {
     /// With `Z` and no fraction.
     var wholeSecondText: String { text(fraction: "") + "Z" }
 
-    /// `YYYY/MM`, the folder of a photo taken then.
+    /// `YYYY/MM`, the folder of a photo taken at that time.
     var folder: String { String(text(fraction: "").prefix(7).replacing("-", with: "/")) }
 
     private func text(fraction: Substring) -> String {
@@ -134,6 +134,6 @@ extension Int {
     /// Divided by a positive number, rounded down.
     fileprivate func floored(by divisor: Int) -> Int { (self - remainder(of: divisor)) / divisor }
 
-    /// What `floored(by:)` leaves, from 0 on.
+    /// The remainder of `floored(by:)`, not negative.
     fileprivate func remainder(of divisor: Int) -> Int { (self % divisor + divisor) % divisor }
 }

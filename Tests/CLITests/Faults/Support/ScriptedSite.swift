@@ -19,13 +19,12 @@ final class ScriptedSite: Sendable {
         try self.init(receiveBuffer: receiveBuffer, posts: script, questions: Self.denyEverything)
     }
 
-    /// A site whose every answer a test decides.
-    ///
+    /// A site with every response set by a test.
     /// - Parameters:
-    ///   - receiveBuffer: As `ScriptedServer` takes it.
-    ///   - script: Answers POSTs.
-    ///   - questions: Answers everything else.
-    /// - Throws: `ScriptError` when no port can be had.
+    ///   - receiveBuffer: As in `ScriptedServer`.
+    ///   - script: Responds to POSTs.
+    ///   - questions: Responds to everything else.
+    /// - Throws: `ScriptError` when no port is available.
     init(receiveBuffer: Int32? = nil, posts script: @escaping Script, questions: @escaping Script) throws {
         let received = Counter()
         self.received = received
