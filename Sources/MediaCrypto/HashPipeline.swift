@@ -5,12 +5,16 @@ internal import Synchronization
 /// Computes SHA-256 on a separate thread while another thread sends the bytes.
 ///
 /// `append` copies into a bounded ring of buffers (1.5 MiB) and returns; it waits only if hashing is slower. Inputs of
-/// up to 1 MiB never start the thread.
+/// up to 1 MiB never start the thread. Inputs known to have at most 256 KiB are not copied: `append` hashes them.
 package final class HashPipeline: Sendable {
     let ring: HashRing
 
-    package init() throws(CryptoError) {
-        ring = try HashRing()
+    /// Makes a pipeline.
+    ///
+    /// - Parameter byteCount: The length of the input; nil if it is unknown.
+    /// - Throws: `CryptoError` when OpenSSL has no memory for a digest.
+    package init(expecting byteCount: Int64? = nil) throws(CryptoError) {
+        ring = try HashRing(hashesAtOnce: byteCount.map { $0 <= HashRing.blockSize } ?? false)
     }
 
     deinit {

@@ -16,6 +16,9 @@ final class HashRing: @unchecked Sendable {
     /// This many full blocks (1 MiB) may wait for `finish` before a thread is started.
     static let blocksWithoutThread = 4
 
+    /// Whether `append` hashes. For a short input this takes little longer than a copy for another thread, and many
+    /// uploads need no buffer each.
+    private let hashesAtOnce: Bool
     private let condition = Condition()
     private var hasher: SHA256Hasher
 
@@ -39,7 +42,8 @@ final class HashRing: @unchecked Sendable {
         let receive: @Sendable (Outcome) -> Void
     }
 
-    init() throws(CryptoError) {
+    init(hashesAtOnce: Bool) throws(CryptoError) {
+        self.hashesAtOnce = hashesAtOnce
         hasher = try SHA256Hasher()
         marked = try SHA256Hasher()
         spare.reserveCapacity(Self.blockCount)
@@ -54,6 +58,7 @@ final class HashRing: @unchecked Sendable {
 
     func append(_ bytes: UnsafeRawBufferPointer) {
         byteCount += Int64(bytes.count)
+        guard !hashesAtOnce else { return condition.withLock { hasher.update(bytes) } }
         var rest = bytes[...]
         while !rest.isEmpty {
             var block = open ?? takeEmptyBlock()

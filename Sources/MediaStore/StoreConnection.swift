@@ -103,14 +103,25 @@ final class StoreConnection: Sendable {
     /// Like `read`, but concurrently with a write transaction, whose changes it does not see: in a batch, the writer
     /// waits for the disk most of the time. Sees everything that was durable before the call.
     func readBeside<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-        guard journal == .writeAheadLog else { return try read(from: queue, body) }
-        let known = reader.withLock { $0 }
-        guard let known else {
-            let new = try Self.open(path, schema, busyLimit: busyLimit)
-            reader.withLock { $0 = $0 ?? new }
-            return try read(from: new, body)
+        try read(from: reading(), body)
+    }
+
+    /// As `readBeside`, but each statement is a separate transaction: to begin and end one takes as long as to find a
+    /// row.
+    func queryBeside<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        let queue = try reading()
+        do { return try queue.unsafeRead(body) } catch { throw failure(error) }
+    }
+
+    private func reading() throws(StoreError) -> DatabaseQueue {
+        guard journal == .writeAheadLog else { return queue }
+        if let known = reader.withLock({ $0 }) { return known }
+        let new = try Self.open(path, schema, busyLimit: busyLimit)
+        return reader.withLock { reader in
+            let first = reader ?? new
+            reader = first
+            return first
         }
-        return try read(from: known, body)
     }
 
     private func read<Value>(

@@ -154,10 +154,9 @@ enum TokenRow {
     /// the higher one is primary.
     @discardableResult
     static func upsert(_ entry: TokenEntry, _ db: Database, keepingRowID isRowIDKept: Bool = false) throws -> Bool {
-        let known = try db.cachedStatement(sql: "SELECT 1 FROM tokens WHERE \(hasKey) AND token = ?4")
-        if try Row.fetchOne(known, arguments: StatementArguments(key(entry) + [entry.token.secret])) != nil {
-            return false
-        }
+        let known = try db.cachedStatement(sql: "SELECT token = ?4 FROM tokens WHERE \(hasKey)")
+        let others = try Bool.fetchAll(known, arguments: StatementArguments(key(entry) + [entry.token.secret]))
+        guard !others.contains(true) else { return false }
         // Without a number, the row gets the next one.
         let places =
             "iif(EXISTS (SELECT 1 FROM tokens WHERE row_id = ?1), NULL, ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
@@ -168,6 +167,8 @@ enum TokenRow {
                 entry.orgName, entry.eventType, entry.label, entry.fileName, entry.fileType, entry.checksumSHA256,
                 entry.sizeBytes, entry.baseURL,
             ])
+        // Alone, it is the primary one.
+        guard !others.isEmpty else { return true }
         try db.cachedStatement(
             sql: """
                 UPDATE tokens SET superseded = (row_id <> (

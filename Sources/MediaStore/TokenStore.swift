@@ -106,7 +106,7 @@ extension TokenStore {
     ///
     /// - Throws: `StoreError`; `.other` when the ID is taken.
     public func insert(_ record: UploadRecord) throws(StoreError) {
-        try connection.write { try Stored(record).insert($0) }
+        try connection.write { try UploadRow.insert(record, $0) }
     }
 
     /// Changes a row. Fields of `change` that are nil stay as they are.
@@ -147,15 +147,15 @@ extension TokenStore {
     /// Rows for exactly this file, unchanged in content and status, on a host; newest first. Shows what was sent, or is
     /// being sent, from this machine.
     public func uploads(identity: FileIdentity, host: String) throws(StoreError) -> [UploadRecord] {
-        try connection.readBeside { db in
-            try UploadRow.fetch(
-                db,
-                where: UploadRow.isFile,
-                [
-                    Int64(bitPattern: identity.inode), Int64(bitPattern: identity.device), host, identity.size,
-                    identity.modificationNanoseconds, identity.changeNanoseconds,
-                ]
-            )
+        try connection.queryBeside { db in
+            let file: [(any DatabaseValueConvertible)?] = [
+                Int64(bitPattern: identity.inode), Int64(bitPattern: identity.device), host, identity.size,
+                identity.modificationNanoseconds, identity.changeNanoseconds,
+            ]
+            // Nearly all files have none, and a number is read without preparing for the columns of a row.
+            let any = try db.cachedStatement(sql: "SELECT rowid FROM uploads WHERE \(UploadRow.isFile) LIMIT 1")
+            guard try Int64.fetchOne(any, arguments: StatementArguments(file)) != nil else { return [] }
+            return try UploadRow.fetch(db, where: UploadRow.isFile, file)
         }
     }
 
@@ -164,7 +164,7 @@ extension TokenStore {
     ///
     /// - Throws: `StoreError`; `.other` when the ID is taken.
     public func plan(_ record: UploadRecord, isUrgent: Bool = true) async throws(StoreError) {
-        try await commits.commit(isUrgent: isUrgent) { try Stored(record).insert($0) }
+        try await commits.commit(isUrgent: isUrgent) { try UploadRow.insert(record, $0) }
     }
 
     /// Removes the intent row of an upload of which nothing was sent. Waits for other commits, 5 ms at most.

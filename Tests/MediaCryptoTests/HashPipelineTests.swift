@@ -102,6 +102,24 @@ import Testing
         #expect(pipeline.ring.hasThread)
     }
 
+    @Test(arguments: [0, 1, 65_537, 256 << 10]) func inputsKnownToBeShortNeedNoBuffer(size: Int) async throws {
+        let bytes = sampleBytes(size)
+        let pipeline = try HashPipeline(expecting: Int64(size))
+        append(Array("abc".utf8), to: pipeline, chunk: 2)
+        pipeline.restart()
+        append(bytes, to: pipeline, chunk: 10_000)
+        let (digest, byteCount) = try await pipeline.finish()
+        #expect(digest == (try hash(bytes)))
+        #expect(byteCount == Int64(size))
+        #expect(pipeline.ring.allocated == 0)
+    }
+
+    @Test func aLongerInputUsesTheRing() throws {
+        let pipeline = try HashPipeline(expecting: (256 << 10) + 1)
+        append([0], to: pipeline, chunk: 1)
+        #expect(pipeline.ring.allocated == 1)
+    }
+
     /// The thread owns the ring; when the ring is freed, the thread ends.
     @Test(.timeLimit(.minutes(4))) func anUnfinishedPipelineEndsItsThreadWhenReleased() async throws {
         weak var ring: HashRing?

@@ -22,6 +22,8 @@ struct JournalTests {
         let store = try fixture.get().store()
         var record = sampleRecord(identity: identity)
         record.path = [0xff, 0x2f, 0x0a]
+        record.sizeBytes = 13
+        record.updatedAt += 1
         record.checksumSHA256 = String(repeating: "d", count: 64)
         record.fileID = 7
         record.attempts = 2

@@ -411,12 +411,13 @@ extension ServedName {
 
     /// The extension of a served name or path; nil for any other text.
     private static func pathExtension(of path: String) -> String? {
-        guard let name = path.split(separator: "/").last else { return nil }
-        let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, SHA256Digest(hex: parts[0].lowercased()) != nil, (1...8).contains(parts[1].utf8.count),
-            parts[1].allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
+        // By bytes, not characters: each response to an upload has a path.
+        guard let name = path.utf8.split(separator: UInt8(ascii: "/")).last else { return nil }
+        let parts = name.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, SHA256Digest(hex: Substring(parts[0]).lowercased()) != nil,
+            (1...8).contains(parts[1].count), parts[1].allSatisfy(TextFields.isAlphanumeric)
         else { return nil }
-        return String(parts[1])
+        return String(Substring(parts[1]))
     }
 }
 
@@ -440,7 +441,11 @@ enum StoredText {
 
     /// Whitespace collapsed, without case and accents, as the database compares names (`utf8mb4_unicode_ci`).
     static func folded(_ text: String) -> String {
-        collapsed(text).folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+        // The same for ASCII, which needs no tables of Unicode: each upload is assigned to its event.
+        if TerminalText.isPrintableASCII(text) {
+            return text.split(separator: " ").joined(separator: " ").lowercased()
+        }
+        return collapsed(text).folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
     }
 
     /// The form in which late D2 releases store a name: in lower case, without apostrophes, transliterated.

@@ -32,7 +32,7 @@ struct UploadAttempt: Sendable {
         let began = ContinuousClock.now
         let tap: HashTap
         do {
-            tap = HashTap(try HashPipeline(), expecting: file.byteCount)
+            tap = HashTap(try HashPipeline(expecting: file.byteCount), expecting: file.byteCount)
         } catch {
             throw GigHiveError(.internalError, detail: error.detail)
         }

@@ -156,6 +156,7 @@ struct DetailRule {
 
     func optional(_ value: String?) throws(GigHiveError) -> String? {
         guard let value else { return nil }
+        if Self.isPlain(value) { return value }
         let text = Self.trimmed(value).precomposedStringWithCanonicalMapping
         let isControl = text.unicodeScalars.contains { scalar in
             guard scalar.properties.generalCategory == .control else { return false }
@@ -165,6 +166,11 @@ struct DetailRule {
             throw invalid(value, "must not contain control characters")
         }
         return text.unicodeScalars.allSatisfy(Self.isBlank) ? nil : text
+    }
+
+    /// Whether a text is valid as it is: printable ASCII without surrounding spaces, as nearly all are.
+    private static func isPlain(_ value: String) -> Bool {
+        TerminalText.isPrintableASCII(value) && !value.isEmpty && !value.hasPrefix(" ") && !value.hasSuffix(" ")
     }
 
     /// Without surrounding whitespace. U+0085 is also a control character, and is refused later.

@@ -280,7 +280,7 @@ struct SalvageSink {
             )
             _ = try UploadRow.update(record.uploadID, change, at: record.updatedAt, db)
         } else {
-            try Stored(record).insert(db)
+            try UploadRow.insert(record, db)
             uploads += 1
         }
     }
