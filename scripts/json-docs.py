@@ -78,11 +78,17 @@ def section(schema, known):
     return lines
 
 
+def titles(schemas):
+    """The title of each group, in the order of the document. A group that is not in GROUPS is titled with its name."""
+    others = sorted({schema.group for schema in schemas} - GROUPS.keys())
+    return GROUPS | {group: group.replace("-", " ").capitalize() for group in others}
+
+
 def records(schemas):
     kinds = [kind for schema in schemas for kind in schema.kinds]
     everywhere = shared(kinds, lambda kind: kind.schema.group, set())
     lines = ["## Keys of several groups of commands", "", *table("key", everywhere)]
-    for group, title in GROUPS.items():
+    for group, title in titles(schemas).items():
         members = sorted((schema for schema in schemas if schema.group == group), key=lambda schema: schema.title)
         kinds = [kind for schema in members for kind in schema.kinds]
         common = shared(kinds, lambda kind: (kind.schema.name, kind.name), everywhere.items())

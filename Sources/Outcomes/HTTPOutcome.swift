@@ -5,17 +5,22 @@ package struct HTTPOutcome: Sendable, Equatable {
 }
 
 extension OutcomeTable {
-    package enum Server: String, Sendable, CaseIterable {
+    /// A type of server. Each system declares its own.
+    package struct Server: Sendable, Hashable, CustomStringConvertible {
+        package let description: String
+
+        package init(_ name: String) { description = name }
+
         /// The upload server, including guest uploads.
-        case gigHive
+        package static let gigHive = Server("GigHive")
         /// The tus endpoint of any server.
-        case tus
+        package static let tus = Server("tus")
         /// A photo server.
-        case photoSync
+        package static let photoSync = Server("PhotoSync")
         /// A capture server.
-        case captures
+        package static let captures = Server("captures")
         /// A photo library with albums.
-        case immich
+        package static let immich = Server("Immich")
     }
 
     /// The kind of request, if the meaning of a response depends on it.

@@ -52,12 +52,9 @@ extension OutcomeTable {
         }
     }
 
-    /// The first matching row applies.
-    static let refinements: [Refinement] = gigHive + tus + photoSync + captures + immich
-
     // MARK: GigHive, tus
 
-    private static let gigHive: [Refinement] = [
+    static let gigHive: [Refinement] = [
         // A finalize request for an upload that the application does not have (any more).
         Refinement(
             .gigHive,
@@ -91,7 +88,7 @@ extension OutcomeTable {
         Refinement(.gigHive, 404...404, .text("invalid or expired"), "gighive 6", .invalidEventLink, when: isGuest),
     ]
 
-    private static let tus: [Refinement] = [
+    static let tus: [Refinement] = [
         // The module Tus handles these statuses in the protocol; these rows define the user-facing code.
         Refinement(.tus, 404...404, .any, "tus 1.0.0 HEAD", .uploadExpired),
         Refinement(.tus, 410...410, .any, "tus 1.0.0 HEAD", .uploadExpired),
@@ -105,7 +102,7 @@ extension OutcomeTable {
 
     // MARK: PhotoSync
 
-    private static let photoSync: [Refinement] = [
+    static let photoSync: [Refinement] = [
         // All uploads of this client are well-formed multipart, so the body did not arrive in time.
         Refinement(
             .photoSync,
@@ -157,7 +154,7 @@ extension OutcomeTable {
 
     // MARK: Captures
 
-    private static let captures: [Refinement] =
+    static let captures: [Refinement] =
         ([
             ("TIMESTAMP_EXPIRED", .clockWrong), ("TIMESTAMP_INVALID", .clockWrong),
             ("ATTESTATION_FAILED", .assertionRefused), ("SIGNATURE_INVALID", .requestSignatureRefused),
@@ -233,7 +230,7 @@ extension OutcomeTable {
 
     // MARK: Immich
 
-    private static let immich: [Refinement] = [
+    static let immich: [Refinement] = [
         Refinement(.immich, 400...400, .text("Album not found"), "tapes 6.4, trap 2", .albumNotFound),
         Refinement(.immich, 400...400, .prefix("Not found or no album"), "tapes 6.4, trap 2", .albumNotFound),
         Refinement(.immich, 400...400, .prefix("Quota has been exceeded"), "tapes 6.4", .quotaExceeded),

@@ -34,6 +34,29 @@ import Testing
         }
     }
 
+    private struct NewSystemError: CatalogedError {
+        var code: OutcomeCode
+        var detail = ""
+        var path: [UInt8]?
+        var value: String?
+        var httpStatus: Int?
+        var isRetryable = false
+    }
+
+    @Test func errorsOfANewSystemHaveTheMessagesOfTheTable() {
+        let error = NewSystemError(code: .rateLimited, detail: "It said so.", httpStatus: 429, isRetryable: true)
+        let diagnosis = ErrorCatalog.diagnosis(of: error as any Error)
+        diagnosis.expectOurStyle()
+        #expect(diagnosis.code == "rate_limited" && diagnosis.exitCode == .network)
+        #expect(diagnosis.httpStatus == 429 && diagnosis.isRetryable)
+        #expect(diagnosis.message.hasSuffix("It said so") && diagnosis.hint == OutcomeCode.rateLimited.hint)
+    }
+
+    @Test func anUnknownErrorIsInternal() {
+        let diagnosis = ErrorCatalog.diagnosis(of: CancellationError())
+        #expect(diagnosis.code == "internal_error" && diagnosis.exitCode == .failure)
+    }
+
     // The exit codes of docs/exit-codes.md, one row per code.
     @Test(
         arguments: [

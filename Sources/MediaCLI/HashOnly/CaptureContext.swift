@@ -48,7 +48,7 @@ struct CaptureContext: Sendable {
     ///
     /// - Throws: `Diagnosis` if none is configured; `ServerURLError`.
     func session() throws -> CaptureSession {
-        guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
+        let server = try settings.requireServer(of: .captureURL)
         return session(server, settings.settings.captureProfile.value)
     }
 
@@ -73,7 +73,7 @@ struct CaptureContext: Sendable {
     ///
     /// - Throws: `StoreError`, `ServerURLError`; `Diagnosis` if there is neither.
     func anySession() throws -> CaptureSession {
-        if let server = try settings.configuredCaptureServer {
+        if let server = try settings.configuredServer(of: .captureURL) {
             return session(server, settings.settings.captureProfile.value)
         }
         guard let newest = try library.captures().first else { throw settings.noServer }
@@ -87,7 +87,7 @@ struct CaptureContext: Sendable {
         // A process may have died before its first record; in this case the session of any server will do.
         if let newest = try library.captures().first {
             try await session(for: newest).adopt()
-        } else if try settings.configuredCaptureServer != nil {
+        } else if try settings.configuredServer(of: .captureURL) != nil {
             try await session().adopt()
         }
     }

@@ -232,7 +232,7 @@ struct RegistrationRun: Sendable {
 
     /// - Throws: `Diagnosis`, `StoreError`, `CaptureError` for anything that `run` would refuse as well.
     func preview() async throws -> ExitCode {
-        guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
+        let server = try settings.requireServer(of: .captureURL)
         let earlier = try await settings.withReadOnlyCaptures { try $0.library.captureDevice(for: server.description) }
         let isUpgrade = earlier.map(plan.upgrades) ?? false
         if let earlier, !plan.replacesEarlier, !isUpgrade {
@@ -252,7 +252,7 @@ struct RegistrationRun: Sendable {
 
     /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError`.
     func run() async throws -> ExitCode {
-        guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
+        let server = try settings.requireServer(of: .captureURL)
         try console.requireOutput()
         let context = try CaptureContext.open(settings)
         let session = try context.confidential(try context.session())

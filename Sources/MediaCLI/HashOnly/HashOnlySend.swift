@@ -340,7 +340,7 @@ struct SubmissionRun: Sendable {
 
     /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError` for errors that end the whole run.
     func run() async throws -> ExitCode {
-        guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
+        let server = try settings.requireServer(of: .captureURL)
         if kind == .media, requests.contains(where: { $0.settings.isPrivacyModeEnabled }) {
             throw CaptureError(.privacyModeOn)
         }

@@ -129,7 +129,7 @@ struct UploadLoginRun: Sendable {
     /// prompt would follow, the server supports logins.
     func isMeant(byUser isNamed: Bool) async throws -> Bool {
         guard !isNamed else { return true }
-        guard let server = try? settings.configuredServer else { return false }
+        guard let server = try? settings.configuredServer(of: .uploadsURL) else { return false }
         if try settings.logins.entry(for: server.origin) != LoginStore.Entry() { return true }
         let environment = console.context.environment
         let hasKey = ["MEDIACTL_API_KEY", "MEDIACTL_API_KEY_FILE"].contains { environment[$0]?.isEmpty == false }

@@ -75,9 +75,9 @@ struct LogOut: ContextCommand {
     ///
     /// - Throws: `Diagnosis` if none is configured; `ServerURLError`.
     static func places(_ settings: SettingsSession) throws -> Places {
-        var places = Places(upload: (try? settings.configuredServer)?.origin.description)
-        if places.upload == nil || settings.settings.syncURL != nil {
-            places.photo = try settings.requireSyncServer().description
+        var places = Places(upload: (try? settings.configuredServer(of: .uploadsURL))?.origin.description)
+        if places.upload == nil || settings.settings.addresses[.syncURL] != nil {
+            places.photo = try settings.requireServer(of: .syncURL).description
         }
         return places
     }

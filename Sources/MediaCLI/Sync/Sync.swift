@@ -74,7 +74,7 @@ struct SyncSession: Sendable {
     ///
     /// - Throws: `StoreError`, `Diagnosis`, `ServerURLError`.
     static func open(_ settings: SettingsSession) throws -> SyncSession {
-        let server = try settings.requireSyncServer()
+        let server = try settings.requireServer(of: .syncURL)
         let directory = try DataDirectory.open(settings.locations.dataDirectory)
         let library = try LibraryStore(in: directory)
         let index = try SyncIndex(in: directory)

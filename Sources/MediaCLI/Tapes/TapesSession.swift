@@ -166,7 +166,7 @@ struct TapesSession: Sendable {
 
     /// - Throws: `Diagnosis` if no server is configured; `ServerURLError`.
     func libraryServer() throws -> ServerURL {
-        guard let text = settings.settings.libraryURL?.value else {
+        guard let text = settings.settings.addresses[.libraryURL]?.value else {
             throw Diagnosis(
                 .noServer,
                 "no server configured for the albums",

@@ -109,7 +109,7 @@ struct UploadsDelete: ContextCommand {
     private func plan(_ settings: SettingsSession, _ store: StoreSession, host: String?) throws -> DeletionPlan {
         DeletionPlan(
             store: store.store,
-            server: try settings.configuredServer,
+            server: try settings.configuredServer(of: .uploadsURL),
             host: host
         )
     }

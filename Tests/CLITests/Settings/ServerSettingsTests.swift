@@ -132,6 +132,28 @@ import Testing
         #expect(try !other.server(ServerURL(Self.b).origin, of: .libraryURL).takesEnvironment)
     }
 
+    /// A new type of server is one more case of `SettingKey.services`.
+    @Test(arguments: SettingKey.services) func everyServiceHasItsOwnServer(_ service: SettingKey) async throws {
+        let environment = ["MEDIACTL_SERVER": Self.a, service.environmentVariable: Self.b]
+        let settings = try await resolve(file: "", environment: environment)
+        #expect(settings.addresses[service]?.value == Self.b)
+        let (a, b) = (try ServerURL(Self.a).origin, try ServerURL(Self.b).origin)
+        #expect(try settings.server(b, of: service).takesEnvironment)
+        #expect(try !settings.server(a, of: service).takesEnvironment)
+        for other in SettingKey.services where other != service {
+            #expect(try settings.server(a, of: other).takesEnvironment, "\(other)")
+            #expect(try !settings.server(b, of: other).takesEnvironment, "\(other)")
+        }
+        // A profile with its address is in use for that server.
+        let profiles = "profiles: {p: {\(service.rawValue): '\(Self.b)', user: u}, q: {server: '\(Self.a)'}}"
+        let selected = try await resolve(file: profiles, environment: [service.environmentVariable: Self.b])
+        #expect(selected.profile?.value == "p" && selected.user?.value == "u")
+        // A misspelled address is refused: the command would run against another server.
+        await #expect(throws: SettingsError.self) {
+            try await resolve(file: "\(service.rawValue)s: '\(Self.b)'")
+        }
+    }
+
     @Test func anotherPortOrSchemeIsAnotherServer() async throws {
         let settings = try await resolve(file: "", flags: Self.flags(server: Self.a))
         for address in ["https://a.example:8443", "http://a.example"] {
@@ -181,7 +203,7 @@ import Testing
     @Test func aSpecifiedServerTakesPrecedenceOverTheDefaultProfile() async throws {
         let file = "{default_profile: p, profiles: {p: {server: '\(Self.a)', user: u}}}"
         let flagged = try await resolve(file: file, flags: SettingsFlags([.server: Self.b]))
-        #expect(flagged.profile == nil && flagged.user == nil && flagged.uploadsURL?.value == Self.b)
+        #expect(flagged.profile == nil && flagged.user == nil && flagged.addresses[.uploadsURL]?.value == Self.b)
         let inEnvironment = try await resolve(file: file, environment: ["MEDIACTL_SERVER": Self.b])
         #expect(inEnvironment.profile == nil)
     }

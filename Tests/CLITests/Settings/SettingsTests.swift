@@ -80,16 +80,17 @@ func resolve(
 
     @Test func everySettingHasAnEnvironmentVariable() async throws {
         let pin = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
-        let values: [SettingKey: String] = [
-            .server: "a", .uploadsURL: "b", .syncURL: "c", .captureURL: "d", .libraryURL: "e", .user: "u",
-            .caFile: "/ca", .pinnedKey: pin, .insecure: "1", .allowHTTP: "yes", .http2: "true", .connectTimeout: "1",
-            .stallTimeout: "2", .responseTimeout: "3", .finishTimeout: "4", .settleTimeout: "8", .limitRate: "5",
+        var values: [SettingKey: String] = [
+            .user: "u", .caFile: "/ca", .pinnedKey: pin, .insecure: "1", .allowHTTP: "yes", .http2: "true",
+            .connectTimeout: "1", .stallTimeout: "2", .responseTimeout: "3", .finishTimeout: "4", .settleTimeout: "8",
+            .limitRate: "5",
             .retries: "6", .fullInterval: "3d", .maxBytes: "7", .contact: "c@d", .orgName: "O", .eventType: "wedding",
             .color: "never", .jobs: "9", .transport: "tus", .chunkSize: "65536", .captureProfile: "reference",
             .captureRPID: "f",
             .albumsEnabled: "0", .albumsLibrary: "immich", .albumsFolderRoot: "/albums", .albumsUpload: "0",
             .deleteAssociatedAlbum: "1",
         ]
+        for (index, key) in SettingKey.addresses.enumerated() { values[key] = "host\(index)" }
         let environment = Dictionary(uniqueKeysWithValues: values.map { ($0.environmentVariable, $1) })
         let rows = try await resolve(file: "", environment: environment).rows
         #expect(rows.count == SettingKey.allCases.count)
@@ -157,30 +158,31 @@ func resolve(
 
     @Test func aServiceHasItsOwnServer() async throws {
         let settings = try await resolve(file: Self.file, flags: SettingsFlags(profile: "upload"))
-        #expect(settings.uploadsURL?.value == "https://up.example:8443")
-        #expect(settings.syncURL?.value == "https://sync.example")
-        #expect(settings.captureURL?.value == "https://global.example")
+        #expect(settings.addresses[.uploadsURL]?.value == "https://up.example:8443")
+        #expect(settings.addresses[.syncURL]?.value == "https://sync.example")
+        #expect(settings.addresses[.captureURL]?.value == "https://global.example")
         let overridden = try await resolve(
             file: Self.file,
             flags: SettingsFlags([.server: "https://flag.example"], profile: "upload")
         )
-        #expect(overridden.uploadsURL == Setting(value: "https://flag.example", origin: .flag))
+        #expect(overridden.addresses[.uploadsURL] == Setting(value: "https://flag.example", origin: .flag))
     }
 
     /// Otherwise the key of the photo server would be sent to the upload server.
     @Test func theServerOfTheEnvironmentIsNotUsedForAServiceWithItsOwn() async throws {
         let file = "sync_url: https://sync.example\nlibrary_url: https://albums.example"
         let settings = try await resolve(file: file, environment: ["MEDIACTL_SERVER": "https://up.example"])
-        #expect(settings.syncURL?.value == "https://sync.example")
-        #expect(settings.libraryURL?.value == "https://albums.example")
-        #expect(settings.uploadsURL?.value == "https://up.example")
+        #expect(settings.addresses[.syncURL]?.value == "https://sync.example")
+        #expect(settings.addresses[.libraryURL]?.value == "https://albums.example")
+        #expect(settings.addresses[.uploadsURL]?.value == "https://up.example")
         let named = ["MEDIACTL_SERVER": "https://up.example", "MEDIACTL_SYNC_URL": "https://env.example"]
-        #expect(try await resolve(file: file, environment: named).syncURL?.value == "https://env.example")
+        #expect(try await resolve(file: file, environment: named).addresses[.syncURL]?.value == "https://env.example")
         // For uploads the environment still applies, and so it does for all services if the file has one server for
         // all.
         let general = "server: https://file.example\nuploads_url: https://file.example"
         let other = try await resolve(file: general, environment: ["MEDIACTL_SERVER": "https://up.example"])
-        #expect(other.uploadsURL?.value == "https://up.example" && other.syncURL?.value == "https://up.example")
+        #expect(other.addresses[.uploadsURL]?.value == "https://up.example")
+        #expect(other.addresses[.syncURL]?.value == "https://up.example")
     }
 
     @Test func aPasswordCommandAppliesOnlyToItsServers() async throws {

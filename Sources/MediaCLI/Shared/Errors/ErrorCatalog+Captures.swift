@@ -3,6 +3,10 @@ internal import Foundation
 internal import MediaStore
 internal import MediaTransport
 
+extension CaptureError: CatalogedError {
+    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+}
+
 extension ErrorCatalog {
     static func diagnosis(of error: CaptureError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {

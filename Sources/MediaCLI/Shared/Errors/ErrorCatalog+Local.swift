@@ -1,9 +1,44 @@
 internal import Foundation
 internal import GigHive
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
+
+extension Diagnosis: DiagnosableError {
+    var diagnosis: Diagnosis { self }
+}
+
+extension SettingsError: DiagnosableError {
+    var diagnosis: Diagnosis { Diagnosis(.invalidSetting, TerminalText.escaped(message), hint: hint) }
+}
+
+extension StoreError: DiagnosableError {
+    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+}
+
+extension CredentialError: DiagnosableError {
+    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+}
+
+extension ServerURLError: DiagnosableError {
+    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+}
+
+extension SourceFileError: DiagnosableError {
+    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+}
+
+extension SpoolError: DiagnosableError {
+    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+}
+
+extension TransportError: DiagnosableError {
+    var diagnosis: Diagnosis {
+        Diagnosis(.transportFailed, "the network cannot be used: \(ErrorCatalog.foreign(description))")
+    }
+}
 
 /// Errors on this machine before any request: stores, credentials, addresses, standard input.
 extension ErrorCatalog {

@@ -3,6 +3,11 @@ internal import GigHive
 internal import MediaTransport
 internal import PhotoSync
 
+extension PhotoSyncError: CatalogedError {
+    var use: String { "send" }
+    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+}
+
 extension ErrorCatalog {
     static func diagnosis(of error: PhotoSyncError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.store {

@@ -4,6 +4,19 @@ internal import MediaStore
 internal import Outcomes
 internal import Tapes
 
+extension TapesError: CatalogedError {
+    private var album: AlbumError? { underlying as? AlbumError }
+
+    /// The error's own detail, otherwise that of the library.
+    var explanation: String { detail.isEmpty ? album?.detail ?? "" : detail }
+    var httpStatus: Int? { nil }
+    var isRetryable: Bool {
+        if case .unreachable? = album?.kind { return true }
+        return false
+    }
+    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+}
+
 extension ErrorCatalog {
     static func diagnosis(of error: TapesError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {

@@ -3,6 +3,12 @@ internal import GigHive
 internal import MediaCore
 internal import MediaStore
 
+extension GigHiveError: CatalogedError {
+    var number: String { fileID.map { "\($0)" } ?? "the file" }
+    var use: String { "upload" }
+    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+}
+
 extension ErrorCatalog {
     /// The error of an upload and how to resume it; nil if there is no error. The server keeps the received bytes of a
     /// tus upload. With `isOneOfMany`, the hint also covers other uploads that may have failed the same way.

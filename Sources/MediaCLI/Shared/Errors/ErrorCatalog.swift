@@ -1,37 +1,14 @@
-internal import CaptureSubmission
 internal import Foundation
-internal import GigHive
 internal import MediaCore
-internal import MediaFiles
-internal import MediaStore
 internal import MediaTransport
 internal import Outcomes
-internal import PhotoSync
-internal import Tapes
 
-/// The only place that maps errors to messages and exit codes. Each system has its own file.
+/// The only place that maps errors to messages and exit codes. Each system has its own file, where its error type
+/// conforms to `CatalogedError`.
 enum ErrorCatalog {
     static func diagnosis(of error: any Error) -> Diagnosis {
-        switch error {
-        case let error as Diagnosis: error
-        case let error as GigHiveError: diagnosis(of: error)
-        case let error as PhotoSyncError: diagnosis(of: error)
-        case let error as CaptureError: diagnosis(of: error)
-        case let error as TapesError: diagnosis(of: error)
-        case let error as StoreError: diagnosis(of: error)
-        case let error as SettingsError:
-            Diagnosis(.invalidSetting, TerminalText.escaped(error.message), hint: error.hint)
-        case let error as CredentialError: diagnosis(of: error)
-        case let error as ServerURLError: diagnosis(of: error)
-        case let error as SpoolError: diagnosis(of: error)
-        case let error as SourceFileError: diagnosis(of: error)
-        case let error as TransportError:
-            Diagnosis(
-                .transportFailed,
-                "the network cannot be used: \(foreign(error.description))"
-            )
-        default: Diagnosis(.internalError, foreign(String(describing: error)))
-        }
+        (error as? any DiagnosableError)?.diagnosis
+            ?? Diagnosis(.internalError, foreign(String(describing: error)))
     }
 
     // MARK: Messages
@@ -63,8 +40,13 @@ enum ErrorCatalog {
     static func quoted(_ path: [UInt8]) -> String { "\"\(TerminalText.escaped(path))\"" }
 }
 
+/// An error with a message for the user. Any other error is an internal one.
+protocol DiagnosableError: Error {
+    var diagnosis: Diagnosis { get }
+}
+
 /// An error of one of the systems, with the parts of its message.
-protocol CatalogedError: Error {
+protocol CatalogedError: DiagnosableError {
     var code: OutcomeCode { get }
     /// Text from the server or the system; may be empty.
     var detail: String { get }
@@ -83,30 +65,10 @@ protocol CatalogedError: Error {
     var isRetryable: Bool { get }
 }
 
-extension GigHiveError: CatalogedError {
-    var number: String { fileID.map { "\($0)" } ?? "the file" }
-    var use: String { "upload" }
-}
-
-extension PhotoSyncError: CatalogedError {
-    var use: String { "send" }
-}
-
-extension CaptureError: CatalogedError {}
-
-extension TapesError: CatalogedError {
-    private var album: AlbumError? { underlying as? AlbumError }
-
-    /// The error's own detail, otherwise that of the library.
-    var explanation: String { detail.isEmpty ? album?.detail ?? "" : detail }
-    var httpStatus: Int? { nil }
-    var isRetryable: Bool {
-        if case .unreachable? = album?.kind { return true }
-        return false
-    }
-}
-
 extension CatalogedError {
+    /// The message of the table. A system whose errors have more information than their code has its own.
+    var diagnosis: Diagnosis { Diagnosis(self, ErrorCatalog.Words(self)) }
+
     var explanation: String { detail }
 
     var number: String { "the file" }

@@ -77,12 +77,13 @@ struct SettingsSession: Sendable {
             ]
     }
 
-    /// The upload server; nil if none is configured.
-    var configuredServer: ServerURL? {
-        get throws {
-            if let fault = settings.uploadsURLFault { throw fault }
-            return try settings.uploadsURL.map { try named($0.value, allowingPath: false) }
-        }
+    /// The server of a service; nil if none is configured. The address of an upload server must not have a path.
+    ///
+    /// - Throws: `SettingsError`, `ServerURLError`.
+    func configuredServer(of service: SettingKey) throws -> ServerURL? {
+        let isUpload = service == .uploadsURL
+        if isUpload, let fault = settings.uploadsURLFault { throw fault }
+        return try settings.addresses[service].map { try named($0.value, allowingPath: !isUpload) }
     }
 
     private func named(_ text: String, allowingPath: Bool) throws(ServerURLError) -> ServerURL {
@@ -93,26 +94,10 @@ struct SettingsSession: Sendable {
         return server
     }
 
-    /// - Throws: `Diagnosis` if no upload server is configured; `SettingsError`, `ServerURLError`.
-    func requireServer() throws -> ServerURL {
-        guard let server = try configuredServer else { throw noServer }
+    /// - Throws: `Diagnosis` if no server is configured for the service; `SettingsError`, `ServerURLError`.
+    func requireServer(of service: SettingKey = .uploadsURL) throws -> ServerURL {
+        guard let server = try configuredServer(of: service) else { throw noServer }
         return server
-    }
-
-    /// The photo server, whose address may have a path.
-    ///
-    /// - Throws: `Diagnosis` if none is configured; `ServerURLError`.
-    func requireSyncServer() throws -> ServerURL {
-        guard let text = settings.syncURL?.value else { throw noServer }
-        return try named(text, allowingPath: true)
-    }
-
-    /// The capture server, whose address may have a path; nil if none is configured.
-    var configuredCaptureServer: ServerURL? {
-        get throws(ServerURLError) {
-            guard let text = settings.captureURL?.value else { return nil }
-            return try named(text, allowingPath: true)
-        }
     }
 
     var noServer: Diagnosis {

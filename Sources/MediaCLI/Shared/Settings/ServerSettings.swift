@@ -47,9 +47,8 @@ extension ServerSource {
 }
 
 extension Settings {
-    /// The settings from sources that apply to the origin. `service` is `.uploadsURL`, `.syncURL`, `.captureURL` or
-    /// `.libraryURL`. `named` are servers specified by the command in addition to the configured one, such as that of
-    /// an event link.
+    /// The settings from sources that apply to the origin. `service` is one of `SettingKey.services`. `named` are servers
+    /// specified by the command in addition to the configured one, such as that of an event link.
     ///
     /// - Throws: `SettingsError` if two profiles have this server and neither is in use.
     func server(
@@ -84,14 +83,7 @@ extension Settings {
     }
 
     func target(of service: SettingKey) -> Origin? {
-        let address =
-            switch service {
-            case .syncURL: syncURL
-            case .captureURL: captureURL
-            case .libraryURL: libraryURL
-            default: uploadsURL
-            }
-        return address.flatMap { try? ServerURL($0.value, allowingPath: true).origin }
+        addresses[service].flatMap { try? ServerURL($0.value, allowingPath: true).origin }
     }
 
     /// The server to which secrets in the environment apply; nil if the environment specifies none.
@@ -147,9 +139,7 @@ struct ProfileChoice {
         if let name = environment[variable], !name.isEmpty {
             return try named(name, as: variable, .environment(variable), in: file)
         }
-        let addresses = [
-            unselected.server, unselected.uploadsURL, unselected.syncURL, unselected.captureURL, unselected.libraryURL,
-        ].compactMap { $0 }
+        let addresses = ([unselected.server] + SettingKey.services.map { unselected.addresses[$0] }).compactMap { $0 }
         if let name = file.defaultProfile, addresses.allSatisfy({ $0.origin == file.global.origin }) {
             return Setting(value: name, origin: file.global.origin)
         }

@@ -73,7 +73,10 @@ enum SettingKey: String, CaseIterable, Sendable {
         }
     )
 
-    static let addresses: [SettingKey] = [.server, .uploadsURL, .syncURL, .captureURL, .libraryURL]
+    /// The address of each type of server; it defaults to `server`.
+    static let services: [SettingKey] = [.uploadsURL, .syncURL, .captureURL, .libraryURL]
+
+    static let addresses: [SettingKey] = [.server] + services
 }
 
 enum SettingValue {

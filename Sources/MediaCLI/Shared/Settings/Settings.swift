@@ -8,18 +8,12 @@ internal import MediaTransport
 struct Settings: Sendable {
     /// The default server of all services; nil if none is configured.
     var server: Setting<String>?
-    /// The upload server: `uploads_url`, otherwise `server`, from the source with the highest precedence that has
-    /// either.
-    var uploadsURL: Setting<String>?
-    /// The reason why `uploadsURL` cannot be used: its address has a path, which only servers of other services may
+    /// The server of each service: its own address, for example `uploads_url`, otherwise `server`, from the source with the
+    /// highest precedence that has either.
+    fileprivate(set) var addresses: [SettingKey: Setting<String>] = [:]
+    /// The reason why the upload server cannot be used: its address has a path, which only servers of other services may
     /// have.
     private(set) var uploadsURLFault: SettingsError?
-    /// Same as `uploadsURL`, for photos.
-    var syncURL: Setting<String>?
-    /// Same as `uploadsURL`, for hash-only captures.
-    var captureURL: Setting<String>?
-    /// Same as `uploadsURL`, for tapes and albums.
-    var libraryURL: Setting<String>?
     /// Its origin is the source that selected the profile.
     var profile: Setting<String>?
     var user: Setting<String>?
@@ -202,22 +196,22 @@ private struct SettingRow: Sendable {
     }
 
     /// For the address of a service, which defaults to `server`.
-    init(address key: SettingKey, _ place: any (WritableKeyPath<Settings, Setting<String>?> & Sendable)) {
-        self.init(key, place, SettingValue.addressBelowPath)
+    init(address key: SettingKey) {
+        self.key = key
         read = { settings, layers throws(SettingsError) in
-            settings[keyPath: place] = try layers.findAddress(key, SettingValue.addressBelowPath)
+            settings.addresses[key] = try layers.findAddress(key, SettingValue.addressBelowPath)
         }
+        show = { settings in settings.addresses[key].map { ($0.value, $0.origin) } }
     }
 }
 
 extension Settings {
     /// Rows in the order of `config show`.
-    private static let table: [SettingRow] = [
-        SettingRow(.server, \.server, SettingValue.addressBelowPath),
-        uploadsURL,
-        SettingRow(address: .syncURL, \.syncURL),
-        SettingRow(address: .captureURL, \.captureURL),
-        SettingRow(address: .libraryURL, \.libraryURL),
+    private static let table: [SettingRow] =
+        [SettingRow(.server, \.server, SettingValue.addressBelowPath)]
+        + SettingKey.services.map { $0 == .uploadsURL ? uploadsURL : SettingRow(address: $0) } + values
+
+    private static let values: [SettingRow] = [
         SettingRow(.user, \.user, SettingValue.text),
         SettingRow(.caFile, \.caFile, SettingValue.text),
         SettingRow(.pinnedKey, \.pinnedKey, SettingValue.pin),
@@ -251,10 +245,10 @@ extension Settings {
 
     /// The address of an upload server has no path; `server`, which applies to all services, may have one.
     private static let uploadsURL: SettingRow = {
-        var row = SettingRow(address: .uploadsURL, \.uploadsURL)
+        var row = SettingRow(address: .uploadsURL)
         row.read = { settings, layers throws(SettingsError) in
             _ = try layers.find(.uploadsURL, SettingValue.address)
-            settings.uploadsURL = try layers.findAddress(.uploadsURL, SettingValue.addressBelowPath)
+            settings.addresses[.uploadsURL] = try layers.findAddress(.uploadsURL, SettingValue.addressBelowPath)
             do throws(SettingsError) {
                 _ = try layers.findAddress(.uploadsURL, SettingValue.address)
             } catch {

@@ -343,10 +343,10 @@ struct UnknownSetting: Sendable {
 
     /// Settings without which a run would be less safe, or would disclose, send or delete something other than
     /// specified.
-    static let protecting: Set<SettingKey> = [
-        .server, .uploadsURL, .syncURL, .captureURL, .libraryURL, .caFile, .pinnedKey, .insecure, .allowHTTP,
-        .captureProfile, .captureRPID, .albumsEnabled, .albumsLibrary, .albumsUpload, .deleteAssociatedAlbum,
-    ]
+    static let protecting = Set(SettingKey.addresses).union([
+        .caFile, .pinnedKey, .insecure, .allowHTTP, .captureProfile, .captureRPID, .albumsEnabled, .albumsLibrary,
+        .albumsUpload, .deleteAssociatedAlbum,
+    ])
 
     /// Names used by other programs for such settings.
     private static let protectingWords: Set<Substring> = [
