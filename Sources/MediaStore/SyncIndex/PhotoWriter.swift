@@ -57,25 +57,23 @@ final class PhotoWriter {
     /// Stores a page. To be called once.
     func store(_ page: [PhotoRecord]) throws {
         for photo in page {
+            if photo.uploadedAt.microseconds <= horizon {
+                outcome.latest = max(photo.uploadedAt, outcome.latest ?? photo.uploadedAt)
+            }
             let origin = try origins.number(of: photo.originDevice)
-            try store(PhotoSQL.values(of: photo, server: server, origin: origin), origin)
-            guard photo.uploadedAt.microseconds <= horizon else { continue }
-            outcome.latest = max(photo.uploadedAt, outcome.latest ?? photo.uploadedAt)
+            let values = PhotoSQL.values(of: photo, server: server, origin: origin)
+            // Without the index over ids most photos are new.
+            if try findByID == nil && add(values, origin) { continue }
+            if let known = try findByUpload.map(values, Known.init).first {
+                try note(known, values, origin, with: update)
+            } else if let known = try findByID?.map(values, Known.init).first {
+                try note(known, values, origin, with: move)
+            } else {
+                _ = try add(values, origin)
+            }
         }
         try seen.save()
         try origins.save()
-    }
-
-    private func store(_ values: [RawValue], _ origin: Int64) throws {
-        // Without the index over ids most photos are new.
-        if findByID == nil, try add(values, origin) { return }
-        if let known = try findByUpload.map(values, Known.init).first {
-            try note(known, values, origin, with: update)
-        } else if let known = try findByID?.map(values, Known.init).first {
-            try note(known, values, origin, with: move)
-        } else {
-            _ = try add(values, origin)
-        }
     }
 
     /// False when it is known.

@@ -19,9 +19,6 @@ internal import MediaTransport
 /// - a full listing that resumed an earlier one, and at its end has more photos than the server: some of them were deleted
 ///   after an earlier process had listed them.
 struct Listing: Sendable {
-    /// Fetches a page: after a cursor, nil for the first page; uploaded since a time, nil for all.
-    typealias Source = @Sendable (String?, PhotoTime?, TransferControl) async throws(PhotoSyncError) -> PhotoPage
-
     struct Outcome: Sendable {
         /// All its pages are stored, but it is not recorded as complete.
         var run: SyncRun
@@ -35,9 +32,11 @@ struct Listing: Sendable {
         case doubtful(PhotoSyncError)
     }
 
-    let source: Source
     let index: SyncIndex
     let account: SyncAccount
+    /// Its `lastSyncAt` is updated by each request (contract section 4); nil for none.
+    let device: String?
+    let pageSize: Int
     /// Whose photos the index has; see `SyncIndex.begin`.
     let accountKey: String
     /// Whether the index has all photos after an incremental run, not only those of that run.
@@ -92,10 +91,20 @@ struct Listing: Sendable {
         while true {
             largestTotal = max(largestTotal, page.totalCount)
             if let doubt = try Self.doubt(about: page, of: run) { return .doubtful(doubt) }
-            guard let cursor = page.cursor else { break }
             SyncFailpoint.betweenPageAndCommit.reach()
             let before = run
-            async let storing = stored(page, in: before)
+            async let storing = Result(awaiting: { [page] () async throws(PhotoSyncError) in
+                try await queue.run {
+                    try index.append(page.photos, cursor: page.cursor, totalCount: page.totalCount, to: before)
+                }
+            })
+            guard let cursor = page.cursor else {
+                run = try await storing.get()
+                progress(run)
+                SyncFailpoint.beforeFinish.reach()
+                if !page.photos.isEmpty, run.photosSeen == before.photosSeen { return .doubtful(Self.circle) }
+                return try await verdict(on: run)
+            }
             let fetching = await Result(awaiting: { () async throws(PhotoSyncError) in
                 try await fetch(before, cursor: cursor, control, requests)
             })
@@ -105,22 +114,6 @@ struct Listing: Sendable {
             if let doubt = Self.doubt(about: run, after: before, largestTotal: largestTotal) { return .doubtful(doubt) }
             page = try fetching.get()
         }
-        return try await storeLast(page, of: run, progress)
-    }
-
-    private func storeLast(
-        _ page: PhotoPage,
-        of run: SyncRun,
-        _ progress: (SyncRun) -> Void
-    ) async throws(PhotoSyncError) -> End {
-        SyncFailpoint.betweenPageAndCommit.reach()
-        let last = try await stored(page, in: run).get()
-        progress(last)
-        SyncFailpoint.beforeFinish.reach()
-        if !page.photos.isEmpty, last.photosSeen == run.photosSeen {
-            return .doubtful(Self.circle)
-        }
-        return try await verdict(on: last)
     }
 
     private func fetch(
@@ -130,15 +123,13 @@ struct Listing: Sendable {
         _ requests: TransferControl
     ) async throws(PhotoSyncError) -> PhotoPage {
         guard !control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
-        return try await source(cursor, run.kind.since, requests)
-    }
-
-    private func stored(_ page: PhotoPage, in run: SyncRun) async -> Result<SyncRun, PhotoSyncError> {
-        await Result(awaiting: { () async throws(PhotoSyncError) in
-            try await queue.run {
-                try index.append(page.photos, cursor: page.cursor, totalCount: page.totalCount, to: run)
-            }
-        })
+        return try await account.client.photos(
+            cursor: cursor,
+            limit: pageSize,
+            device: device,
+            since: run.kind.since,
+            control: requests
+        )
     }
 
     // MARK: Doubts
@@ -273,9 +264,10 @@ struct LiveListing: Sendable {
     ) async throws(PhotoSyncError) -> LiveListing {
         let index = try await queue.run { try SyncIndex.temporary() }
         let listing = Listing(
-            source: account.source(pageSize: request.pageSize, device: nil),
             index: index,
             account: account,
+            device: nil,
+            pageSize: request.pageSize,
             accountKey: "",
             isIndexOfAll: false,
             maximumRestarts: request.restarts,
@@ -341,13 +333,5 @@ extension SyncAccount {
     /// Photos of the index not marked as gone, by id.
     func photosByID(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {
         try index.photosByID(ids, of: server)
-    }
-
-    /// Pages of this account's listing. Each request updates the `lastSyncAt` of `device` (contract section 4).
-    func source(pageSize: Int, device: String?) -> Listing.Source {
-        let client = client
-        return { (cursor, since, control) async throws(PhotoSyncError) in
-            try await client.photos(cursor: cursor, limit: pageSize, device: device, since: since, control: control)
-        }
     }
 }

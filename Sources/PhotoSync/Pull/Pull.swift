@@ -51,32 +51,12 @@ public struct Pull: Sendable {
 
     let account: SyncAccount
     let options: Options
-    private let source: Listing.Source
-    private let status: @Sendable () async throws(PhotoSyncError) -> SyncStatus
     let queue = StoreQueue()
 
     /// Prepares a pull.
     public init(_ account: SyncAccount, options: Options = Options()) {
-        self.init(
-            account,
-            options: options,
-            source: account.source(pageSize: options.pageSize, device: account.deviceID)
-        ) {
-            () async throws(PhotoSyncError) in
-            try await account.client.status(device: account.deviceID)
-        }
-    }
-
-    init(
-        _ account: SyncAccount,
-        options: Options,
-        source: @escaping Listing.Source,
-        status: @escaping @Sendable () async throws(PhotoSyncError) -> SyncStatus
-    ) {
         self.account = account
         self.options = options
-        self.source = source
-        self.status = status
     }
 
     /// An incremental run after which the index has fewer photos than the server is followed by a full one.
@@ -106,7 +86,7 @@ public struct Pull: Sendable {
     private func counted(_ result: PullResult) async throws(PhotoSyncError) -> PullResult {
         var result = result
         result.counts = try await queue.run { [account] in try account.counts() }
-        result.status = try? await status()
+        result.status = try? await account.client.status(device: account.deviceID)
         return result
     }
 
@@ -118,9 +98,10 @@ public struct Pull: Sendable {
         _ progress: (@Sendable (PullProgress) -> Void)?
     ) async throws(PhotoSyncError) -> PullResult {
         let listing = Listing(
-            source: source,
             index: account.index,
             account: account,
+            device: account.deviceID,
+            pageSize: options.pageSize,
             accountKey: try account.indexKey(),
             isIndexOfAll: true,
             maximumRestarts: options.restarts,
