@@ -80,14 +80,14 @@ struct UploadRun {
             try await settlement.plan(isUrgent: false)
         }
         let plannedAt = ContinuousClock.now
-        let file: OpenFile
+        let file: FileContent
         let rescue: RescueRecord
         do throws(GigHiveError) {
             guard await mayBegin() else {
                 throw GigHiveError(.cancelled)
             }
-            file = try OpenFile(upload, openedAt: uploader.now())
-            settlement.result.warnings += file.warnings
+            file = try upload.open()
+            if let mismatch = upload.mismatch(of: file) { settlement.result.warnings.append(mismatch) }
             rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
         } catch {
             await settlement.withdrawIntent()
@@ -136,7 +136,7 @@ struct UploadRun {
 
     // MARK: Tries
 
-    private mutating func sendUntilSettled(_ file: OpenFile, _ firstRescue: RescueRecord) async {
+    private mutating func sendUntilSettled(_ file: FileContent, _ firstRescue: RescueRecord) async {
         var rescue = firstRescue
         let lookAhead = LookAhead(uploader, upload, control: control)
         while true {
@@ -169,7 +169,7 @@ struct UploadRun {
                 break
             }
             if let checksum = attempt.checksum, attempt.isSourceUnchanged {
-                uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
+                uploader.keep(checksum, of: upload, readingBegan: settlement.record.createdAt)
             }
             let again = await settle(attempt, file, rescue)
             await settlement.finish(response: attempt.response.reply, rescuePath: rescue.path)
@@ -210,7 +210,7 @@ struct UploadRun {
     }
 
     /// Updates the journal after an attempt. Returns when and why the file is sent again; nil if it is not.
-    private mutating func settle(_ attempt: UploadAttempt, _ file: OpenFile, _ rescue: RescueRecord) async -> Again? {
+    private mutating func settle(_ attempt: UploadAttempt, _ file: FileContent, _ rescue: RescueRecord) async -> Again? {
         settlement.note(response: attempt.response.reply, isConfirmation: attempt.verdict.isStored)
         switch attempt.verdict {
         case .stored(let reply):
@@ -285,7 +285,7 @@ struct UploadRun {
     private mutating func settleCollision(
         _ error: GigHiveError,
         _ attempt: UploadAttempt,
-        _ file: OpenFile
+        _ file: FileContent
     ) async -> Again? {
         guard let checksum = attempt.checksum else {
             settlement.end(.failed, error)
@@ -315,7 +315,7 @@ struct UploadRun {
     private mutating func refuse(
         _ error: GigHiveError,
         mayRepeat: Bool,
-        _ file: OpenFile
+        _ file: FileContent
     ) -> Again? {
         if error.code == .cancelled {
             settlement.end(.cancelled, error)
