@@ -43,11 +43,51 @@ struct UploadRun {
     }
 
     mutating func perform() async -> UploadResult {
-        do {
-            try await send()
+        do throws(GigHiveError) {
+            let earlier = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
+            // A file whose digest is known was probably uploaded earlier: no lock is taken for finding that out.
+            if earlier.digest != nil, let end = try await lookUp(earlier, onlyFinished: true) { return adopt(end) }
+            // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
+            let sourceLock = try UploadOwnership.ofSource(upload, host: settlement.record.host, in: uploader.directory)
+            defer { sourceLock?.release() }
+            if let end = try await lookUp(earlier, onlyFinished: false) { return adopt(end) }
+            // Also released at the end of an upload that got no response.
+            defer { pass.leave() }
+            let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
+            defer { lock.release() }
+            if upload.sizeBytes < Self.aheadLimit, uploader.turn?.planAhead() == true {
+                try await settlement.plan(isUrgent: false)
+            }
+            let plannedAt = ContinuousClock.now
+            guard await mayBegin() else { throw GigHiveError(.cancelled) }
+            let file = try upload.open()
+            if let mismatch = upload.mismatch(of: file) { settlement.result.warnings.append(mismatch) }
+            let rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
+            do throws(GigHiveError) {
+                if !settlement.isPlanned {
+                    try await settlement.plan(isUrgent: true)
+                } else if .now - plannedAt > uploader.intentLifetime {
+                    try await settlement.renewIntent()
+                }
+            } catch {
+                rescue.release()
+                throw error
+            }
+            UploadFailpoint.afterIntent.reach()
+            await sendUntilSettled(file, rescue)
+            if let error = settlement.result.error, error.endsRun { uploader.onRunFailure?(error) }
         } catch {
+            // Nothing was sent.
+            await settlement.withdrawIntent()
             settlement.refuse(error)
         }
+        settlement.result.duration = .now - started
+        return settlement.result
+    }
+
+    /// Ends with the result of an earlier upload.
+    private mutating func adopt(_ end: UploadResult) -> UploadResult {
+        settlement.adopt(end)
         settlement.result.duration = .now - started
         return settlement.result
     }
@@ -57,59 +97,6 @@ struct UploadRun {
     /// Files of this length take longer to send than their intent to be written, so that nothing is gained by writing it
     /// ahead.
     private static let aheadLimit: Int64 = 1 << 20
-
-    private mutating func send() async throws(GigHiveError) {
-        let earlier = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
-        // A file whose digest is known was probably uploaded earlier: no lock is taken for finding that out.
-        if earlier.digest != nil, let end = try await lookUp(earlier, onlyFinished: true) {
-            settlement.adopt(end)
-            return
-        }
-        // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
-        let sourceLock = try UploadOwnership.ofSource(upload, host: settlement.record.host, in: uploader.directory)
-        defer { sourceLock?.release() }
-        if let end = try await lookUp(earlier, onlyFinished: false) {
-            settlement.adopt(end)
-            return
-        }
-        // Also released at the end of an upload that got no response.
-        defer { pass.leave() }
-        let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
-        defer { lock.release() }
-        if upload.sizeBytes < Self.aheadLimit, uploader.turn?.planAhead() == true {
-            try await settlement.plan(isUrgent: false)
-        }
-        let plannedAt = ContinuousClock.now
-        let file: FileContent
-        let rescue: RescueRecord
-        do throws(GigHiveError) {
-            guard await mayBegin() else {
-                throw GigHiveError(.cancelled)
-            }
-            file = try upload.open()
-            if let mismatch = upload.mismatch(of: file) { settlement.result.warnings.append(mismatch) }
-            rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
-        } catch {
-            await settlement.withdrawIntent()
-            throw error
-        }
-        do throws(GigHiveError) {
-            if !settlement.isPlanned {
-                try await settlement.plan(isUrgent: true)
-            } else if .now - plannedAt > uploader.intentLifetime {
-                try await settlement.renewIntent()
-            }
-        } catch {
-            rescue.release()
-            await settlement.withdrawIntent()
-            throw error
-        }
-        UploadFailpoint.afterIntent.reach()
-        await sendUntilSettled(file, rescue)
-        if let error = settlement.result.error, error.endsRun {
-            uploader.onRunFailure?(error)
-        }
-    }
 
     /// More uploads wait for slots and commits than may query the server.
     private func lookUp(
@@ -210,7 +197,8 @@ struct UploadRun {
     }
 
     /// Updates the journal after an attempt. Returns when and why the file is sent again; nil if it is not.
-    private mutating func settle(_ attempt: UploadAttempt, _ file: FileContent, _ rescue: RescueRecord) async -> Again? {
+    private mutating func settle(_ attempt: UploadAttempt, _ file: FileContent, _ rescue: RescueRecord) async -> Again?
+    {
         settlement.note(response: attempt.response.reply, isConfirmation: attempt.verdict.isStored)
         switch attempt.verdict {
         case .stored(let reply):

@@ -53,7 +53,9 @@ extension SyncIndex {
         _ pack: (String) -> RawValue,
         build: (PhotoIndexes) throws -> Void
     ) throws(StoreError) -> [PhotoRecord] {
-        if try !connection.readBeside({ try PhotoIndexes($0).has(index) }) { try connection.write { try build(PhotoIndexes($0)) } }
+        if try !connection.readBeside({ try PhotoIndexes($0).has(index) }) {
+            try connection.write { try build(PhotoIndexes($0)) }
+        }
         return try connection.readBeside { db in
             guard let number = try ServerRow.number(of: server, db) else { return [] }
             // Asked again: another process may have begun such a run.
