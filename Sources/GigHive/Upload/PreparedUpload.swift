@@ -1,7 +1,7 @@
 internal import Foundation
 internal import MediaCrypto
 internal import MediaFiles
-internal import MediaStore
+public import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
@@ -63,7 +63,7 @@ extension Uploader {
         let fileName = source.fileName
         let file: SourceFile?
         do {
-            file = spool == nil ? try SourceFile(checking: source) : nil
+            file = try spool == nil ? SourceFile(checking: source) : nil
         } catch {
             throw .source(error)
         }

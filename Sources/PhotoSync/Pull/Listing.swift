@@ -87,13 +87,14 @@ struct Listing: Sendable {
         if start.isResumed { progress(start) }
         var run = start
         var largestTotal = run.totalCount
-        var page = try await fetch(run, cursor: run.cursor, control, requests)
+        var next = try await fetch(run, cursor: run.cursor, control, requests)
         while true {
+            let page = next
             largestTotal = max(largestTotal, page.totalCount)
             if let doubt = try Self.doubt(about: page, of: run) { return .doubtful(doubt) }
             SyncFailpoint.betweenPageAndCommit.reach()
             let before = run
-            async let storing = Result(awaiting: { [page] () async throws(PhotoSyncError) in
+            async let storing = Result(awaiting: { () async throws(PhotoSyncError) in
                 try await queue.run {
                     try index.append(page.photos, cursor: page.cursor, totalCount: page.totalCount, to: before)
                 }
@@ -112,7 +113,7 @@ struct Listing: Sendable {
             progress(run)
             SyncFailpoint.afterPage.reach()
             if let doubt = Self.doubt(about: run, after: before, largestTotal: largestTotal) { return .doubtful(doubt) }
-            page = try fetching.get()
+            next = try fetching.get()
         }
     }
 
